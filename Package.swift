@@ -1,0 +1,173 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import PackageDescription
+
+let package = Package(
+    name: "tarn",
+    products: [
+        .library(name: "CoreData", targets: ["CoreData"]),
+        .library(name: "CloudKit", targets: ["CloudKit"]),
+        .plugin(name: "ModelCompilerPlugin", targets: ["ModelCompilerPlugin"]),
+        .executable(name: "tarn", targets: ["tarn"]),
+        .executable(name: "posts", targets: ["posts"]),
+    ],
+    dependencies: [
+        // SQLite connections, pools and statements for device stores and the server's database.
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        // The HTTP server of `tarn serve` and of the sample app's page.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        // The HTTP client under `import CloudKit`: kept-alive connections and streamed bodies.
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        // Sockets: byte buffers of the HTTP client and the relay with which the sample goes offline.
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        // Command lines with help and validation.
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        // Structured logs; applications choose where they go.
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        // Hashes of tokens and assets, message authentication of change tokens.
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        // Start and graceful stop of the server and of the sample's devices.
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        // MARK: Objects and their store
+        .target(name: "CRuntimeRecords"),
+        .target(name: "ManagedModel"),
+        .target(name: "PredicateKit"),
+        .target(
+            name: "SQLiteStore",
+            dependencies: [
+                "ManagedModel", "PredicateKit",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]),
+        .target(
+            name: "ObjectGraph",
+            dependencies: ["CRuntimeRecords", "ManagedModel", "ModelCompiler", "PredicateKit", "SQLiteStore"]),
+
+        // MARK: Models to Swift
+        .target(name: "ModelCompiler", dependencies: ["ManagedModel"]),
+        .executableTarget(name: "modelc", dependencies: ["ModelCompiler"]),
+        .plugin(name: "ModelCompilerPlugin", capability: .buildTool(), dependencies: ["modelc"]),
+
+        // MARK: The language both sides share
+        .target(name: "CloudWire"),
+
+        // MARK: Client side of the cloud
+        .target(
+            name: "CloudKit",
+            dependencies: [
+                "CloudWire",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .target(name: "MirroringCore", dependencies: ["CloudWire", "ManagedModel"]),
+        .target(
+            name: "CloudMirroring",
+            dependencies: [
+                "CloudKit", "CloudWire", "ManagedModel", "MirroringCore", "ObjectGraph", "SQLiteStore",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .target(name: "CoreData", dependencies: ["CloudMirroring", "ObjectGraph"]),
+
+        // MARK: Server
+        .target(name: "CloudEngine", dependencies: ["CloudWire"]),
+        .target(
+            name: "CloudEngineSQLite",
+            dependencies: [
+                "CloudEngine", "CloudWire",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]),
+        .target(name: "CloudPush", dependencies: ["CloudWire"]),
+        .target(
+            name: "CloudServer",
+            dependencies: [
+                "CloudEngine", "CloudPush", "CloudWire",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]),
+
+        // MARK: Commands and the sample
+        .target(
+            name: "TarnCommands",
+            dependencies: [
+                "CloudEngine", "CloudEngineSQLite", "CloudPush", "CloudServer", "CloudWire",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]),
+        .executableTarget(name: "tarn", dependencies: ["TarnCommands"]),
+        .target(
+            name: "PostsApp",
+            dependencies: [
+                "CloudKit", "CoreData",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            path: "Examples/Posts/App",
+            exclude: ["Posts.xcdatamodeld"],
+            resources: [.copy("Page")],
+            plugins: ["ModelCompilerPlugin"]),
+        .executableTarget(name: "posts", dependencies: ["PostsApp"], path: "Examples/Posts/Executable"),
+
+        // MARK: Test support, never shipped inside a product
+        .target(
+            name: "CloudInProcess",
+            dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudKit", "CloudPush", "CloudWire"]),
+
+        // MARK: Tests
+        .testTarget(name: "ManagedModelTests", dependencies: ["ManagedModel"]),
+        .testTarget(name: "PredicateKitTests", dependencies: ["PredicateKit"]),
+        .testTarget(name: "SQLiteStoreTests", dependencies: ["ManagedModel", "PredicateKit", "SQLiteStore"]),
+        .testTarget(name: "ObjectGraphTests", dependencies: ["ManagedModel", "ObjectGraph"]),
+        .testTarget(name: "ModelCompilerTests", dependencies: ["ManagedModel", "ModelCompiler"]),
+        .testTarget(name: "CloudWireTests", dependencies: ["CloudWire"]),
+        .testTarget(name: "CloudKitTests", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
+        .testTarget(name: "MirroringCoreTests", dependencies: ["CloudWire", "ManagedModel", "MirroringCore"]),
+        .testTarget(
+            name: "CloudMirroringTests",
+            dependencies: ["CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData", "MirroringCore"]),
+        .testTarget(name: "CloudEngineTests", dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudWire"]),
+        .testTarget(
+            name: "CloudServerTests",
+            dependencies: [
+                "CloudEngine", "CloudEngineSQLite", "CloudPush", "CloudServer", "CloudWire",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: [
+                "CloudKit", "CoreData", "PostsApp", "TarnCommands",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]),
+        .testTarget(name: "RepositoryTests"),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+for target in package.targets where target.type != .plugin && target.name != "CRuntimeRecords" {
+    target.swiftSettings = (target.swiftSettings ?? []) + [
+        .treatAllWarnings(as: .error),
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+    ]
+}

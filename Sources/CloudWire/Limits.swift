@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// Sizes and counts that both sides keep to. They stand here once; an operator may lower them.
+///
+/// Source: *CloudKit Web Services Reference*, "Data Size Limits"; the framework's own numbers (400 items,
+/// 2 MB a request) come from Apple's `CKModifyRecordsOperation` documentation.
+package struct Limits: Hashable, Sendable {
+    package var operationsPerRequest = 200
+    package var recordsPerResponse = 200
+    package var assetTokensPerRequest = 200
+    /// Bytes of one record without assets.
+    package var recordBytes = 1_000_000
+    /// Bytes of the records of one modify request, without assets.
+    package var requestRecordBytes = 2_000_000
+    /// Bytes of any JSON body; larger bodies are refused unread.
+    package var requestBodyBytes = 16_000_000
+    package var assetBytes: Int64 = 50_000_000
+    /// Seconds during which an asset upload address works.
+    package var assetUploadSeconds = 900
+    package var recordNameCharacters = 255
+    package var zoneNameCharacters = 255
+    package var fieldsPerRecord = 256
+
+    package init() {}
+}

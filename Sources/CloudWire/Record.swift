@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// A zone of a database: its name and whose it is.
+///
+/// Source: *CloudKit Web Services Reference*, "Zone ID Dictionary".
+package struct ZoneID: Hashable, Sendable {
+    package static let defaultZoneName = "_defaultZone"
+
+    package var zoneName: String
+    /// User record name of the owner; nil means the caller.
+    package var ownerRecordName: String?
+
+    package init(zoneName: String, ownerRecordName: String? = nil) {
+        self.zoneName = zoneName
+        self.ownerRecordName = ownerRecordName
+    }
+
+    package static var defaultZone: ZoneID { ZoneID(zoneName: defaultZoneName) }
+}
+
+package enum DatabaseScope: String, Hashable, Sendable, CaseIterable {
+    case `public`
+    case `private`
+    case shared
+}
+
+package enum CloudEnvironment: String, Hashable, Sendable, CaseIterable {
+    case development
+    case production
+}
+
+/// Who saved a record, when by the server's clock, and from which device.
+package struct RecordStamp: Hashable, Sendable {
+    /// Milliseconds since 1970 UTC, by the server's clock.
+    package var timestamp: Int64
+    package var userRecordName: String
+    package var deviceID: String?
+
+    package init(timestamp: Int64, userRecordName: String, deviceID: String? = nil) {
+        self.timestamp = timestamp
+        self.userRecordName = userRecordName
+        self.deviceID = deviceID
+    }
+}
+
+/// A record as it travels: complete in answers, only what is to change in requests.
+///
+/// Source: *CloudKit Web Services Reference*, "Record Dictionary".
+package struct Record: Hashable, Sendable {
+    package var recordName: String
+    /// Empty where the wire leaves it out (deleted records of some services).
+    package var recordType: String
+    /// Opaque version; nil in a request that creates.
+    package var recordChangeTag: String?
+    package var zoneID: ZoneID?
+    /// A field present without a value clears it in a request.
+    package var fields: [String: Field]
+    package var created: RecordStamp?
+    package var modified: RecordStamp?
+    package var isDeleted: Bool
+
+    package init(
+        recordName: String, recordType: String = "", recordChangeTag: String? = nil, zoneID: ZoneID? = nil,
+        fields: [String: Field] = [:], isDeleted: Bool = false
+    ) {
+        self.recordName = recordName
+        self.recordType = recordType
+        self.recordChangeTag = recordChangeTag
+        self.zoneID = zoneID
+        self.fields = fields
+        self.isDeleted = isDeleted
+    }
+}
+
+package struct Field: Hashable, Sendable {
+    package var value: FieldValue?
+    package var isEncrypted: Bool
+
+    package init(_ value: FieldValue?, isEncrypted: Bool = false) {
+        self.value = value
+        self.isEncrypted = isEncrypted
+    }
+}
+
+/// The value of a record's field with its wire type.
+///
+/// Source: *CloudKit Web Services Reference*, "Record Field Dictionary".
+package enum FieldValue: Hashable, Sendable {
+    case string(String)
+    case int64(Int64)
+    case double(Double)
+    /// Milliseconds since 1970 UTC.
+    case timestamp(Int64)
+    case bytes([UInt8])
+    case reference(RecordReference)
+    case location(RecordLocation)
+    case asset(AssetValue)
+    /// Elements all have the kind that is named; an empty list whose kind is not known has nil.
+    case list([FieldValue], of: FieldType?)
+
+    package var type: FieldType? {
+        switch self {
+        case .string: .string
+        case .int64: .int64
+        case .double: .double
+        case .timestamp: .timestamp
+        case .bytes: .bytes
+        case .reference: .reference
+        case .location: .location
+        case .asset: .asset
+        case .list: nil
+        }
+    }
+}
+
+/// Wire names of the types a field, or an element of a list field, may have.
+package enum FieldType: String, Hashable, Sendable, CaseIterable {
+    case string = "STRING"
+    case int64 = "INT64"
+    case double = "DOUBLE"
+    case timestamp = "TIMESTAMP"
+    case bytes = "BYTES"
+    case reference = "REFERENCE"
+    case location = "LOCATION"
+    case asset = "ASSETID"
+}
+
+package struct RecordReference: Hashable, Sendable {
+    package enum Action: String, Hashable, Sendable { case none = "NONE", deleteSelf = "DELETE_SELF", validate = "VALIDATE" }
+
+    package var recordName: String
+    package var zoneID: ZoneID?
+    package var action: Action
+
+    package init(recordName: String, zoneID: ZoneID? = nil, action: Action = .none) {
+        self.recordName = recordName
+        self.zoneID = zoneID
+        self.action = action
+    }
+}
+
+package struct RecordLocation: Hashable, Sendable {
+    package var latitude: Double
+    package var longitude: Double
+    package var horizontalAccuracy: Double?
+    package var verticalAccuracy: Double?
+    package var altitude: Double?
+    package var speed: Double?
+    package var course: Double?
+    /// Milliseconds since 1970 UTC.
+    package var timestamp: Int64?
+
+    package init(latitude: Double, longitude: Double) {
+        self.latitude = latitude
+        self.longitude = longitude
+    }
+}
+
+/// What stands in a record for a file. Requests carry the receipt of an upload, answers a download address.
+package struct AssetValue: Hashable, Sendable {
+    /// Opaque signature of the content; equal for equal bytes.
+    package var fileChecksum: String
+    /// Bytes.
+    package var size: Int64
+    package var receipt: String?
+    package var referenceChecksum: String?
+    package var wrappingKey: String?
+    package var downloadURL: String?
+
+    package init(fileChecksum: String, size: Int64, receipt: String? = nil, downloadURL: String? = nil) {
+        self.fileChecksum = fileChecksum
+        self.size = size
+        self.receipt = receipt
+        self.downloadURL = downloadURL
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// An error dictionary: of a whole request, or of one item in an answer.
+///
+/// Source: *CloudKit Web Services Reference*, "Error Codes"; `nativeErrorCode` is Tarn's addition, which other
+/// clients ignore: the `CKError` code where the documented set has none.
+package struct WireError: Error, Hashable, Sendable {
+    package enum Code: String, Hashable, Sendable, CaseIterable {
+        case accessDenied = "ACCESS_DENIED"
+        case atomicError = "ATOMIC_ERROR"
+        case authenticationFailed = "AUTHENTICATION_FAILED"
+        case authenticationRequired = "AUTHENTICATION_REQUIRED"
+        case badRequest = "BAD_REQUEST"
+        case conflict = "CONFLICT"
+        case exists = "EXISTS"
+        case internalError = "INTERNAL_ERROR"
+        case notFound = "NOT_FOUND"
+        case quotaExceeded = "QUOTA_EXCEEDED"
+        case throttled = "THROTTLED"
+        case tryAgainLater = "TRY_AGAIN_LATER"
+        case validatingReferenceError = "VALIDATING_REFERENCE_ERROR"
+        case zoneNotFound = "ZONE_NOT_FOUND"
+        case uniqueFieldError = "UNIQUE_FIELD_ERROR"
+
+        package var httpStatus: Int {
+            switch self {
+            case .accessDenied: 403
+            case .atomicError, .badRequest: 400
+            case .authenticationFailed: 401
+            case .authenticationRequired: 421
+            case .conflict, .exists, .uniqueFieldError: 409
+            case .internalError: 500
+            case .notFound, .zoneNotFound: 404
+            case .quotaExceeded: 413
+            case .throttled: 429
+            case .tryAgainLater: 503
+            case .validatingReferenceError: 412
+            }
+        }
+    }
+
+    /// `CKError` codes for outcomes without a documented wire code.
+    package enum NativeCode: Int, Hashable, Sendable {
+        case changeTokenExpired = 21
+        case limitExceeded = 27
+        case userDeletedZone = 28
+    }
+
+    package var code: Code
+    /// A sentence for developers. Never holds a field's value, a token or a key.
+    package var reason: String
+    /// Identifier of this failure, joined to the server's log.
+    package var uuid: String?
+    /// Seconds to wait before trying again; nil means trying again does not help.
+    package var retryAfter: Double?
+    package var nativeCode: NativeCode?
+    package var redirectURL: String?
+
+    package init(_ code: Code, _ reason: String, retryAfter: Double? = nil, nativeCode: NativeCode? = nil) {
+        self.code = code
+        self.reason = reason
+        self.retryAfter = retryAfter
+        self.nativeCode = nativeCode
+    }
+}

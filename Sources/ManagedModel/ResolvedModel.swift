@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// A model whose names have been looked up and whose rules have been checked.
+///
+/// Entities are numbered in the order of their names without regard to case, each hierarchy expanded depth
+/// first, so that entity `n` here is `Z_ENT` n + 1 in a store. Properties of an entity follow those of its
+/// superentity, so that a slot means the same property in a whole hierarchy.
+///
+/// Source: `core-data-sqlite-format`, "Entity numbers" (observed over public stores).
+package struct ResolvedModel: Sendable {
+    package let model: Model
+    package let entities: [ResolvedEntity]
+    private let indexByName: [String: Int]
+
+    /// - Throws: ``ModelError`` with every problem that was found.
+    package init(_ model: Model) throws(ModelError) {
+        var resolver = ModelResolver(model)
+        let entities = resolver.resolve()
+        guard resolver.problems.isEmpty else { throw ModelError(problems: resolver.problems) }
+        self.model = model
+        self.entities = entities
+        indexByName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0.index) })
+    }
+
+    package func entity(named name: String) -> ResolvedEntity? { indexByName[name].map { entities[$0] } }
+
+    /// - Returns: The entities of a configuration, all of them for nil, or nil for an unknown name.
+    package func entities(inConfiguration name: String?) -> [ResolvedEntity]? {
+        guard let name else { return entities }
+        guard let members = model.configurations[name] else { return nil }
+        let included = Set(members)
+        return entities.filter { included.contains($0.name) }
+    }
+}
+
+/// Where an object keeps a property.
+package enum PropertyLocation: Hashable, Sendable {
+    /// Index into ``ResolvedEntity/slots``: an attribute or a to-one relationship.
+    case slot(Int)
+    /// Index into ``ResolvedEntity/toMany``.
+    case toMany(Int)
+}
+
+package enum Slot: Hashable, Sendable {
+    case attribute(Attribute)
+    case toOne(ResolvedRelationship)
+
+    package var name: String {
+        switch self {
+        case .attribute(let attribute): attribute.name
+        case .toOne(let relationship): relationship.name
+        }
+    }
+}
+
+package struct ResolvedRelationship: Hashable, Sendable {
+    package enum Shape: Hashable, Sendable { case oneToOne, manyToOne, oneToMany, manyToMany }
+
+    package let declaration: Relationship
+    /// The entity that declares the relationship; heirs share it.
+    package let declaringEntity: Int
+    package let destination: Int
+    /// Where the inverse is on ``destination``; nil for a relationship without inverse.
+    package let inverse: PropertyLocation?
+    /// The entity that declares the inverse.
+    package let inverseDeclaringEntity: Int?
+    package let shape: Shape
+
+    package var name: String { declaration.name }
+    package var inverseName: String? { declaration.inverse }
+    package var isToMany: Bool { declaration.isToMany }
+}
+
+package struct ResolvedEntity: Sendable {
+    package let index: Int
+    package let declaration: Entity
+    package let superentity: Int?
+    package let root: Int
+    /// This entity and everything below it, in order of index.
+    package let hierarchy: [Int]
+    package let slots: [Slot]
+    package let toMany: [ResolvedRelationship]
+    private let locations: [String: PropertyLocation]
+
+    init(
+        index: Int, declaration: Entity, superentity: Int?, root: Int, hierarchy: [Int], slots: [Slot],
+        toMany: [ResolvedRelationship]
+    ) {
+        self.index = index
+        self.declaration = declaration
+        self.superentity = superentity
+        self.root = root
+        self.hierarchy = hierarchy
+        self.slots = slots
+        self.toMany = toMany
+        var locations: [String: PropertyLocation] = [:]
+        for (index, slot) in slots.enumerated() { locations[slot.name] = .slot(index) }
+        for (index, relationship) in toMany.enumerated() { locations[relationship.name] = .toMany(index) }
+        self.locations = locations
+    }
+
+    package var name: String { declaration.name }
+    package var isAbstract: Bool { declaration.isAbstract }
+    package func location(of property: String) -> PropertyLocation? { locations[property] }
+
+    package func relationship(at location: PropertyLocation) -> ResolvedRelationship? {
+        switch location {
+        case .slot(let index): if case .toOne(let relationship) = slots[index] { relationship } else { nil }
+        case .toMany(let index): toMany[index]
+        }
+    }
+
+    /// Attributes and relationships together, sorted by name: the order in which history names changed columns.
+    package var propertyNames: [String] { locations.keys.sorted() }
+
+    /// What a new object holds before `awakeFromInsert`.
+    package var defaultValues: ContiguousArray<StoredValue> {
+        ContiguousArray(
+            slots.map { slot in
+                if case .attribute(let attribute) = slot { attribute.defaultValue } else { .null }
+            })
+    }
+}

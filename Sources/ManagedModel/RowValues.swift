@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import Foundation
+
+/// The identity of a row: which store, which concrete entity, which primary key.
+///
+/// Keys that have not reached a store yet are temporary: their store is ``temporaryStore`` and their
+/// primary key is negative and unique in the process.
+package struct RowKey: Hashable, Sendable {
+    package static let temporaryStore = UInt16.max
+
+    /// The number that the coordinator gave the store when it was added; meaningless outside the process.
+    package var store: UInt16
+    /// Index of the concrete entity in ``ResolvedModel/entities``.
+    package var entity: UInt16
+    package var primaryKey: Int64
+
+    package init(store: UInt16, entity: Int, primaryKey: Int64) {
+        self.store = store
+        self.entity = UInt16(truncatingIfNeeded: entity)
+        self.primaryKey = primaryKey
+    }
+
+    package var isTemporary: Bool { store == Self.temporaryStore }
+    package var entityIndex: Int { Int(entity) }
+}
+
+/// What one attribute or to-one relationship of a row holds.
+///
+/// The cases are the kinds a store can keep, not the attribute types of a model: Booleans and the three
+/// integer types share `int`, because the attribute's type says how to read it.
+package enum StoredValue: Hashable, Sendable {
+    case null
+    case int(Int64)
+    case double(Double)
+    case decimal(Decimal)
+    case string(String)
+    /// Seconds since 2001-01-01 00:00:00 UTC, as Core Data stores dates.
+    case date(Double)
+    case data(Data)
+    case uuid(UUID)
+    /// An absolute URL's text.
+    case url(String)
+    /// The destination of a to-one relationship.
+    case reference(RowKey)
+
+    package var isNull: Bool { if case .null = self { true } else { false } }
+
+    package var reference: RowKey? { if case .reference(let key) = self { key } else { nil } }
+}
+
+/// A row as it was read from, or is to be written to, a store.
+package struct Row: Hashable, Sendable {
+    package var key: RowKey
+    /// Optimistic-lock version: 1 after the insert, one more with each saved update (`Z_OPT`).
+    package var version: Int64
+    /// One value per slot of ``ResolvedEntity/slots``.
+    package var values: ContiguousArray<StoredValue>
+
+    package init(key: RowKey, version: Int64, values: ContiguousArray<StoredValue>) {
+        self.key = key
+        self.version = version
+        self.values = values
+    }
+}
