@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import ManagedModel
+
+/// What one save changes in one store. It is written in one transaction, with its history, or not at all.
+package struct StoreChanges: Sendable {
+    /// Rows with keys from ``StoreWriter/allocateKeys(for:count:)``; written with version 1.
+    package var inserts: [Row] = []
+    package var updates: [RowUpdate] = []
+    package var deletes: [RowDelete] = []
+    /// Pairs of many-to-many relationships, each pair once and from either side.
+    package var links: [LinkChange] = []
+    package var author: String?
+    package var contextName: String?
+
+    package init() {}
+
+    package var isEmpty: Bool { inserts.isEmpty && updates.isEmpty && deletes.isEmpty && links.isEmpty }
+}
+
+package struct RowUpdate: Sendable {
+    package var key: RowKey
+    /// The version the caller read. Another version in the store is a conflict.
+    package var expectedVersion: Int64
+    /// Every slot's value; only ``changedSlots`` are written.
+    package var values: ContiguousArray<StoredValue>
+    package var changedSlots: [Int]
+    /// To-many relationships that changed with the row, for history only; their rows are links or other updates.
+    package var changedToMany: [Int]
+
+    package init(
+        key: RowKey, expectedVersion: Int64, values: ContiguousArray<StoredValue>, changedSlots: [Int],
+        changedToMany: [Int] = []
+    ) {
+        self.key = key
+        self.expectedVersion = expectedVersion
+        self.values = values
+        self.changedSlots = changedSlots
+        self.changedToMany = changedToMany
+    }
+}
+
+package struct RowDelete: Sendable {
+    package var key: RowKey
+    /// nil deletes whatever version is there.
+    package var expectedVersion: Int64?
+
+    package init(key: RowKey, expectedVersion: Int64?) {
+        self.key = key
+        self.expectedVersion = expectedVersion
+    }
+}
+
+/// One pair of a many-to-many relationship that appears or goes. Repeating either is harmless.
+package struct LinkChange: Hashable, Sendable {
+    package var owner: RowKey
+    /// Index into the owner entity's `toMany`.
+    package var relationship: Int
+    package var destination: RowKey
+    package var isAddition: Bool
+
+    package init(owner: RowKey, relationship: Int, destination: RowKey, isAddition: Bool) {
+        self.owner = owner
+        self.relationship = relationship
+        self.destination = destination
+        self.isAddition = isAddition
+    }
+}
+
+/// A row that somebody else changed or deleted since it was read.
+package struct RowConflict: Sendable {
+    package let key: RowKey
+    package let expectedVersion: Int64
+    /// What the store holds now; nil when the row is gone.
+    package let persisted: Row?
+
+    package init(key: RowKey, expectedVersion: Int64, persisted: Row?) {
+        self.key = key
+        self.expectedVersion = expectedVersion
+        self.persisted = persisted
+    }
+}
+
+/// One transaction of a store's history.
+package struct HistoryTransaction: Sendable {
+    package let number: Int64
+    /// Seconds since 2001-01-01 UTC.
+    package let timestamp: Double
+    package let author: String?
+    package let contextName: String?
+    package let bundleID: String?
+    package let processID: String?
+    package let changes: [HistoryChange]
+
+    package init(
+        number: Int64, timestamp: Double, author: String?, contextName: String?, bundleID: String?,
+        processID: String?, changes: [HistoryChange]
+    ) {
+        self.number = number
+        self.timestamp = timestamp
+        self.author = author
+        self.contextName = contextName
+        self.bundleID = bundleID
+        self.processID = processID
+        self.changes = changes
+    }
+}
+
+package struct HistoryChange: Sendable {
+    /// Raw values are those of `NSPersistentHistoryChangeType` and of the `ZCHANGETYPE` column.
+    package enum Kind: Int, Sendable { case insert = 0, update = 1, delete = 2 }
+
+    package let number: Int64
+    package let key: RowKey
+    package let kind: Kind
+    /// Names of the properties an update changed; empty for inserts and deletes.
+    package let changedProperties: [String]
+    /// Values kept of a deleted row: attributes flagged to be preserved.
+    package let tombstone: [String: StoredValue]
+
+    package init(
+        number: Int64, key: RowKey, kind: Kind, changedProperties: [String], tombstone: [String: StoredValue]
+    ) {
+        self.number = number
+        self.key = key
+        self.kind = kind
+        self.changedProperties = changedProperties
+        self.tombstone = tombstone
+    }
+}
