@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// A condition on one object: what a format string, a fetch request's predicate or `#Predicate` becomes.
+///
+/// The tree says nothing about where it is evaluated: the store turns it into SQL, ``evaluate(on:variables:)``
+/// answers for an object in memory, and both must agree.
+package indirect enum Predicate: Hashable, Sendable {
+    case value(Bool)
+    case comparison(Comparison)
+    /// True when empty.
+    case and([Predicate])
+    /// False when empty.
+    case or([Predicate])
+    case not(Predicate)
+}
+
+/// Two expressions and how they relate.
+package struct Comparison: Hashable, Sendable {
+    /// Raw values are those of `NSComparisonPredicate.Operator` on Apple's platforms.
+    package enum Operator: Int, Hashable, Sendable, CaseIterable {
+        case lessThan = 0
+        case lessThanOrEqualTo = 1
+        case greaterThan = 2
+        case greaterThanOrEqualTo = 3
+        case equalTo = 4
+        case notEqualTo = 5
+        case matches = 6
+        case like = 7
+        case beginsWith = 8
+        case endsWith = 9
+        case `in` = 10
+        case contains = 99
+        case between = 100
+    }
+
+    /// How the members of a collection on the left are combined. `direct`, `all` and `any` have the raw values of
+    /// `NSComparisonPredicate.Modifier`; `none` is our own, since Apple writes it as NOT ANY.
+    package enum Modifier: Int, Hashable, Sendable, CaseIterable {
+        case direct = 0
+        case all = 1
+        case any = 2
+        case none = 3
+    }
+
+    /// Raw values are those of `NSComparisonPredicate.Options`.
+    package struct Options: OptionSet, Hashable, Sendable {
+        package let rawValue: UInt
+
+        package init(rawValue: UInt) { self.rawValue = rawValue }
+
+        package static let caseInsensitive = Options(rawValue: 1)
+        package static let diacriticInsensitive = Options(rawValue: 2)
+        /// Both sides are known to be normalized: compared by their bytes, whatever else is set.
+        package static let normalized = Options(rawValue: 4)
+        /// Accepted and printed; strings are compared without regard to a locale. Differs: Apple asks the locale.
+        package static let localeSensitive = Options(rawValue: 8)
+    }
+
+    package var left: Expression
+    package var `operator`: Operator
+    package var right: Expression
+    package var modifier: Modifier
+    package var options: Options
+
+    package init(
+        _ left: Expression, _ operator: Operator, _ right: Expression, modifier: Modifier = .direct,
+        options: Options = []
+    ) {
+        self.left = left
+        self.operator = `operator`
+        self.right = right
+        self.modifier = modifier
+        self.options = options
+    }
+}
+
+/// Something with a value: a constant, a key path from the object under test, a function of other expressions.
+package indirect enum Expression: Hashable, Sendable {
+    case constant(PredicateValue)
+    /// Keys from the object under test, collection operators (`@count`) included.
+    case keyPath([String])
+    /// Keys from the value of another expression: `$x.name`, `SUBQUERY(…).@count`.
+    case path(of: Expression, [String])
+    case selfObject
+    /// A name without its `$`, bound at evaluation or by ``Predicate/substituting(_:)``.
+    case variable(String)
+    /// A function by its selector name: `add:to:`, `sum:`, `uppercase:`, `now`.
+    case function(String, [Expression])
+    case aggregate([Expression])
+    /// The members of a collection for which a predicate on the variable is true.
+    case subquery(Expression, variable: String, Predicate)
+    case conditional(Predicate, Expression, Expression)
+}
+
+/// One criterion of an order. Null comes first when ascending, as in SQLite.
+package struct SortKey: Hashable, Sendable {
+    package var keyPath: [String]
+    package var ascending: Bool
+    package var options: Comparison.Options
+
+    package init(keyPath: [String], ascending: Bool = true, options: Comparison.Options = []) {
+        self.keyPath = keyPath
+        self.ascending = ascending
+        self.options = options
+    }
+}
