@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// News for a device: a subscription fired. A hint only; what changed is learned by asking with a change token.
+///
+/// Source: keys under `ck` as CloudKit JS reads them; there is no specification.
+package struct PushNotification: Hashable, Sendable {
+    package enum Subject: Hashable, Sendable {
+        /// `ck.met`
+        case database(DatabaseScope)
+        /// `ck.fet`
+        case zone(ZoneID, DatabaseScope)
+        /// `ck.qry`
+        case query(Match)
+    }
+
+    package enum Reason: Int, Hashable, Sendable, CaseIterable {
+        case recordCreated = 1
+        case recordUpdated = 2
+        case recordDeleted = 3
+    }
+
+    /// The record that a query subscription fired for.
+    package struct Match: Hashable, Sendable {
+        package var recordName: String
+        package var zoneID: ZoneID
+        package var scope: DatabaseScope
+        package var reason: Reason
+
+        package init(recordName: String, zoneID: ZoneID, scope: DatabaseScope, reason: Reason) {
+            self.recordName = recordName
+            self.zoneID = zoneID
+            self.scope = scope
+            self.reason = reason
+        }
+    }
+
+    /// `ck.nid`: identifier of this notification; a repeated one may be dropped.
+    package var notificationID: String
+    /// `ck.cid`
+    package var containerIdentifier: String
+    package var subscriptionID: String
+    package var subject: Subject
+    /// `ck.ckuserid`: whose subscription it is.
+    package var userRecordName: String?
+    /// `aps.content-available`
+    package var isContentAvailable: Bool
+    /// `ck.p`: something was left out to fit the size.
+    package var isPruned: Bool
+
+    package init(
+        notificationID: String, containerIdentifier: String, subscriptionID: String, subject: Subject,
+        userRecordName: String? = nil, isContentAvailable: Bool = true, isPruned: Bool = false
+    ) {
+        self.notificationID = notificationID
+        self.containerIdentifier = containerIdentifier
+        self.subscriptionID = subscriptionID
+        self.subject = subject
+        self.userRecordName = userRecordName
+        self.isContentAvailable = isContentAvailable
+        self.isPruned = isPruned
+    }
+}
+
+extension DatabaseScope {
+    /// The number that stands for a database in notifications, and in `CKDatabase.Scope`.
+    package var number: Int {
+        switch self {
+        case .public: 1
+        case .private: 2
+        case .shared: 3
+        }
+    }
+
+    package init?(number: Int) {
+        switch number {
+        case 1: self = .public
+        case 2: self = .private
+        case 3: self = .shared
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// Which records are meant, and in which order.
+///
+/// Source: *CloudKit Web Services Reference*, "Query Dictionary", "Filter Dictionary", "Sort Descriptor Dictionary".
+package struct Query: Hashable, Sendable {
+    package var recordType: String
+    /// Joined by AND.
+    package var filters: [QueryFilter]
+    /// Applied in order.
+    package var sorts: [QuerySort]
+
+    package init(recordType: String, filters: [QueryFilter] = [], sorts: [QuerySort] = []) {
+        self.recordType = recordType
+        self.filters = filters
+        self.sorts = sorts
+    }
+}
+
+/// What a filter or a sort looks at.
+package enum QueryKey: Hashable, Sendable {
+    case field(String)
+    case system(SystemField)
+
+    package enum SystemField: String, Hashable, Sendable, CaseIterable {
+        case recordName
+        case share
+        case parent
+        case createdUserRecordName
+        case createdTimestamp
+        case modifiedTimestamp
+        case modifiedUserRecordName
+    }
+}
+
+package struct QueryFilter: Hashable, Sendable {
+    package enum Comparator: String, Hashable, Sendable, CaseIterable {
+        case equals = "EQUALS"
+        case notEquals = "NOT_EQUALS"
+        case lessThan = "LESS_THAN"
+        case lessThanOrEquals = "LESS_THAN_OR_EQUALS"
+        case greaterThan = "GREATER_THAN"
+        case greaterThanOrEquals = "GREATER_THAN_OR_EQUALS"
+        case near = "NEAR"
+        case containsAllTokens = "CONTAINS_ALL_TOKENS"
+        case containsAnyTokens = "CONTAINS_ANY_TOKENS"
+        case isIn = "IN"
+        case isNotIn = "NOT_IN"
+        case listContains = "LIST_CONTAINS"
+        case notListContains = "NOT_LIST_CONTAINS"
+        case listContainsAny = "LIST_CONTAINS_ANY"
+        case notListContainsAny = "NOT_LIST_CONTAINS_ANY"
+        case listContainsAll = "LIST_CONTAINS_ALL"
+        case notListContainsAll = "NOT_LIST_CONTAINS_ALL"
+        case beginsWith = "BEGINS_WITH"
+        case notBeginsWith = "NOT_BEGINS_WITH"
+        case listMemberBeginsWith = "LIST_MEMBER_BEGINS_WITH"
+        case notListMemberBeginsWith = "NOT_LIST_MEMBER_BEGINS_WITH"
+    }
+
+    package var key: QueryKey
+    package var comparator: Comparator
+    package var value: FieldValue?
+    /// Metres; only with `.near`, whose centre is `value`.
+    package var distance: Double?
+
+    package init(_ key: QueryKey, _ comparator: Comparator, _ value: FieldValue?, distance: Double? = nil) {
+        self.key = key
+        self.comparator = comparator
+        self.value = value
+        self.distance = distance
+    }
+}
+
+package struct QuerySort: Hashable, Sendable {
+    package var key: QueryKey
+    package var ascending: Bool
+    /// Sort by the distance from here.
+    package var relativeLocation: RecordLocation?
+
+    package init(_ key: QueryKey, ascending: Bool = true, relativeLocation: RecordLocation? = nil) {
+        self.key = key
+        self.ascending = ascending
+        self.relativeLocation = relativeLocation
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// A standing wish to be told about changes. Identified by user, database and `subscriptionID`.
+///
+/// Source: *CloudKit Web Services Reference*, "Subscription Dictionary". The documents know query and zone
+/// subscriptions; the wire value `database` follows the naming of CloudKit JS.
+package struct Subscription: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
+        /// Any change in any custom zone of the database.
+        case database
+        case zone(ZoneID)
+        case query(QuerySubscription)
+    }
+
+    package var subscriptionID: String
+    package var kind: Kind
+    package var notification: NotificationWish
+
+    package init(subscriptionID: String, kind: Kind, notification: NotificationWish = NotificationWish()) {
+        self.subscriptionID = subscriptionID
+        self.kind = kind
+        self.notification = notification
+    }
+}
+
+/// The part of a subscription that only query subscriptions have.
+package struct QuerySubscription: Hashable, Sendable {
+    package enum Event: String, Hashable, Sendable, CaseIterable { case create, update, delete }
+
+    package var query: Query
+    /// In the order of `Event.allCases` on the wire.
+    package var firesOn: Set<Event>
+    /// Whether the subscription goes after its first notification.
+    package var firesOnce: Bool
+    /// Nil searches all zones.
+    package var zoneID: ZoneID?
+
+    package init(query: Query, firesOn: Set<Event>, firesOnce: Bool = false, zoneID: ZoneID? = nil) {
+        self.query = query
+        self.firesOn = firesOn
+        self.firesOnce = firesOnce
+        self.zoneID = zoneID
+    }
+}
+
+/// How a notification should show itself. Empty means: it only wakes the app.
+///
+/// Source: *CloudKit Web Services Reference*, "Notification Info Dictionary".
+package struct NotificationWish: Hashable, Sendable {
+    package var alertBody: String?
+    package var alertLocalizationKey: String?
+    package var alertLocalizationArgs: [String]?
+    package var alertActionLocalizationKey: String?
+    package var alertLaunchImage: String?
+    package var soundName: String?
+    package var category: String?
+    package var shouldBadge = false
+    package var shouldSendContentAvailable = false
+    /// Fields to send along.
+    package var additionalFields: [String]?
+
+    package init() {}
+
+    /// The wish of a program that fetches changes when told and shows nothing.
+    package static var silent: NotificationWish {
+        var wish = NotificationWish()
+        wish.shouldSendContentAvailable = true
+        return wish
+    }
+}
+
+package enum SubscriptionOperation: Hashable, Sendable {
+    /// Saving what is there already, with the same content, is not an error.
+    case create(Subscription)
+    case update(Subscription)
+    case delete(subscriptionID: String)
+
+    package var subscriptionID: String {
+        switch self {
+        case .create(let subscription), .update(let subscription): subscription.subscriptionID
+        case .delete(let subscriptionID): subscriptionID
+        }
+    }
+}
+
+/// Body of `POST {database}/subscriptions/modify`. Each operation stands alone.
+///
+/// Source: *CloudKit Web Services Reference*, "Modifying Subscriptions".
+package struct SubscriptionsModifyRequest: Hashable, Sendable {
+    package var operations: [SubscriptionOperation]
+
+    package init(operations: [SubscriptionOperation]) {
+        self.operations = operations
+    }
+}
+
+/// Body of `POST {database}/subscriptions/lookup`.
+package struct SubscriptionsLookupRequest: Hashable, Sendable {
+    package var subscriptionIDs: [String]
+
+    package init(subscriptionIDs: [String]) {
+        self.subscriptionIDs = subscriptionIDs
+    }
+}
+
+package enum SubscriptionResult: Hashable, Sendable {
+    case subscription(Subscription)
+    /// Answer to a deletion: nothing but the identifier.
+    case deleted(subscriptionID: String)
+    case failure(subscriptionID: String, WireError)
+
+    package var subscriptionID: String {
+        switch self {
+        case .subscription(let subscription): subscription.subscriptionID
+        case .deleted(let subscriptionID), .failure(let subscriptionID, _): subscriptionID
+        }
+    }
+}
+
+/// Answer of `subscriptions/list`, `lookup` and `modify`; the latter two have one result for each item, in order.
+package struct SubscriptionsResponse: Hashable, Sendable {
+    package var subscriptions: [SubscriptionResult]
+
+    package init(subscriptions: [SubscriptionResult]) {
+        self.subscriptions = subscriptions
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// Names of HTTP headers that both sides use, and how their values are made.
+package enum HeaderNames {
+    /// Answers: identifier of the request, joined to the server's log.
+    package static let requestUUID = "X-Apple-Request-UUID"
+    /// Requests: names of capabilities the client understands. Answers: those of them that the server keeps to.
+    package static let capabilities = "X-Tarn-Capabilities"
+    /// Requests that write: the same key with the same body is carried out once, and answered alike each time.
+    package static let idempotencyKey = "X-Tarn-Idempotency-Key"
+    /// Requests: `Bearer` and the device's token.
+    package static let authorization = "Authorization"
+    package static let contentType = "Content-Type"
+    package static let retryAfter = "Retry-After"
+
+    package static let json = "application/json; charset=UTF-8"
+    /// Content type of the push stream: JSON objects, one a line.
+    package static let jsonLines = "application/x-ndjson"
+    package static let bytes = "application/octet-stream"
+
+    package static func bearer(_ token: String) -> String { "Bearer \(token)" }
+
+    /// The token of an `Authorization` value, or nil if it is of another kind.
+    package static func token(inAuthorization value: String) -> String? {
+        let scheme = "bearer "
+        guard value.utf8.count > scheme.utf8.count, value.prefix(scheme.count).lowercased() == scheme else { return nil }
+        return String(value.dropFirst(scheme.count))
+    }
+}

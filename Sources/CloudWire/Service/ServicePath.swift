@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// Address of an operation below the server's root: `/database/1/{container}/{environment}/{database}/{operation}`.
+///
+/// Source: *CloudKit Web Services Reference*, "Composing Web Service Requests".
+package struct ServicePath: Hashable, Sendable {
+    package enum Operation: String, Hashable, Sendable, CaseIterable {
+        case modifyRecords = "records/modify"
+        case queryRecords = "records/query"
+        case lookupRecords = "records/lookup"
+        case uploadAssets = "assets/upload"
+        case listZones = "zones/list"
+        case lookupZones = "zones/lookup"
+        case modifyZones = "zones/modify"
+        case databaseChanges = "changes/database"
+        case zoneChanges = "changes/zone"
+        case listSubscriptions = "subscriptions/list"
+        case lookupSubscriptions = "subscriptions/lookup"
+        case modifySubscriptions = "subscriptions/modify"
+        case caller = "users/caller"
+
+        /// The HTTP method of the operation.
+        package var method: String {
+            switch self {
+            case .listZones, .listSubscriptions, .caller: "GET"
+            case .modifyRecords, .queryRecords, .lookupRecords, .uploadAssets, .lookupZones, .modifyZones, .databaseChanges,
+                .zoneChanges, .lookupSubscriptions, .modifySubscriptions:
+                "POST"
+            }
+        }
+    }
+
+    package var containerIdentifier: String
+    package var environment: CloudEnvironment
+    package var scope: DatabaseScope
+    package var operation: Operation
+
+    package init(
+        containerIdentifier: String, environment: CloudEnvironment, scope: DatabaseScope, operation: Operation
+    ) {
+        self.containerIdentifier = containerIdentifier
+        self.environment = environment
+        self.scope = scope
+        self.operation = operation
+    }
+
+    /// Reads a path without its query. A trailing slash is not accepted.
+    ///
+    /// - Throws: `WireError` with `.notFound` for an unknown path and `.badRequest` for a container, environment or
+    ///   database that cannot be.
+    package init(parsing path: String) throws(WireError) {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 8, parts[0].isEmpty, parts[1] == "database", parts[2] == "1" else {
+            throw WireError(.notFound, "could not find handler for endpoint")
+        }
+        containerIdentifier = try PathSegments.container(parts[3])
+        environment = try PathSegments.environment(parts[4])
+        guard let scope = DatabaseScope(rawValue: String(parts[5])) else {
+            throw WireError(.badRequest, "the database in the path is not public, private or shared")
+        }
+        self.scope = scope
+        guard let operation = Operation(rawValue: "\(parts[6])/\(parts[7])") else {
+            throw WireError(.notFound, "could not find handler for endpoint")
+        }
+        self.operation = operation
+    }
+
+    package var path: String {
+        "/database/1/\(containerIdentifier)/\(environment.rawValue)/\(scope.rawValue)/\(operation.rawValue)"
+    }
+}
+
+/// Address of what belongs to a device and no database: `/device/1/{container}/{environment}/{operation}`.
+package struct DevicePath: Hashable, Sendable {
+    package enum Operation: String, Hashable, Sendable, CaseIterable {
+        /// GET, held open; see ``Capability/pushStream``.
+        case pushStream = "push/stream"
+    }
+
+    package var containerIdentifier: String
+    package var environment: CloudEnvironment
+    package var operation: Operation
+
+    package init(containerIdentifier: String, environment: CloudEnvironment, operation: Operation) {
+        self.containerIdentifier = containerIdentifier
+        self.environment = environment
+        self.operation = operation
+    }
+
+    /// Reads a path without its query; errors as in ``ServicePath/init(parsing:)``.
+    package init(parsing path: String) throws(WireError) {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 7, parts[0].isEmpty, parts[1] == "device", parts[2] == "1",
+            let operation = Operation(rawValue: "\(parts[5])/\(parts[6])")
+        else {
+            throw WireError(.notFound, "could not find handler for endpoint")
+        }
+        containerIdentifier = try PathSegments.container(parts[3])
+        environment = try PathSegments.environment(parts[4])
+        self.operation = operation
+    }
+
+    package var path: String { "/device/1/\(containerIdentifier)/\(environment.rawValue)/\(operation.rawValue)" }
+}
+
+/// What may stand in the segments both kinds of path share.
+package enum PathSegments {
+    static let containerCharacters = 255
+
+    /// Whether a text can be a container identifier: ASCII letters, digits, `.`, `-` and `_`, so that it needs no
+    /// encoding in a path and no quoting in a file name.
+    package static func isContainerIdentifier(_ text: some StringProtocol) -> Bool {
+        let bytes = text.utf8
+        guard !bytes.isEmpty, bytes.count <= containerCharacters, bytes.first != UInt8(ascii: ".") else { return false }
+        return bytes.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+    }
+
+    static func container(_ segment: Substring) throws(WireError) -> String {
+        guard isContainerIdentifier(segment) else {
+            throw WireError(.badRequest, "the path holds no container identifier, such as iCloud.org.example.notes")
+        }
+        return String(segment)
+    }
+
+    static func environment(_ segment: Substring) throws(WireError) -> CloudEnvironment {
+        guard let environment = CloudEnvironment(rawValue: String(segment)) else {
+            throw WireError(.badRequest, "the environment in the path is neither development nor production")
+        }
+        return environment
+    }
+}
