@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-package import Foundation
-
 /// A data model as its author declared it: the value behind `NSManagedObjectModel` and model files.
 ///
 /// Nothing is looked up here; names are text. ``ResolvedModel`` checks it and turns names into indices.
@@ -10,8 +8,14 @@ package struct Model: Hashable, Sendable, Codable {
     package var entities: [Entity]
     /// Configuration name to entity names. The default configuration, which has all entities, is implicit.
     package var configurations: [String: [String]]
+    /// Names of the configurations that their author marked for CloudKit; ``defaultConfiguration`` may be among them.
+    package var cloudConfigurations: [String]
     package var versionIdentifiers: [String]
     package var fetchTemplates: [FetchTemplate]
+    package var composites: [Composite]
+
+    /// How a model file names the implicit configuration that has all entities.
+    package static let defaultConfiguration = "Default"
 
     package init(
         entities: [Entity] = [], configurations: [String: [String]] = [:],
@@ -21,6 +25,8 @@ package struct Model: Hashable, Sendable, Codable {
         self.configurations = configurations
         self.versionIdentifiers = versionIdentifiers
         self.fetchTemplates = fetchTemplates
+        cloudConfigurations = []
+        composites = []
     }
 }
 
@@ -34,12 +40,15 @@ package struct Entity: Hashable, Sendable, Codable {
     package var isAbstract: Bool
     package var attributes: [Attribute]
     package var relationships: [Relationship]
+    package var fetchedProperties: [FetchedProperty]
     package var indexes: [FetchIndex]
     /// Each constraint is a list of attribute names whose values together are unique.
     package var uniquenessConstraints: [[String]]
     package var userInfo: [String: String]
     package var renamingIdentifier: String?
     package var versionHashModifier: String?
+    /// Format of the expression that names an object in a search index.
+    package var spotlightDisplayNameExpression: String?
     package var codeGeneration: CodeGeneration
 
     package init(
@@ -52,6 +61,7 @@ package struct Entity: Hashable, Sendable, Codable {
         self.isAbstract = isAbstract
         self.attributes = attributes
         self.relationships = relationships
+        fetchedProperties = []
         indexes = []
         uniquenessConstraints = []
         userInfo = [:]
@@ -103,6 +113,9 @@ package struct Attribute: Hashable, Sendable, Codable {
     package var valueTransformerName: String?
     package var valueClassName: String?
     package var derivationExpression: String?
+    /// Which of ``Model/composites`` a composite attribute is made of.
+    package var compositeName: String?
+    package var isIndexedBySpotlight: Bool
     package var userInfo: [String: String]
     package var renamingIdentifier: String?
     package var versionHashModifier: String?
@@ -117,6 +130,7 @@ package struct Attribute: Hashable, Sendable, Codable {
         allowsCloudEncryption = false
         preservesValueInHistoryOnDeletion = false
         usesScalarValueType = false
+        isIndexedBySpotlight = false
         userInfo = [:]
     }
 }
@@ -141,6 +155,7 @@ package struct Relationship: Hashable, Sendable, Codable {
     package var maximumCount: Int
     package var deleteRule: DeleteRule
     package var isTransient: Bool
+    package var isIndexedBySpotlight: Bool
     package var userInfo: [String: String]
     package var renamingIdentifier: String?
     package var versionHashModifier: String?
@@ -159,6 +174,7 @@ package struct Relationship: Hashable, Sendable, Codable {
         minimumCount = 0
         maximumCount = isToMany ? 0 : 1
         isTransient = false
+        isIndexedBySpotlight = false
         userInfo = [:]
     }
 }
@@ -178,6 +194,8 @@ package struct FetchIndex: Hashable, Sendable, Codable {
 
     package var name: String
     package var elements: [Element]
+    /// Only rows that match are in the index.
+    package var partialPredicateFormat: String?
 
     package init(name: String, elements: [Element]) {
         self.name = name
@@ -185,59 +203,58 @@ package struct FetchIndex: Hashable, Sendable, Codable {
     }
 }
 
+/// A fetch request that a model file names; what it leaves out has the value that a new request has.
 package struct FetchTemplate: Hashable, Sendable, Codable {
     package var name: String
     package var entity: String
     package var predicateFormat: String?
     package var fetchLimit: Int
+    package var fetchBatchSize: Int
+    /// Raw value of `NSFetchRequestResultType` as model files write it: 0 objects, 1 identifiers, 2 dictionaries.
+    package var resultType: Int
+    package var includesSubentities: Bool
+    package var includesPropertyValues: Bool
+    package var includesPendingChanges: Bool
+    package var returnsObjectsAsFaults: Bool
+    package var returnsDistinctResults: Bool
 
     package init(name: String, entity: String, predicateFormat: String? = nil, fetchLimit: Int = 0) {
         self.name = name
         self.entity = entity
         self.predicateFormat = predicateFormat
         self.fetchLimit = fetchLimit
+        fetchBatchSize = 0
+        resultType = 0
+        includesSubentities = true
+        includesPropertyValues = true
+        includesPendingChanges = true
+        returnsObjectsAsFaults = true
+        returnsDistinctResults = false
     }
 }
 
-// Written out because row keys have no meaning outside a process: only values that a model can declare are coded.
-extension StoredValue: Codable {
-    private enum Kind: String, Codable { case null, int, double, decimal, string, date, data, uuid, url }
-    private enum Key: String, CodingKey { case kind, value }
+/// A property whose value is the result of a request with the object as `$FETCH_SOURCE`.
+package struct FetchedProperty: Hashable, Sendable, Codable {
+    package var name: String
+    package var isOptional: Bool
+    package var request: FetchTemplate
+    package var userInfo: [String: String]
 
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: Key.self)
-        switch try container.decode(Kind.self, forKey: .kind) {
-        case .null: self = .null
-        case .int: self = .int(try container.decode(Int64.self, forKey: .value))
-        case .double: self = .double(try container.decode(Double.self, forKey: .value))
-        case .decimal: self = .decimal(try container.decode(Decimal.self, forKey: .value))
-        case .string: self = .string(try container.decode(String.self, forKey: .value))
-        case .date: self = .date(try container.decode(Double.self, forKey: .value))
-        case .data: self = .data(try container.decode(Data.self, forKey: .value))
-        case .uuid: self = .uuid(try container.decode(UUID.self, forKey: .value))
-        case .url: self = .url(try container.decode(String.self, forKey: .value))
-        }
+    package init(name: String, request: FetchTemplate, isOptional: Bool = true) {
+        self.name = name
+        self.request = request
+        self.isOptional = isOptional
+        userInfo = [:]
     }
+}
 
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: Key.self)
-        func put(_ kind: Kind, _ value: (any Encodable)?) throws {
-            try container.encode(kind, forKey: .kind)
-            if let value { try container.encode(value, forKey: .value) }
-        }
-        switch self {
-        case .null: try put(.null, nil)
-        case .int(let value): try put(.int, value)
-        case .double(let value): try put(.double, value)
-        case .decimal(let value): try put(.decimal, value)
-        case .string(let value): try put(.string, value)
-        case .date(let value): try put(.date, value)
-        case .data(let value): try put(.data, value)
-        case .uuid(let value): try put(.uuid, value)
-        case .url(let value): try put(.url, value)
-        case .reference:
-            throw EncodingError.invalidValue(
-                self, .init(codingPath: encoder.codingPath, debugDescription: "a row key cannot be a model's default value"))
-        }
+/// A named group of attributes, any of which may itself be a composite.
+package struct Composite: Hashable, Sendable, Codable {
+    package var name: String
+    package var attributes: [Attribute]
+
+    package init(name: String, attributes: [Attribute] = []) {
+        self.name = name
+        self.attributes = attributes
     }
 }

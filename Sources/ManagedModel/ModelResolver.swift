@@ -46,7 +46,7 @@ struct ModelResolver {
         guard problems.isEmpty else { return [] }
 
         // Locations are needed before relationships can be resolved, since an inverse is given by location.
-        let locations = chains.map { chain in locations(of: chain) }
+        let locations = chains.map { self.locations(of: $0) }
         return order.enumerated().map { index, entity in
             let chain = chains[index]
             let resolved = chain.flatMap { owner in
@@ -110,7 +110,10 @@ struct ModelResolver {
         for (entity, chain) in zip(order, chains) {
             var owners: [String: String] = [:]
             for owner in chain {
-                for name in owner.attributes.map(\.name) + owner.relationships.map(\.name) {
+                let names = [
+                    owner.attributes.map(\.name), owner.relationships.map(\.name), owner.fetchedProperties.map(\.name),
+                ]
+                for name in names.joined() {
                     if let earlier = owners[name], owner.name == entity.name {
                         problems.append(
                             .init(entity: entity.name, property: name, what: "is declared twice (also in \(earlier))"))
@@ -173,15 +176,17 @@ struct ModelResolver {
         }
         let inverseIsToMany =
             inverseOwner?.relationships.first { $0.name == relationship.inverse }?.isToMany ?? !relationship.isToMany
-        return ResolvedRelationship(
-            declaration: relationship, declaringEntity: ownerIndex, destination: destination,
-            inverse: relationship.inverse.flatMap { locations[destination][$0] },
-            inverseDeclaringEntity: inverseOwner.flatMap { indexByName[$0.name] },
-            shape: switch (relationship.isToMany, inverseIsToMany) {
+        let shape: ResolvedRelationship.Shape =
+            switch (relationship.isToMany, inverseIsToMany) {
             case (false, false): .oneToOne
             case (false, true): .manyToOne
             case (true, false): .oneToMany
             case (true, true): .manyToMany
-            })
+            }
+        return ResolvedRelationship(
+            declaration: relationship, declaringEntity: ownerIndex, destination: destination,
+            inverse: relationship.inverse.flatMap { locations[destination][$0] },
+            inverseDeclaringEntity: inverseOwner.flatMap { indexByName[$0.name] },
+            shape: shape)
     }
 }
