@@ -6,6 +6,9 @@
 /// Source: *CloudKit Web Services Reference*, "Data Size Limits"; the framework's own numbers (400 items,
 /// 2 MB a request) come from Apple's `CKModifyRecordsOperation` documentation.
 package struct Limits: Hashable, Sendable {
+    /// Bytes of a JSON text that are read at most, on either side. Not for operators: answers may be as large.
+    package static let messageBytes = 64_000_000
+
     package var operationsPerRequest = 200
     package var recordsPerResponse = 200
     package var assetTokensPerRequest = 200

@@ -48,6 +48,7 @@ package struct RecordStamp: Hashable, Sendable {
 ///
 /// Source: *CloudKit Web Services Reference*, "Record Dictionary".
 package struct Record: Hashable, Sendable {
+    /// Unique in its zone. Empty in a request that creates and leaves the name to the server.
     package var recordName: String
     /// Empty where the wire leaves it out (deleted records of some services).
     package var recordType: String

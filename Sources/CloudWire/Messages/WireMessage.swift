@@ -1,14 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// A request or answer with one JSON object as its body.
+/// A request, an answer, or a part of one: what travels as one JSON object.
 package protocol WireMessage: Hashable, Sendable {
-    /// The body in UTF-8: no white space, keys in a fixed order, fields of records sorted by name, so that equal
-    /// messages give equal bytes.
-    func encoded() -> [UInt8]
+    /// Reads the object at which the reader stands. Unknown keys are passed over, and a key whose value is null counts
+    /// as absent.
+    init(from reader: inout JSONReader) throws(JSONFault)
 
-    /// Reads a body. Unknown keys are passed over, and a key whose value is null counts as absent.
+    /// Writes one object. Keys have a fixed order, and fields of records are sorted by name.
+    func write(to writer: inout JSONWriter)
+}
+
+extension WireMessage {
+    /// The object in UTF-8, without white space. Equal messages give equal bytes.
+    package func encoded() -> [UInt8] {
+        var writer = JSONWriter()
+        write(to: &writer)
+        return writer.bytes
+    }
+
+    /// Reads a whole body, which may be up to `Limits.messageBytes` long.
     ///
-    /// - Throws: `WireError` with `.badRequest`; its reason says what is wrong, at which key path and byte.
-    init(json: [UInt8]) throws(WireError)
+    /// - Throws: `WireError` with `.badRequest`; its reason says what is wrong, at which key path and which byte. The
+    ///   reason never holds a value.
+    package init(json: [UInt8]) throws(WireError) {
+        guard json.count <= Limits.messageBytes else {
+            throw WireError(.badRequest, "the body is larger than \(Limits.messageBytes) bytes")
+        }
+        do {
+            self = try json.withUnsafeBufferPointer { (bytes) throws(JSONFault) -> Self in
+                var reader = JSONReader(bytes)
+                let message = try Self(from: &reader)
+                try reader.expectEnd()
+                return message
+            }
+        } catch {
+            throw error.wireError(in: json)
+        }
+    }
 }

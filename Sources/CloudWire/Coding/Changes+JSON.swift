@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+extension DatabaseChangesRequest: WireMessage {
+    package init(from reader: inout JSONReader) throws(JSONFault) {
+        self.init()
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "syncToken": syncToken = try reader.readString()
+            case "resultsLimit": resultsLimit = try reader.readInt()
+            default: try reader.skipValue()
+            }
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("syncToken", syncToken)
+            writer.member("resultsLimit", resultsLimit)
+        }
+    }
+}
+
+extension ZoneChange: WireMessage {
+    package init(from reader: inout JSONReader) throws(JSONFault) {
+        var keys = ZoneKeys()
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            if try !keys.take(key, from: &reader) { try reader.skipValue() }
+        }
+        self.init(
+            zoneID: try keys.zoneID.required("the zone has no zoneID", at: start), syncToken: keys.syncToken,
+            isDeleted: keys.isDeleted, atomic: keys.atomic)
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("zoneID", zoneID)
+            guard !isDeleted else { return writer.member("deleted", true) }
+            writer.member("syncToken", syncToken)
+            writer.member("atomic", atomic)
+        }
+    }
+}
+
+extension DatabaseChangesResponse: WireMessage {
+    package init(from reader: inout JSONReader) throws(JSONFault) {
+        var token: String?
+        self.init(zones: [], syncToken: "", moreComing: false)
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "zones": zones = try reader.readArray()
+            case "syncToken": token = try reader.readString()
+            case "moreComing": moreComing = try reader.readFlag()
+            default: try reader.skipValue()
+            }
+        }
+        syncToken = try token.required("the answer has no syncToken", at: start)
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("zones", zones)
+            writer.member("syncToken", syncToken)
+            writer.member("moreComing", moreComing)
+        }
+    }
+}
+
+extension ZoneChangesQuery: WireMessage {
+    package init(from reader: inout JSONReader) throws(JSONFault) {
+        var zoneID: ZoneID?
+        self.init(zoneID: .defaultZone)
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "zoneID": zoneID = try ZoneID(from: &reader)
+            case "syncToken": syncToken = try reader.readString()
+            case "resultsLimit": resultsLimit = try reader.readInt()
+            case "desiredKeys": desiredKeys = try reader.readStrings()
+            case "desiredRecordTypes": desiredRecordTypes = try reader.readStrings()
+            case "reverse": try reader.refuseReverse()
+            default: try reader.skipValue()
+            }
+        }
+        self.zoneID = try zoneID.required("the zone has no zoneID", at: start)
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("zoneID", zoneID)
+            writer.member("syncToken", syncToken)
+            writer.member("resultsLimit", resultsLimit)
+            writer.member("desiredKeys", desiredKeys)
+            writer.member("desiredRecordTypes", desiredRecordTypes)
+        }
+    }
+}
+
+extension ZoneChangesRequest: WireMessage {
+    /// What the request says for all its zones is carried over to each that does not say it for itself.
+    package init(from reader: inout JSONReader) throws(JSONFault) {
+        var zones: [ZoneChangesQuery]?
+        var desiredKeys: [String]?
+        var desiredRecordTypes: [String]?
+        self.init(zones: [])
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "zones": zones = try reader.readArray()
+            case "resultsLimit": resultsLimit = try reader.readInt()
+            case "desiredKeys": desiredKeys = try reader.readStrings()
+            case "desiredRecordTypes": desiredRecordTypes = try reader.readStrings()
+            case "reverse": try reader.refuseReverse()
+            default: try reader.skipValue()
+            }
+        }
+        self.zones = try zones.required("the request has no zones", at: start).map { zone in
+            var zone = zone
+            zone.desiredKeys = zone.desiredKeys ?? desiredKeys
+            zone.desiredRecordTypes = zone.desiredRecordTypes ?? desiredRecordTypes
+            return zone
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("zones", zones)
+            writer.member("resultsLimit", resultsLimit)
+        }
+    }
+}
+
+extension JSONReader {
+    /// Newest first is not offered; an answer in the other order would mislead whoever asks for it.
+    fileprivate mutating func refuseReverse() throws(JSONFault) {
+        let start = try next()
+        guard try !readFlag() else { throw JSONFault("changes come oldest first only", at: start) }
+    }
+}
+
+extension ZoneChangesResult: WireMessage {
+    package init(from reader: inout JSONReader) throws(JSONFault) {
+        var zone = ZoneKeys()
+        var error = ErrorKeys()
+        var records: [Record] = []
+        var moreComing = false
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            if try zone.take(key, from: &reader) { continue }
+            if try error.take(key, from: &reader) { continue }
+            switch key {
+            case "records": records = try reader.readArray()
+            case "moreComing": moreComing = try reader.readFlag()
+            default: try reader.skipValue()
+            }
+        }
+        let zoneID = try zone.zoneID.required("the zone has no zoneID", at: start)
+        if let error = error.error {
+            self = .failure(zoneID, error)
+            return
+        }
+        let token = try zone.syncToken.required("the zone has no syncToken", at: start)
+        self = .changes(ZoneChanges(zoneID: zoneID, records: records, syncToken: token, moreComing: moreComing))
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("zoneID", zoneID)
+            switch self {
+            case .changes(let changes):
+                writer.member("syncToken", changes.syncToken)
+                writer.member("moreComing", changes.moreComing)
+                writer.member("records", changes.records)
+            case .failure(_, let error): error.writeMembers(to: &writer)
+            }
+        }
+    }
+}
+
+extension ZoneChangesResponse: WireMessage {
+    package init(from reader: inout JSONReader) throws(JSONFault) {
+        self.init(zones: try reader.readList("zones", orFault: "the answer has no zones"))
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { $0.member("zones", zones) }
+    }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+extension RecordOperation: WireMessage {
+    package init(from reader: inout JSONReader) throws(JSONFault) {
+        var kind: Kind?
+        var record: Record?
+        var desiredKeys: [String]?
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "operationType": kind = try reader.readChoice(orFault: "the operationType is unknown")
+            case "record": record = try Record(from: &reader)
+            case "desiredKeys": desiredKeys = try reader.readStrings()
+            default: try reader.skipValue()
+            }
+        }
+        self.init(
+            try kind.required("the operation has no operationType", at: start),
+            try record.required("the operation has no record", at: start), desiredKeys: desiredKeys)
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("operationType", kind.rawValue)
+            writer.member("record", record)
+            writer.member("desiredKeys", desiredKeys)
+        }
+    }
+}
+
+extension ModifyRecordsRequest: WireMessage {
+    package init(from reader: inout JSONReader) throws(JSONFault) {
+        var operations: [RecordOperation]?
+        self.init(operations: [])
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "operations": operations = try reader.readArray()
+            case "zoneID": zoneID = try ZoneID(from: &reader)
+            case "atomic": atomic = try reader.readFlag()
+            case "desiredKeys": desiredKeys = try reader.readStrings()
+            default: try reader.skipValue()
+            }
+        }
+        self.operations = try operations.required("the request has no operations", at: start)
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("zoneID", zoneID)
+            writer.member("atomic", atomic)
+            writer.member("desiredKeys", desiredKeys)
+            writer.member("operations", operations)
+        }
+    }
+}
+
+extension ModifyRecordsResponse: WireMessage {
+    package init(from reader: inout JSONReader) throws(JSONFault) {
+        self.init(results: try reader.readList("records", orFault: "the answer has no records"))
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { $0.member("records", results) }
+    }
+}
+
+extension LookupRecordsRequest.Item: WireMessage {
+    package init(from reader: inout JSONReader) throws(JSONFault) {
+        var recordName: String?
+        var desiredKeys: [String]?
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "recordName": recordName = try reader.readString()
+            case "desiredKeys": desiredKeys = try reader.readStrings()
+            default: try reader.skipValue()
+            }
+        }
+        self.init(
+            recordName: try recordName.required("the record has no recordName", at: start), desiredKeys: desiredKeys)
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("recordName", recordName)
+            writer.member("desiredKeys", desiredKeys)
+        }
+    }
+}
+
+extension LookupRecordsRequest: WireMessage {
+    package init(from reader: inout JSONReader) throws(JSONFault) {
+        var records: [Item]?
+        self.init(recordNames: [])
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "records": records = try reader.readArray()
+            case "zoneID": zoneID = try ZoneID(from: &reader)
+            case "desiredKeys": desiredKeys = try reader.readStrings()
+            default: try reader.skipValue()
+            }
+        }
+        self.records = try records.required("the request has no records", at: start)
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("zoneID", zoneID)
+            writer.member("desiredKeys", desiredKeys)
+            writer.member("records", records)
+        }
+    }
+}
+
+extension LookupRecordsResponse: WireMessage {
+    package init(from reader: inout JSONReader) throws(JSONFault) {
+        self.init(results: try reader.readList("records", orFault: "the answer has no records"))
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { $0.member("records", results) }
+    }
+}
+
+extension JSONReader {
+    /// Reads an object of which one key, an array, is all that counts.
+    mutating func readList<Element: WireMessage>(
+        _ name: StaticString, orFault what: StaticString
+    ) throws(JSONFault) -> [Element] {
+        var elements: [Element]?
+        let start = try beginObject()
+        while let key = try nextKey() {
+            if name ~= key {
+                elements = try readArray()
+            } else {
+                try skipValue()
+            }
+        }
+        return try elements.required(what, at: start)
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+extension Record: WireMessage {
+    package init(from reader: inout JSONReader) throws(JSONFault) {
+        self.init(recordName: "")
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            if try !take(key, from: &reader) { try reader.skipValue() }
+        }
+    }
+
+    /// Reads the value of a key if it is one of a record's.
+    mutating func take(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
+        switch key {
+        case "recordName": recordName = try reader.readString()
+        case "recordType": recordType = try reader.readString()
+        case "recordChangeTag": recordChangeTag = try reader.readString()
+        case "fields": try readFields(from: &reader)
+        case "created": created = try RecordStamp(from: &reader)
+        case "modified": modified = try RecordStamp(from: &reader)
+        case "zoneID": zoneID = try ZoneID(from: &reader)
+        case "deleted": isDeleted = try reader.readFlag()
+        default: return false
+        }
+        return true
+    }
+
+    private mutating func readFields(from reader: inout JSONReader) throws(JSONFault) {
+        try reader.beginObject()
+        while let key = try reader.nextKey(skipsNull: false) {
+            let name = key.text
+            fields[name] = try reader.readNull() ? Field(nil) : try Field(from: &reader)
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            if !recordName.isEmpty { writer.member("recordName", recordName) }
+            if !recordType.isEmpty { writer.member("recordType", recordType) }
+            writer.member("recordChangeTag", recordChangeTag)
+            writer.member("zoneID", zoneID)
+            writer.member("created", created)
+            writer.member("modified", modified)
+            guard !isDeleted else { return writer.member("deleted", true) }
+            writer.key("fields")
+            writer.object { writer in
+                for (name, field) in fields.sorted(by: { $0.key < $1.key }) {
+                    writer.key(name)
+                    field.write(to: &writer)
+                }
+            }
+        }
+    }
+}
+
+extension RecordResult: WireMessage {
+    package init(from reader: inout JSONReader) throws(JSONFault) {
+        var record = Record(recordName: "")
+        var error = ErrorKeys()
+        var serverRecord: Record?
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            if try record.take(key, from: &reader) { continue }
+            if try error.take(key, from: &reader) { continue }
+            switch key {
+            case "serverRecord": serverRecord = try Record(from: &reader)
+            default: try reader.skipValue()
+            }
+        }
+        if let error = error.error {
+            self = .failure(recordName: record.recordName, error, serverRecord: serverRecord)
+            return
+        }
+        guard !record.recordName.isEmpty else { throw JSONFault("the record has no recordName", at: start) }
+        self = .record(record)
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        switch self {
+        case .record(let record): record.write(to: &writer)
+        case .failure(let recordName, let error, let serverRecord):
+            writer.object { writer in
+                writer.member("recordName", recordName)
+                error.writeMembers(to: &writer)
+                writer.member("serverRecord", serverRecord)
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// The keys of an error dictionary, which stand among those of an item or alone.
+struct ErrorKeys {
+    private var code: String?
+    private var reason: String?
+    private var uuid: String?
+    private var retryAfter: Double?
+    private var nativeCode: WireError.NativeCode?
+    private var redirectURL: String?
+
+    /// Reads the value of a key if it is one of an error's.
+    mutating func take(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
+        switch key {
+        case "serverErrorCode": code = try reader.readString()
+        case "reason": reason = try reader.readString()
+        case "uuid": uuid = try reader.readString()
+        case "retryAfter": retryAfter = try reader.readDouble()
+        case "nativeErrorCode": nativeCode = WireError.NativeCode(rawValue: try reader.readInt())
+        case "redirectURL": redirectURL = try reader.readString()
+        default: return false
+        }
+        return true
+    }
+
+    /// The error, if there is a code: only its presence tells an error from a result. A code that is not known here
+    /// counts as a fault of the server and is named in the reason.
+    var error: WireError? {
+        guard let code else { return nil }
+        let known = WireError.Code(rawValue: code)
+        let text = reason ?? "the server gave no reason"
+        var error = WireError(
+            known ?? .internalError, known == nil ? "\(code): \(text)" : text, retryAfter: retryAfter,
+            nativeCode: nativeCode)
+        error.uuid = uuid
+        error.redirectURL = redirectURL
+        return error
+    }
+}
+
+extension WireError: WireMessage {
+    package init(from reader: inout JSONReader) throws(JSONFault) {
+        var keys = ErrorKeys()
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            if try !keys.take(key, from: &reader) { try reader.skipValue() }
+        }
+        self = try keys.error.required("the error has no serverErrorCode", at: start)
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writeMembers(to: &$0) }
+    }
+
+    func writeMembers(to writer: inout JSONWriter) {
+        writer.member("uuid", uuid)
+        writer.member("serverErrorCode", code.rawValue)
+        writer.member("reason", reason)
+        if let retryAfter, let whole = Int64(exactly: retryAfter) {
+            writer.member("retryAfter", whole)
+        } else {
+            writer.member("retryAfter", retryAfter)
+        }
+        writer.member("nativeErrorCode", nativeCode?.rawValue)
+        writer.member("redirectURL", redirectURL)
+    }
+}
