@@ -126,8 +126,7 @@ extension JSONReader {
             index += 6
             switch unit {
             case 0xD800...0xDBFF:
-                guard index + 1 < bytes.count else { throw JSONFault("the text ends inside a string", at: bytes.count) }
-                guard bytes[index] == UInt8(ascii: "\\"), bytes[index + 1] == UInt8(ascii: "u"),
+                guard index + 6 <= bytes.count, bytes[index] == UInt8(ascii: "\\"), bytes[index + 1] == UInt8(ascii: "u"),
                     0xDC00...0xDFFF ~= (try hexUnit(at: index + 2))
                 else { throw JSONFault("half of a surrogate pair", at: start) }
                 index += 6

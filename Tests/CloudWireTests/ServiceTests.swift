@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Testing
+
+@Suite struct ServiceTests {
+    @Test(arguments: ServicePath.Operation.allCases)
+    func aPathIsReadAsItIsWritten(_ operation: ServicePath.Operation) throws {
+        for scope in DatabaseScope.allCases {
+            let path = ServicePath(
+                containerIdentifier: "iCloud.org.example.notes", environment: .production, scope: scope,
+                operation: operation)
+            #expect(try ServicePath(parsing: path.path) == path)
+        }
+    }
+
+    @Test func pathsAreTheDocumentedOnes() throws {
+        let path = ServicePath(
+            containerIdentifier: "iCloud.n", environment: .development, scope: .private, operation: .zoneChanges)
+        #expect(path.path == "/database/1/iCloud.n/development/private/changes/zone")
+        let device = DevicePath(containerIdentifier: "iCloud.n", environment: .development, operation: .pushStream)
+        #expect(device.path == "/device/1/iCloud.n/development/push/stream")
+        #expect(try DevicePath(parsing: device.path) == device)
+    }
+
+    @Test(arguments: [
+        ("", WireError.Code.notFound), ("/", .notFound), ("/database/2/c/development/private/zones/list", .notFound),
+        ("/database/1/c/development/private/zones/list/", .notFound), ("/database/1/c/development/private/zones/x", .notFound),
+        ("/database/1//development/private/zones/list", .badRequest),
+        ("/database/1/../development/private/zones/list", .badRequest),
+        ("/database/1/a%2Fb/development/private/zones/list", .badRequest),
+        ("/database/1/c/testing/private/zones/list", .badRequest),
+        ("/database/1/c/development/mine/zones/list", .badRequest),
+    ])
+    func otherPathsAreRefused(_ path: String, _ code: WireError.Code) {
+        #expect(throws: WireError.self) { try ServicePath(parsing: path) }
+        do {
+            _ = try ServicePath(parsing: path)
+        } catch {
+            #expect(error.code == code)
+        }
+        #expect(throws: WireError.self) { try DevicePath(parsing: path) }
+    }
+
+    @Test func capabilitiesTravelInAHeader() {
+        let all = Set(Capability.allCases)
+        #expect(Capability.headerValue(all) == "idempotency-key,push-stream,server-record")
+        #expect(Capability.parse("idempotency-key,push-stream,server-record") == all)
+        #expect(Capability.parse(" push-stream , time-travel,,") == [.pushStream])
+        #expect(Capability.parse("").isEmpty)
+    }
+
+    @Test func aTokenIsFoundInItsHeader() {
+        #expect(HeaderNames.token(inAuthorization: HeaderNames.bearer("t0k")) == "t0k")
+        #expect(HeaderNames.token(inAuthorization: "BEARER x") == "x")
+        #expect(HeaderNames.token(inAuthorization: "Basic x") == nil)
+        #expect(HeaderNames.token(inAuthorization: "Bearer ") == nil)
+    }
+}
