@@ -80,10 +80,11 @@ let package = Package(
             name: "CloudEngineSQLite",
             dependencies: [
                 "CloudEngine", "CloudWire",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
-        .target(name: "CloudPush", dependencies: ["CloudWire"]),
+        .target(name: "CloudPush", dependencies: ["CloudEngine", "CloudWire"]),
         .target(
             name: "CloudServer",
             dependencies: [
@@ -105,6 +106,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
         .executableTarget(name: "tarn", dependencies: ["TarnCommands"]),
         .target(

@@ -21,6 +21,12 @@ package struct Limits: Hashable, Sendable {
     package var assetBytes: Int64 = 50_000_000
     /// Seconds during which an asset upload address works.
     package var assetUploadSeconds = 900
+    /// Seconds during which a download address of an asset works.
+    package var assetDownloadSeconds = 3600
+    /// Bytes after which a page of changes ends, without assets.
+    package var responseRecordBytes = 4_000_000
+    package var zonesPerDatabase = 1000
+    package var subscriptionsPerDatabase = 200
     package var recordNameCharacters = 255
     package var zoneNameCharacters = 255
     package var fieldsPerRecord = 256

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+/// Decides what requests do: permissions, schema, change tags, limits, changes and tokens.
+///
+/// It works on values and on a partition's unit of work. It knows no HTTP, no SQL, no clock and no randomness, so
+/// that a run can be repeated.
+///
+/// Functions throw `WireError` where the request as a whole is refused; one refused item among many is a result.
+package struct Engine: Sendable {
+    package let limits: Limits
+    let sealer: Sealer
+    /// Environments in which record types and fields come into being by use.
+    let schemaByUse: Set<CloudEnvironment>
+
+    package init(limits: Limits = Limits(), sealer: Sealer, schemaByUse: Set<CloudEnvironment> = [.development]) {
+        self.limits = limits
+        self.sealer = sealer
+        self.schemaByUse = schemaByUse
+    }
+}
+
+/// The answer to a request that wrote, and whom to tell once it is durable.
+package struct Outcome<Response: Sendable>: Sendable {
+    package var response: Response
+    package var notifications: [PushNotification]
+
+    package init(_ response: Response, notifications: [PushNotification] = []) {
+        self.response = response
+        self.notifications = notifications
+    }
+}
+
+extension Engine {
+    /// Refuses a request with more items than allowed.
+    func checkCount(_ count: Int, of what: String, atMost limit: Int) throws(WireError) {
+        guard count <= limit else {
+            throw WireError(.badRequest, "too many \(what) in one request, at most \(limit)", nativeCode: .limitExceeded)
+        }
+    }
+
+    /// Refuses the zones of others: they are reached through the shared database.
+    func checkOwner(of zoneID: ZoneID, _ call: Call) throws(WireError) {
+        guard let owner = zoneID.ownerRecordName, owner != call.caller.userRecordName else { return }
+        throw WireError(.zoneNotFound, "zone not found")
+    }
+
+    /// The zone as it is stored, or the default zone before its first use.
+    ///
+    /// - Throws: `WireError` with `.zoneNotFound`.
+    func liveZone(_ zoneID: ZoneID, in view: any PartitionView, _ call: Call) throws -> StoredZone {
+        try checkOwner(of: zoneID, call)
+        if let zone = try view.zone(named: zoneID.zoneName), !zone.isDeleted { return zone }
+        if zoneID.zoneName == ZoneID.defaultZoneName { return .untouchedDefault }
+        throw WireError(.zoneNotFound, "zone not found")
+    }
+
+    func zoneID(of zone: StoredZone, _ call: Call) -> ZoneID {
+        ZoneID(zoneName: zone.name, ownerRecordName: call.partition.owner)
+    }
+
+    /// Notifications of the subscriptions that fire when custom zones change.
+    ///
+    /// Database subscriptions fire once for each request, zone subscriptions for their zone. Query subscriptions are
+    /// stored and do not fire yet.
+    func notifications(
+        forChangesIn zoneNames: Set<String>, _ view: any PartitionView, _ call: Call
+    ) throws -> [PushNotification] {
+        guard !zoneNames.isEmpty else { return [] }
+        return try view.subscriptions().compactMap { subscription in
+            let subject: PushNotification.Subject
+            switch subscription.kind {
+            case .database:
+                subject = .database(call.partition.scope)
+            case .zone(let zoneID):
+                guard zoneNames.contains(zoneID.zoneName) else { return nil }
+                subject = .zone(
+                    ZoneID(zoneName: zoneID.zoneName, ownerRecordName: call.partition.owner), call.partition.scope)
+            case .query:
+                return nil
+            }
+            return PushNotification(
+                notificationID: call.makeIdentifier(), containerIdentifier: call.partition.containerIdentifier,
+                subscriptionID: subscription.subscriptionID, subject: subject, userRecordName: call.partition.owner)
+        }
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+/// The part of the server's data that one transaction may touch: one database of one user, in one container and
+/// environment. It is the first column of every key.
+package struct Partition: Hashable, Sendable {
+    package var containerIdentifier: String
+    package var environment: CloudEnvironment
+    package var scope: DatabaseScope
+    /// User record name of the owner in this container.
+    package var owner: String
+
+    package init(
+        containerIdentifier: String, environment: CloudEnvironment, scope: DatabaseScope = .private, owner: String
+    ) {
+        self.containerIdentifier = containerIdentifier
+        self.environment = environment
+        self.scope = scope
+        self.owner = owner
+    }
+
+    /// Unambiguous text for message authentication codes. Container identifiers and owners hold no slash.
+    var seed: String { "\(containerIdentifier)/\(environment.rawValue)/\(scope.rawValue)/\(owner)" }
+}
+
+/// Who sends a request, from which device.
+package struct Caller: Hashable, Sendable {
+    package var userRecordName: String
+    package var deviceID: String
+
+    package init(userRecordName: String, deviceID: String) {
+        self.userRecordName = userRecordName
+        self.deviceID = deviceID
+    }
+}
+
+/// What a request brings besides its body. The engine has no clock and no source of randomness: both stand here.
+package struct Call: Sendable {
+    package var partition: Partition
+    package var caller: Caller
+    /// Milliseconds since 1970 UTC.
+    package var now: Int64
+    /// Makes an identifier that was never made before.
+    package var makeIdentifier: @Sendable () -> String
+    /// Where the caller reaches this server, such as `http://127.0.0.1:8080`; addresses of assets begin with it.
+    package var baseURL: String
+
+    package init(
+        partition: Partition, caller: Caller, now: Int64, baseURL: String, makeIdentifier: @escaping @Sendable () -> String
+    ) {
+        self.partition = partition
+        self.caller = caller
+        self.now = now
+        self.baseURL = baseURL
+        self.makeIdentifier = makeIdentifier
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+extension Engine {
+    /// Carries out operations on the records of one zone.
+    ///
+    /// In a custom zone an atomic request stores all or nothing; then the culprits have their own errors and the
+    /// others `.atomicError`. In the default zone each operation stands alone.
+    ///
+    /// - Throws: `WireError` for a request that is refused as a whole: too many operations, two for one record, too
+    ///   many bytes, no such zone.
+    ///
+    /// Source: *CloudKit Web Services Reference*, "Modifying Records".
+    package func modifyRecords(
+        _ request: ModifyRecordsRequest, in unit: any UnitOfWork, _ call: Call
+    ) throws -> Outcome<ModifyRecordsResponse> {
+        try checkCount(request.operations.count, of: "operations", atMost: limits.operationsPerRequest)
+        var operations = request.operations
+        for index in operations.indices where operations[index].record.recordName.isEmpty {
+            operations[index].record.recordName = call.makeIdentifier()
+        }
+        guard Set(operations.map(\.record.recordName)).count == operations.count else {
+            throw WireError(.badRequest, "two operations in one request are for the same record")
+        }
+        guard operations.reduce(0, { $0 + RecordSize.bytes(of: $1.record) }) <= limits.requestRecordBytes else {
+            throw WireError(
+                .quotaExceeded, "the records of one request have more than \(limits.requestRecordBytes) bytes",
+                nativeCode: .limitExceeded)
+        }
+        let zone = try liveZone(request.zoneID, in: unit, call)
+
+        var batch = try RecordBatch(operations, zone: zone, self, unit, call)
+        batch.decideAll()
+        if request.atomic, !zone.isDefault { batch.refuseAllIfAnyIsRefused() }
+        let changes = try batch.write()
+
+        let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
+        let results = zip(operations, batch.results).map { operation, result in
+            result.presented(
+                zoneID: zoneID(of: zone, call), desiredKeys: operation.desiredKeys ?? request.desiredKeys, addresses)
+        }
+        let told = changes > 0 && !zone.isDefault ? [zone.name] : []
+        return Outcome(
+            ModifyRecordsResponse(results: results), notifications: try notifications(forChangesIn: Set(told), unit, call))
+    }
+
+    /// Reads records by name.
+    package func lookupRecords(
+        _ request: LookupRecordsRequest, in view: any PartitionView, _ call: Call
+    ) throws -> LookupRecordsResponse {
+        try checkCount(request.records.count, of: "records", atMost: limits.recordsPerResponse)
+        let zone = try liveZone(request.zoneID, in: view, call)
+        let stored = try view.records(named: request.records.map(\.recordName), in: zone.key)
+        let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
+        return LookupRecordsResponse(
+            results: request.records.map { item in
+                guard let record = stored[item.recordName]?.record, !record.isDeleted else {
+                    return .failure(
+                        recordName: item.recordName, WireError(.notFound, "record not found"), serverRecord: nil)
+                }
+                return RecordResult.record(record).presented(
+                    zoneID: zoneID(of: zone, call), desiredKeys: item.desiredKeys ?? request.desiredKeys, addresses)
+            })
+    }
+}
+
+extension RecordResult {
+    /// The result as the caller wants it: with zone and addresses of assets, without fields that were not asked for.
+    func presented(zoneID: ZoneID, desiredKeys: [String]?, _ addresses: AssetAddresses) -> RecordResult {
+        switch self {
+        case .record(let record):
+            return .record(record.presented(zoneID: zoneID, desiredKeys: desiredKeys, addresses))
+        case .failure(let recordName, let error, let serverRecord):
+            return .failure(
+                recordName: recordName, error,
+                serverRecord: serverRecord?.presented(zoneID: zoneID, desiredKeys: nil, addresses))
+        }
+    }
+}
+
+extension Record {
+    func presented(zoneID: ZoneID, desiredKeys: [String]?, _ addresses: AssetAddresses) -> Record {
+        var record = self
+        record.zoneID = zoneID
+        if let desiredKeys {
+            let wanted = Set(desiredKeys)
+            record.fields = record.fields.filter { wanted.contains($0.key) }
+        }
+        for (name, field) in record.fields {
+            switch field.value {
+            case .asset(let asset):
+                record.fields[name]?.value = .asset(addresses.withDownload(asset))
+            case .list(let elements, of: .asset):
+                record.fields[name]?.value = .list(
+                    elements.map { element in
+                        if case .asset(let asset) = element { .asset(addresses.withDownload(asset)) } else { element }
+                    }, of: .asset)
+            default:
+                break
+            }
+        }
+        return record
+    }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+
+/// What names may look like.
+///
+/// Source: Apple, `CKRecord.ID` and `CKRecordZone.ID` (ASCII, at most 255 characters, a zone's name does not begin
+/// with an underscore) and `CKRecord` (types and keys begin with a letter and hold letters, digits, underscores).
+enum NameChecks {
+    static func record(_ name: String, _ limits: Limits) -> WireError? {
+        guard !name.isEmpty, name.utf8.count <= limits.recordNameCharacters, name.utf8.allSatisfy({ $0 < 0x80 }) else {
+            return WireError(
+                .badRequest, "a record name has 1 to \(limits.recordNameCharacters) ASCII characters")
+        }
+        return nil
+    }
+
+    /// Whether a name may be that of a custom zone.
+    static func zone(_ name: String, _ limits: Limits) -> WireError? {
+        guard !name.isEmpty, name.utf8.count <= limits.zoneNameCharacters, name.utf8.allSatisfy({ $0 < 0x80 }),
+            !name.hasPrefix("_")
+        else {
+            return WireError(
+                .badRequest,
+                "a zone name has 1 to \(limits.zoneNameCharacters) ASCII characters and does not begin with an underscore")
+        }
+        return nil
+    }
+
+    static func recordType(_ name: String) -> WireError? {
+        guard isIdentifier(name) else {
+            return WireError(
+                .badRequest, "a record type begins with a letter, followed by letters, digits and underscores")
+        }
+        return nil
+    }
+
+    static func field(_ name: String) -> WireError? {
+        guard isIdentifier(name) else {
+            return WireError(
+                .badRequest, "a field name begins with a letter, followed by letters, digits and underscores")
+        }
+        return nil
+    }
+
+    private static let identifierCharacters = 255
+
+    private static func isIdentifier(_ name: String) -> Bool {
+        guard let first = name.utf8.first, isLetter(first), name.utf8.count <= identifierCharacters else { return false }
+        return name.utf8.allSatisfy { isLetter($0) || (48...57).contains($0) || $0 == UInt8(ascii: "_") }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (97...122).contains(byte | 0x20) && byte >= 65 }
+}

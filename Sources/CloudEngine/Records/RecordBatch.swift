@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+
+/// The operations of one modify request on their way: decided one by one, then written together.
+struct RecordBatch {
+    private let operations: [RecordOperation]
+    private let zone: StoredZone
+    private let engine: Engine
+    private let unit: any UnitOfWork
+    private let call: Call
+
+    private let stored: [String: StoredRecord]
+    private var schema: SchemaCheck
+    private var decisions: [Result<RecordDecision, WireError>] = []
+    private(set) var results: [RecordResult] = []
+
+    init(
+        _ operations: [RecordOperation], zone: StoredZone, _ engine: Engine, _ unit: any UnitOfWork, _ call: Call
+    ) throws {
+        self.operations = operations
+        self.zone = zone
+        self.engine = engine
+        self.unit = unit
+        self.call = call
+        stored = try unit.records(named: operations.map(\.record.recordName), in: zone.key)
+        let types = operations.map(\.record.recordType) + stored.values.map(\.record.recordType)
+        schema = try SchemaCheck(
+            recordTypes: Set(types), growsByUse: engine.schemaByUse.contains(call.partition.environment), unit)
+    }
+
+    mutating func decideAll() {
+        for operation in operations {
+            do {
+                decisions.append(.success(try decide(operation)))
+            } catch let error as WireError {
+                decisions.append(.failure(error))
+            } catch {
+                decisions.append(.failure(WireError(.internalError, "the record could not be read")))
+            }
+        }
+    }
+
+    mutating func refuseAllIfAnyIsRefused() {
+        guard decisions.contains(where: { if case .failure = $0 { true } else { false } }) else { return }
+        decisions = decisions.map { decision in
+            if case .success = decision { .failure(WireError(.atomicError, "atomic batch failed")) } else { decision }
+        }
+    }
+
+    /// Stores what was decided and fills `results`.
+    ///
+    /// - Returns: How many records changed.
+    mutating func write() throws -> Int {
+        let changes = decisions.count { decision in
+            switch decision {
+            case .success(.save), .success(.delete): true
+            case .success(.nothing), .failure: false
+            }
+        }
+        var number = changes == 0 ? 0 : try unit.raiseCounter(by: changes) - Int64(changes)
+        var written: [StoredRecord] = []
+        var links: [String: Int] = [:]
+        for (operation, decision) in zip(operations, decisions) {
+            switch decision {
+            case .success(.save(let record)):
+                number += 1
+                written.append(StoredRecord(record: stamped(record, number), change: number))
+                count(record, by: 1, in: &links)
+                if let old = current(operation) { count(old, by: -1, in: &links) }
+                results.append(.record(written[written.count - 1].record))
+            case .success(.delete(let old)):
+                number += 1
+                written.append(StoredRecord(record: tombstone(of: old, number), change: number))
+                count(old, by: -1, in: &links)
+                results.append(.record(tombstone(of: old, number)))
+            case .success(.nothing(let record)):
+                results.append(
+                    .record(Record(recordName: record.recordName, recordType: record.recordType, isDeleted: true)))
+            case .failure(let error):
+                let shown = error.code == .conflict || error.code == .exists ? current(operation) : nil
+                results.append(.failure(recordName: operation.record.recordName, error, serverRecord: shown))
+            }
+        }
+        guard changes > 0 else { return 0 }
+        for (recordType, fields) in schema.added.sorted(by: { $0.key < $1.key }) {
+            try unit.learn(fields, ofType: recordType)
+        }
+        var zone = zone
+        zone.change = number
+        try unit.save(zone, at: call.now)
+        try unit.save(written, in: zone.key, at: call.now)
+        links = links.filter { $0.value != 0 }
+        if !links.isEmpty { try unit.addLinks(links, in: zone.key, at: call.now) }
+        return changes
+    }
+
+    /// The record there is, unless it was deleted.
+    private func current(_ operation: RecordOperation) -> Record? {
+        guard let record = stored[operation.record.recordName]?.record, !record.isDeleted else { return nil }
+        return record
+    }
+
+    private mutating func decide(_ operation: RecordOperation) throws -> RecordDecision {
+        let incoming = operation.record
+        if let error = NameChecks.record(incoming.recordName, engine.limits) { throw error }
+        if let zoneID = incoming.zoneID {
+            try engine.checkOwner(of: zoneID, call)
+            guard zoneID.zoneName == zone.name else {
+                throw WireError(.badRequest, "the record is of another zone than the request")
+            }
+        }
+        let current = current(operation)
+        let decision = try RecordDecision.make(operation.kind, incoming, over: current)
+        guard case .save(var record) = decision else { return decision }
+        guard record.fields.count <= engine.limits.fieldsPerRecord else {
+            throw WireError(
+                .badRequest, "a record has at most \(engine.limits.fieldsPerRecord) fields", nativeCode: .limitExceeded)
+        }
+        try schema.check(&record)
+        try AssetCheck(unit, over: current).check(&record)
+        guard RecordSize.bytes(of: record) <= engine.limits.recordBytes else {
+            throw WireError(
+                .badRequest, "a record has at most \(engine.limits.recordBytes) bytes without its assets",
+                nativeCode: .limitExceeded)
+        }
+        return .save(record)
+    }
+
+    private func stamped(_ record: Record, _ number: Int64) -> Record {
+        let stamp = RecordStamp(
+            timestamp: call.now, userRecordName: call.caller.userRecordName, deviceID: call.caller.deviceID)
+        var record = record
+        record.zoneID = nil
+        record.recordChangeTag = String(number, radix: 36)
+        record.created = stored[record.recordName].flatMap { $0.record.isDeleted ? nil : $0.record.created } ?? stamp
+        record.modified = stamp
+        return record
+    }
+
+    private func tombstone(of record: Record, _ number: Int64) -> Record {
+        Record(
+            recordName: record.recordName, recordType: record.recordType, recordChangeTag: String(number, radix: 36),
+            isDeleted: true)
+    }
+
+    private func count(_ record: Record, by difference: Int, in links: inout [String: Int]) {
+        for asset in record.assets { links[asset.fileChecksum, default: 0] += difference }
+    }
+}

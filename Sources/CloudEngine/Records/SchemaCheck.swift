@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+
+/// The schema of the record types of one request: what is known, and what the request adds.
+struct SchemaCheck {
+    private var known: [String: [String: FieldSchema]] = [:]
+    private var unknownTypes: Set<String> = []
+    private(set) var added: [String: [String: FieldSchema]] = [:]
+    private let growsByUse: Bool
+
+    init(recordTypes: Set<String>, growsByUse: Bool, _ view: any PartitionView) throws {
+        self.growsByUse = growsByUse
+        for recordType in recordTypes.sorted() {
+            if let fields = try view.schema(ofType: recordType) {
+                known[recordType] = fields
+            } else {
+                unknownTypes.insert(recordType)
+            }
+        }
+    }
+
+    /// Compares the values of a record with the schema, reads whole numbers as what the schema says they are, and
+    /// remembers new fields. A refused record adds nothing.
+    ///
+    /// Source: *CloudKit Web Services Reference*, "Record Field Dictionary": the field's type decides how a number
+    /// without a type is read. The texts are those of public reports.
+    mutating func check(_ record: inout Record) throws(WireError) {
+        let recordType = record.recordType
+        if unknownTypes.contains(recordType), !growsByUse {
+            throw WireError(.badRequest, "record type '\(recordType)' is not in the production schema")
+        }
+        var fields = record.fields
+        var new: [String: FieldSchema] = [:]
+        for (name, field) in record.fields.sorted(by: { $0.key < $1.key }) {
+            guard let value = field.value else { continue }
+            guard let expected = known[recordType]?[name] ?? added[recordType]?[name] else {
+                if let error = NameChecks.field(name) { throw error }
+                guard growsByUse else {
+                    throw WireError(
+                        .badRequest, "field '\(name)' of type '\(recordType)' is not in the production schema")
+                }
+                if let type = Self.typeName(of: value) { new[name] = FieldSchema(type: type, isEncrypted: field.isEncrypted) }
+                continue
+            }
+            guard expected.isEncrypted || !field.isEncrypted else {
+                throw WireError(.badRequest, "Attempt to save encrypted data in non encrypted field type")
+            }
+            let type = Self.typeName(of: value) ?? Self.emptyList
+            guard expected.type != type, type != Self.emptyList || !expected.type.hasSuffix(Self.listSuffix) else { continue }
+            guard let converted = Self.convert(value, to: expected.type) else {
+                throw WireError(
+                    .badRequest,
+                    "invalid attempt to set value type \(type) for field '\(name)' for type '\(recordType)', "
+                        + "defined to be: \(expected.type)")
+            }
+            fields[name]?.value = converted
+        }
+        record.fields = fields
+        if unknownTypes.contains(recordType) || !new.isEmpty {
+            added[recordType, default: [:]].merge(new) { old, _ in old }
+        }
+    }
+
+    private static let listSuffix = "_LIST"
+    private static let emptyList = "EMPTY_LIST"
+
+    /// Wire name of a value's type; nil for an empty list, which fits every list field.
+    private static func typeName(of value: FieldValue) -> String? {
+        if case .list(_, let element) = value { return element.map { $0.rawValue + listSuffix } }
+        return value.type?.rawValue
+    }
+
+    private static func convert(_ value: FieldValue, to type: String) -> FieldValue? {
+        switch (value, type) {
+        case (.int64(let number), FieldType.timestamp.rawValue): .timestamp(number)
+        case (.int64(let number), FieldType.double.rawValue): .double(Double(number))
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// Makes and checks message authentication codes with a key that only the storage knows.
+package struct Sealer: Sendable {
+    /// Bytes of a code as it is handed out.
+    static let codeBytes = 16
+
+    private let authenticate: @Sendable ([UInt8]) -> [UInt8]
+
+    /// - Parameter authenticate: A keyed function such as HMAC-SHA-256; it returns at least 16 bytes.
+    package init(authenticate: @escaping @Sendable ([UInt8]) -> [UInt8]) {
+        self.authenticate = authenticate
+    }
+
+    func code(of message: [UInt8], purpose: Purpose) -> [UInt8] {
+        let code = authenticate([purpose.rawValue] + message)
+        precondition(code.count >= Self.codeBytes, "the authentication function returns too few bytes")
+        return Array(code.prefix(Self.codeBytes))
+    }
+
+    /// Compares in a time that does not depend on where the codes differ.
+    func isCode(_ code: some Collection<UInt8>, of message: [UInt8], purpose: Purpose) -> Bool {
+        let expected = self.code(of: message, purpose: purpose)
+        guard code.count == expected.count else { return false }
+        return zip(code, expected).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+
+    /// Keeps a code made for one thing from being taken for another. Never renumbered.
+    enum Purpose: UInt8 {
+        case changeToken = 1
+        case assetAddress = 2
+    }
+}
+
+/// Bytes as lower-case hexadecimal digits.
+package enum Hex {
+    package static func text(_ bytes: some Sequence<UInt8>) -> String {
+        var text: [UInt8] = []
+        for byte in bytes {
+            text.append(digit(byte >> 4))
+            text.append(digit(byte & 15))
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// - Returns: Nil if the text has an odd length or anything but lower-case digits.
+    package static func bytes(_ text: some StringProtocol) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 2)
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = value(digits[index]), let low = value(digits[index + 1]) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 48 + value : 87 + value }
+
+    private static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case 48...57: digit - 48
+        case 97...102: digit - 87
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+
+extension CloudService {
+    func respondToDatabase(_ request: ServiceRequest) async throws -> ServiceResponse {
+        let path = try ServicePath(parsing: request.path)
+        guard request.method == path.operation.method || request.method == "POST" && path.operation == .listZones else {
+            throw WireError(.notFound, "could not find handler for endpoint")
+        }
+        let device = try await authenticate(request)
+        let call = try await call(
+            request, device, path.containerIdentifier, path.environment, scope: path.scope)
+        if path.operation == .caller {
+            return .json(
+                UserIdentity(userRecordName: call.caller.userRecordName).encoded(), endpoint: path.operation.rawValue)
+        }
+        guard path.scope == .private else {
+            throw WireError(.badRequest, "the \(path.scope.rawValue) database is not available yet on this server")
+        }
+        let body = try await collect(request)
+        let exchange = Exchange(operation: path.operation, call: call, body: body, key: try idempotencyKey(request))
+        return try await respond(exchange)
+    }
+
+    /// A decoded request line with its body.
+    struct Exchange: Sendable {
+        var operation: ServicePath.Operation
+        var call: Call
+        var body: [UInt8]
+        var key: String?
+
+        /// Tells requests apart that carry the same key: FNV-1a over the operation and the body.
+        var fingerprint: UInt64 {
+            var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+            for byte in operation.rawValue.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+            for byte in body { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+            return hash
+        }
+    }
+
+    private func respond(_ exchange: Exchange) async throws -> ServiceResponse {
+        let engine = engine
+        switch exchange.operation {
+        case .modifyRecords:
+            let message = try ModifyRecordsRequest(json: exchange.body)
+            return try await write(exchange) { try engine.modifyRecords(message, in: $0, $1) }
+        case .lookupRecords:
+            let message = try LookupRecordsRequest(json: exchange.body)
+            return try await read(exchange) { try engine.lookupRecords(message, in: $0, $1) }
+        case .uploadAssets:
+            let message = try AssetUploadRequest(json: exchange.body)
+            return try await write(exchange) { try engine.requestUploads(message, in: $0, $1) }
+        case .listZones:
+            return try await read(exchange) { try engine.listZones(in: $0, $1) }
+        case .lookupZones:
+            let message = try ZonesLookupRequest(json: exchange.body)
+            return try await read(exchange) { try engine.lookupZones(message, in: $0, $1) }
+        case .modifyZones:
+            let message = try ZonesModifyRequest(json: exchange.body)
+            return try await write(exchange) { try engine.modifyZones(message, in: $0, $1) }
+        case .databaseChanges:
+            let message = try DatabaseChangesRequest(json: exchange.body)
+            return try await read(exchange) { try engine.databaseChanges(message, in: $0, $1) }
+        case .zoneChanges:
+            let message = try ZoneChangesRequest(json: exchange.body)
+            return try await read(exchange) { try engine.zoneChanges(message, in: $0, $1) }
+        case .listSubscriptions:
+            return try await read(exchange) { try engine.listSubscriptions(in: $0, $1) }
+        case .lookupSubscriptions:
+            let message = try SubscriptionsLookupRequest(json: exchange.body)
+            return try await read(exchange) { try engine.lookupSubscriptions(message, in: $0, $1) }
+        case .modifySubscriptions:
+            let message = try SubscriptionsModifyRequest(json: exchange.body)
+            return try await write(exchange) { try engine.modifySubscriptions(message, in: $0, $1) }
+        case .queryRecords, .caller:
+            throw WireError(.badRequest, "\(exchange.operation.rawValue) is not available yet on this server")
+        }
+    }
+
+    private func read<Response: WireMessage>(
+        _ exchange: Exchange, _ body: @escaping @Sendable (any PartitionView, Call) throws -> Response
+    ) async throws -> ServiceResponse {
+        let call = exchange.call
+        let response = try await storage.read(call.partition) { try body($0, call) }
+        return .json(response.encoded(), endpoint: exchange.operation.rawValue)
+    }
+
+    /// Carries a request out once, however often it arrives with the same key.
+    ///
+    /// The answer is stored with the key in the transaction that writes. Notifications go out after the commit; if
+    /// the server ends in between, devices catch up by their tokens when they listen again.
+    private func write<Response: WireMessage>(
+        _ exchange: Exchange, _ body: @escaping @Sendable (any UnitOfWork, Call) throws -> Outcome<Response>
+    ) async throws -> ServiceResponse {
+        let call = exchange.call
+        let (answer, notifications) = try await storage.write(call.partition) { unit -> ([UInt8], [PushNotification]) in
+            guard let key = exchange.key else {
+                let outcome = try body(unit, call)
+                return (outcome.response.encoded(), outcome.notifications)
+            }
+            let fingerprint = exchange.fingerprint
+            if let stored = try unit.answer(toKey: key) {
+                guard stored.fingerprint == fingerprint else {
+                    throw WireError(.badRequest, "the idempotency key was used for another request")
+                }
+                return (stored.body, [])
+            }
+            let outcome = try body(unit, call)
+            let answer = outcome.response.encoded()
+            try unit.remember(StoredAnswer(fingerprint: fingerprint, body: answer), forKey: key, at: call.now)
+            return (answer, outcome.notifications)
+        }
+        if !notifications.isEmpty {
+            push.publish(notifications, to: audience(of: call), exceptDevice: call.caller.deviceID)
+        }
+        return .json(answer, endpoint: exchange.operation.rawValue)
+    }
+}

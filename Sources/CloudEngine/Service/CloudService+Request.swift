@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+
+extension CloudService {
+    /// - Throws: `WireError` with `.authenticationRequired` without a token, `.authenticationFailed` for an unknown one.
+    func authenticate(_ request: ServiceRequest) async throws -> DeviceIdentity {
+        guard let header = request.header(HeaderNames.authorization) else {
+            throw WireError(.authenticationRequired, "the request needs a device token: Authorization: Bearer TOKEN")
+        }
+        guard let token = HeaderNames.token(inAuthorization: header),
+            let device = try await accounts.device(forToken: token)
+        else {
+            throw WireError(.authenticationFailed, "the device token is not known to this server")
+        }
+        guard let name = request.header(Self.deviceHeader), Self.isShortText(name) else { return device }
+        return DeviceIdentity(account: device.account, deviceID: name)
+    }
+
+    /// Names the device where several share one token; without it the token's own device is meant.
+    static let deviceHeader = "X-Tarn-Device"
+
+    func call(
+        _ request: ServiceRequest, _ device: DeviceIdentity, _ containerIdentifier: String,
+        _ environment: CloudEnvironment, scope: DatabaseScope
+    ) async throws -> Call {
+        let owner = try await accounts.userRecordName(
+            account: device.account, containerIdentifier: containerIdentifier,
+            proposal: "_" + Hex.text(surroundings.randomBytes(16)))
+        let surroundings = surroundings
+        return Call(
+            partition: Partition(
+                containerIdentifier: containerIdentifier, environment: environment, scope: scope, owner: owner),
+            caller: Caller(userRecordName: owner, deviceID: device.deviceID), now: surroundings.now(),
+            baseURL: request.baseURL, makeIdentifier: { CloudService.makeIdentifier(surroundings) })
+    }
+
+    func audience(of call: Call) -> PushAudience {
+        PushAudience(
+            containerIdentifier: call.partition.containerIdentifier, environment: call.partition.environment,
+            userRecordName: call.caller.userRecordName)
+    }
+
+    /// The whole body, at most `Limits.requestBodyBytes`.
+    func collect(_ request: ServiceRequest) async throws -> [UInt8] {
+        let limit = engine.limits.requestBodyBytes
+        let tooLarge = WireError(.quotaExceeded, "a request has at most \(limit) bytes", nativeCode: .limitExceeded)
+        if let length = request.header("content-length").flatMap(Int.init), length > limit { throw tooLarge }
+        switch request.body {
+        case .bytes(let bytes):
+            guard bytes.count <= limit else { throw tooLarge }
+            return bytes
+        case .stream(let pieces):
+            var bytes: [UInt8] = []
+            for try await piece in pieces {
+                guard bytes.count + piece.count <= limit else { throw tooLarge }
+                bytes.append(contentsOf: piece)
+            }
+            return bytes
+        }
+    }
+
+    func idempotencyKey(_ request: ServiceRequest) throws(WireError) -> String? {
+        guard let key = request.header(HeaderNames.idempotencyKey) else { return nil }
+        guard Self.isShortText(key) else {
+            throw WireError(.badRequest, "an idempotency key has 1 to \(Self.shortTextBytes) printable ASCII characters")
+        }
+        return key
+    }
+
+    private static let shortTextBytes = 128
+
+    private static func isShortText(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= shortTextBytes && text.utf8.allSatisfy { (33...126).contains($0) }
+    }
+
+    /// The held connection on which a device hears of changes that other devices made.
+    func respondToDevice(_ request: ServiceRequest) async throws -> ServiceResponse {
+        let path = try DevicePath(parsing: request.path)
+        guard request.method == "GET" else { throw WireError(.notFound, "could not find handler for endpoint") }
+        let device = try await authenticate(request)
+        let call = try await call(request, device, path.containerIdentifier, path.environment, scope: .private)
+        switch path.operation {
+        case .pushStream:
+            let listener = push.listen(audience(of: call), deviceID: device.deviceID)
+            return ServiceResponse(
+                headers: [(HeaderNames.contentType, HeaderNames.jsonLines), ("Cache-Control", "no-store")],
+                body: .events(listener), endpoint: path.operation.rawValue)
+        }
+    }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+/// The server without its sockets: answers requests on values.
+///
+/// It authenticates, decodes, calls the engine inside a unit of work, and publishes notifications after the commit.
+/// The HTTP server and the transport of tests call the same function.
+package struct CloudService: Sendable {
+    /// What varies from run to run.
+    package struct Surroundings: Sendable {
+        /// Milliseconds since 1970 UTC.
+        package var now: @Sendable () -> Int64
+        /// That many bytes nobody can guess.
+        package var randomBytes: @Sendable (Int) -> [UInt8]
+
+        package init(now: @escaping @Sendable () -> Int64, randomBytes: @escaping @Sendable (Int) -> [UInt8]) {
+            self.now = now
+            self.randomBytes = randomBytes
+        }
+    }
+
+    let engine: Engine
+    let storage: any EngineStorage
+    let accounts: any AccountStorage
+    let assets: any AssetStorage
+    let push: any PushBus
+    let surroundings: Surroundings
+
+    package init(
+        engine: Engine, storage: any EngineStorage, accounts: any AccountStorage, assets: any AssetStorage,
+        push: any PushBus, surroundings: Surroundings
+    ) {
+        self.engine = engine
+        self.storage = storage
+        self.accounts = accounts
+        self.assets = assets
+        self.push = push
+        self.surroundings = surroundings
+    }
+
+    package static let capabilities = Set(Capability.allCases)
+
+    /// Answers a request. It never throws: whatever goes wrong is an answer.
+    package func respond(to request: ServiceRequest) async -> ServiceResponse {
+        let uuid = Self.makeIdentifier(surroundings)
+        var response: ServiceResponse
+        do {
+            response = try await route(request)
+        } catch let error as WireError {
+            response = Self.response(to: error, uuid: uuid)
+        } catch let failure as StorageFailure {
+            response = Self.response(to: Self.wireError(for: failure), uuid: uuid)
+            response.failure = failure
+        } catch {
+            response = Self.response(to: WireError(.internalError, "the request could not be carried out"), uuid: uuid)
+            response.failure = StorageFailure(.unavailable, "unexpected error of type \(type(of: error))")
+        }
+        if response.endpoint.isEmpty { response.endpoint = Self.endpoint(ofPath: request.path) }
+        response.requestUUID = uuid
+        response.headers.append((HeaderNames.requestUUID, uuid))
+        response.headers.append((HeaderNames.capabilities, Capability.headerValue(Self.capabilities)))
+        return response
+    }
+
+    private func route(_ request: ServiceRequest) async throws -> ServiceResponse {
+        if request.path == "/health" { return .json(Array(#"{"status":"ok"}"#.utf8), endpoint: "health") }
+        if request.path.hasPrefix(AssetPath.prefix) { return try await respondToAsset(request) }
+        if request.path.hasPrefix("/device/") { return try await respondToDevice(request) }
+        return try await respondToDatabase(request)
+    }
+
+    private static func response(to error: WireError, uuid: String) -> ServiceResponse {
+        var error = error
+        error.uuid = uuid
+        var response = ServiceResponse.json(error.encoded(), status: error.code.httpStatus, endpoint: "")
+        response.errorCode = error.code.rawValue
+        if let seconds = error.retryAfter {
+            response.headers.append((HeaderNames.retryAfter, String(Int(seconds.rounded(.up)))))
+        }
+        return response
+    }
+
+    private static func wireError(for failure: StorageFailure) -> WireError {
+        switch failure.code {
+        case .busy: WireError(.tryAgainLater, "the server is busy", retryAfter: 1)
+        case .full: WireError(.tryAgainLater, "the server has no room left", retryAfter: 60)
+        case .corrupt, .unavailable, .newerFormat, .inUse, .notWritable, .nameTaken, .unknownName:
+            WireError(.internalError, "the server could not read or write its data")
+        }
+    }
+
+    /// The operation of a path without what identifies a container or a person.
+    private static func endpoint(ofPath path: String) -> String {
+        if let path = try? ServicePath(parsing: path) { return path.operation.rawValue }
+        if let path = try? DevicePath(parsing: path) { return path.operation.rawValue }
+        return path.hasPrefix(AssetPath.prefix) ? "asset" : "unknown"
+    }
+
+    /// A version 4 UUID in upper case.
+    static func makeIdentifier(_ surroundings: Surroundings) -> String {
+        var bytes = surroundings.randomBytes(16)
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        let text = Hex.text(bytes).uppercased()
+        var parts: [Substring] = []
+        var rest = text[...]
+        for count in [8, 4, 4, 4, 12] {
+            parts.append(rest.prefix(count))
+            rest = rest.dropFirst(count)
+        }
+        return parts.joined(separator: "-")
+    }
+}

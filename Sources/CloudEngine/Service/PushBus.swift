@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+/// Carries notifications from requests that wrote to the devices that listen. A lost one costs nothing, since change
+/// tokens catch up.
+package protocol PushBus: Sendable {
+    /// Tells the listening devices of an audience, except the one that made the change.
+    func publish(_ notifications: [PushNotification], to audience: PushAudience, exceptDevice deviceID: String)
+
+    func listen(_ audience: PushAudience, deviceID: String) -> PushListener
+}
+
+/// A user in a container and environment.
+package struct PushAudience: Hashable, Sendable {
+    package var containerIdentifier: String
+    package var environment: CloudEnvironment
+    package var userRecordName: String
+
+    package init(containerIdentifier: String, environment: CloudEnvironment, userRecordName: String) {
+        self.containerIdentifier = containerIdentifier
+        self.environment = environment
+        self.userRecordName = userRecordName
+    }
+}
+
+package enum PushEvent: Hashable, Sendable {
+    /// The connection is alive; an empty line on the wire.
+    case heartbeat
+    case notification(PushNotification)
+}
+
+/// One device's side of the bus.
+package struct PushListener: Sendable {
+    /// Ends when the bus closes or `close` is called. One iteration only.
+    package let events: AsyncStream<PushEvent>
+    package let close: @Sendable () -> Void
+
+    package init(events: AsyncStream<PushEvent>, close: @escaping @Sendable () -> Void) {
+        self.events = events
+        self.close = close
+    }
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// A request as it reaches the service, whatever carried it.
+package struct ServiceRequest: Sendable {
+    package enum Body: Sendable {
+        case bytes([UInt8])
+        /// Pieces as they arrive, for bodies that are not held in memory.
+        case stream(any AsyncSequence<[UInt8], any Error> & Sendable)
+    }
+
+    package var method: String
+    /// Path without query.
+    package var path: String
+    /// By lower-case name.
+    package var headers: [String: String]
+    package var body: Body
+    /// Where the caller reached this server, such as `http://127.0.0.1:8080`.
+    package var baseURL: String
+
+    package init(
+        method: String, path: String, headers: [String: String] = [:], body: Body = .bytes([]), baseURL: String
+    ) {
+        self.method = method
+        self.path = path
+        self.headers = headers
+        self.body = body
+        self.baseURL = baseURL
+    }
+
+    func header(_ name: String) -> String? { headers[name.lowercased()] }
+}

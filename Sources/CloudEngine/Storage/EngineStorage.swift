@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+/// Where the engine's data is. One conformance for each database.
+package protocol EngineStorage: Sendable {
+    /// Reads from one state of the partition.
+    func read<Value: Sendable>(
+        _ partition: Partition, _ body: @escaping @Sendable (any PartitionView) throws -> Value
+    ) async throws -> Value
+
+    /// Carries out one unit of work and returns once it is durable. Units of a partition are serial.
+    ///
+    /// - Throws: What `body` throws, with nothing changed; or a storage failure, after which nothing of the unit
+    ///   is visible unless the failure says that the outcome is unknown.
+    func write<Value: Sendable>(
+        _ partition: Partition, _ body: @escaping @Sendable (any UnitOfWork) throws -> Value
+    ) async throws -> Value
+}
+
+/// Reading one partition. Functions take many keys at once so that a database over a wire needs few round trips.
+package protocol PartitionView {
+    func state() throws -> PartitionState
+
+    /// A zone by name, deleted or not.
+    func zone(named name: String) throws -> StoredZone?
+    /// Zones that are there, the default zone included if it was ever written to, by name.
+    func zones() throws -> [StoredZone]
+    /// Custom zones that changed or were deleted after a number, in order of change.
+    func zones(changedAfter change: Int64, limit: Int) throws -> [StoredZone]
+
+    /// Records of a zone by name, deleted ones included.
+    func records(named names: [String], in zone: Int64) throws -> [String: StoredRecord]
+    /// Records of a zone after a number, in order of change.
+    ///
+    /// - Parameters:
+    ///   - includingDeleted: Whether deleted records are listed too.
+    ///   - limit: Records at most.
+    ///   - bytesMax: Stops after the record that passes this size; at least one record comes if there is one.
+    func records(
+        changedAfter change: Int64, in zone: Int64, includingDeleted: Bool, limit: Int, bytesMax: Int
+    ) throws -> [StoredRecord]
+
+    /// What the fields of a record type hold, or nil for a type that was never used in this container and environment.
+    func schema(ofType recordType: String) throws -> [String: FieldSchema]?
+
+    func subscriptions() throws -> [Subscription]
+    func subscription(id: String) throws -> Subscription?
+
+    func upload(id: String) throws -> StoredUpload?
+    func asset(checksum: String) throws -> StoredAsset?
+
+    func answer(toKey key: String) throws -> StoredAnswer?
+}
+
+/// Changing one partition. All or nothing; nothing is visible to others before the unit's commit.
+package protocol UnitOfWork: PartitionView {
+    /// Raises the partition's counter and returns its new value: the last of `count` new numbers.
+    func raiseCounter(by count: Int) throws -> Int64
+
+    /// Stores a zone under its name, in place of the one that has the name.
+    func save(_ zone: StoredZone, at now: Int64) throws
+    /// Removes the records, remembered deletions and links of a zone.
+    func removeContents(ofZone key: Int64) throws
+
+    /// Stores records, deleted ones included, in place of those with the same names.
+    func save(_ records: [StoredRecord], in zone: Int64, at now: Int64) throws
+
+    /// Remembers a record type and those of its fields that were not known.
+    func learn(_ fields: [String: FieldSchema], ofType recordType: String) throws
+
+    /// Adds to the number of fields in a zone that refer to assets. An asset without references is removed after a while.
+    func addLinks(_ differences: [String: Int], in zone: Int64, at now: Int64) throws
+    func save(_ uploads: [StoredUpload]) throws
+
+    func save(_ subscription: Subscription) throws
+    func removeSubscription(id: String) throws
+
+    func remember(_ answer: StoredAnswer, forKey key: String, at now: Int64) throws
+}
+
+/// Who may come in. Accounts stand outside partitions.
+package protocol AccountStorage: Sendable {
+    /// The device that a token was made for, or nil for an unknown token. Tokens are stored as hashes only.
+    func device(forToken token: String) async throws -> DeviceIdentity?
+
+    /// The account's record name in a container.
+    ///
+    /// - Parameter proposal: Kept if the account has no name there yet.
+    func userRecordName(account: Int64, containerIdentifier: String, proposal: String) async throws -> String
+}
+
+package struct DeviceIdentity: Hashable, Sendable {
+    package var account: Int64
+    package var deviceID: String
+
+    package init(account: Int64, deviceID: String) {
+        self.account = account
+        self.deviceID = deviceID
+    }
+}
+
+/// The files of assets.
+package protocol AssetStorage: Sendable {
+    /// Takes the bytes of an upload to durable storage, piece by piece.
+    ///
+    /// - Returns: What arrived, or nil if no such upload was asked for.
+    /// - Throws: `WireError` with `.quotaExceeded` once there are more than `bytesMax`; what the sequence throws.
+    func receive(
+        _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, forUpload id: String, in partition: Partition,
+        bytesMax: Int64, at now: Int64
+    ) async throws -> StoredAsset?
+
+    /// Opens a file for reading, or returns nil if it is not there.
+    func open(checksum: String, in partition: Partition) async throws -> (any AssetReader)?
+}
+
+/// An open file; it closes when the last reference goes.
+package protocol AssetReader: Sendable {
+    /// Bytes.
+    var size: Int64 { get }
+    /// At most `count` bytes from an offset; fewer, or none, only at the end.
+    func read(at offset: Int64, count: Int) async throws -> [UInt8]
+}
+
+/// A storage could not do its work. The text is constant and names no value.
+package struct StorageFailure: Error, Hashable, Sendable {
+    package enum Code: String, Hashable, Sendable, CaseIterable {
+        case busy, full, corrupt, unavailable, newerFormat, inUse, notWritable, nameTaken, unknownName
+    }
+
+    package var code: Code
+    package var what: String
+
+    package init(_ code: Code, _ what: String) {
+        self.code = code
+        self.what = what
+    }
+}

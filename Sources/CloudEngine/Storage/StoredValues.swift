@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+/// A partition's own row. A partition that was never written to is `PartitionState()`.
+package struct PartitionState: Hashable, Sendable {
+    /// Raised after a restore, so that tokens handed out in between expire.
+    package var epoch: Int64
+    /// Number of the last change; numbers grow in the order of commits.
+    package var counter: Int64
+    /// Tokens below this number miss deleted zones that are no longer remembered.
+    package var floor: Int64
+
+    package init(epoch: Int64 = 1, counter: Int64 = 0, floor: Int64 = 0) {
+        self.epoch = epoch
+        self.counter = counter
+        self.floor = floor
+    }
+}
+
+package struct StoredZone: Hashable, Sendable {
+    /// The default zone's key.
+    package static let defaultKey: Int64 = 0
+
+    /// Number of the change that made the zone. A zone made again under the same name has another key, so that
+    /// tokens of the old one expire.
+    package var key: Int64
+    package var name: String
+    /// Number of the last change inside the zone, or of its deletion.
+    package var change: Int64
+    package var isDeleted: Bool
+    /// Tokens below this number miss deleted records that are no longer remembered.
+    package var floor: Int64
+
+    package init(key: Int64, name: String, change: Int64, isDeleted: Bool = false, floor: Int64 = 0) {
+        self.key = key
+        self.name = name
+        self.change = change
+        self.isDeleted = isDeleted
+        self.floor = floor
+    }
+
+    /// The default zone before anything was stored in it.
+    static var untouchedDefault: StoredZone { StoredZone(key: defaultKey, name: ZoneID.defaultZoneName, change: 0) }
+
+    package var isDefault: Bool { key == Self.defaultKey }
+}
+
+/// A record, or what is left of a deleted one, with the number of its last change.
+package struct StoredRecord: Hashable, Sendable {
+    /// Complete, without zone; assets in it have neither receipt nor address.
+    package var record: Record
+    package var change: Int64
+
+    package init(record: Record, change: Int64) {
+        self.record = record
+        self.change = change
+    }
+}
+
+/// What a field of a record type holds, as first used.
+package struct FieldSchema: Hashable, Sendable {
+    /// Wire name of the type, such as `STRING` or `INT64_LIST`.
+    package var type: String
+    package var isEncrypted: Bool
+
+    package init(type: String, isEncrypted: Bool) {
+        self.type = type
+        self.isEncrypted = isEncrypted
+    }
+}
+
+/// An upload that was asked for, and the file once it has come.
+package struct StoredUpload: Hashable, Sendable {
+    package var id: String
+    package var recordName: String
+    package var fieldName: String
+    /// Nil while the bytes have not come.
+    package var asset: StoredAsset?
+    /// Milliseconds since 1970 UTC.
+    package var created: Int64
+
+    package init(id: String, recordName: String, fieldName: String, asset: StoredAsset? = nil, created: Int64) {
+        self.id = id
+        self.recordName = recordName
+        self.fieldName = fieldName
+        self.asset = asset
+        self.created = created
+    }
+}
+
+package struct StoredAsset: Hashable, Sendable {
+    package var checksum: String
+    /// Bytes.
+    package var size: Int64
+
+    package init(checksum: String, size: Int64) {
+        self.checksum = checksum
+        self.size = size
+    }
+}
+
+/// The answer to a request that carried an idempotency key.
+package struct StoredAnswer: Hashable, Sendable {
+    /// Tells whether a later request with the key is the same request.
+    package var fingerprint: UInt64
+    package var body: [UInt8]
+
+    package init(fingerprint: UInt64, body: [UInt8]) {
+        self.fingerprint = fingerprint
+        self.body = body
+    }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+extension Engine {
+    package func listSubscriptions(in view: any PartitionView, _ call: Call) throws -> SubscriptionsResponse {
+        SubscriptionsResponse(subscriptions: try view.subscriptions().map { .subscription($0) })
+    }
+
+    package func lookupSubscriptions(
+        _ request: SubscriptionsLookupRequest, in view: any PartitionView, _ call: Call
+    ) throws -> SubscriptionsResponse {
+        try checkCount(request.subscriptionIDs.count, of: "subscriptions", atMost: limits.recordsPerResponse)
+        return SubscriptionsResponse(
+            subscriptions: try request.subscriptionIDs.map { id in
+                if let subscription = try view.subscription(id: id) { return .subscription(subscription) }
+                return .failure(subscriptionID: id, WireError(.notFound, "subscription not found"))
+            })
+    }
+
+    /// Saves and deletes subscriptions; each operation stands alone.
+    ///
+    /// A subscription that is saved again under its identifier takes the place of the old one.
+    ///
+    /// Source: *CloudKit Web Services Reference*, "Modifying Subscriptions".
+    package func modifySubscriptions(
+        _ request: SubscriptionsModifyRequest, in unit: any UnitOfWork, _ call: Call
+    ) throws -> Outcome<SubscriptionsResponse> {
+        try checkCount(request.operations.count, of: "operations", atMost: limits.operationsPerRequest)
+        let results: [SubscriptionResult] = try request.operations.map { operation in
+            do {
+                return try carryOut(operation, in: unit, call)
+            } catch let error as WireError {
+                return .failure(subscriptionID: operation.subscriptionID, error)
+            }
+        }
+        return Outcome(SubscriptionsResponse(subscriptions: results))
+    }
+
+    private func carryOut(
+        _ operation: SubscriptionOperation, in unit: any UnitOfWork, _ call: Call
+    ) throws -> SubscriptionResult {
+        switch operation {
+        case .create(var subscription):
+            if subscription.subscriptionID.isEmpty { subscription.subscriptionID = call.makeIdentifier() }
+            try check(subscription, call)
+            let known = try unit.subscriptions()
+            guard known.count < limits.subscriptionsPerDatabase
+                || known.contains(where: { $0.subscriptionID == subscription.subscriptionID })
+            else {
+                throw WireError(
+                    .quotaExceeded, "a database has at most \(limits.subscriptionsPerDatabase) subscriptions",
+                    nativeCode: .limitExceeded)
+            }
+            try unit.save(subscription)
+            return .subscription(subscription)
+        case .update(let subscription):
+            try check(subscription, call)
+            guard try unit.subscription(id: subscription.subscriptionID) != nil else {
+                throw WireError(.notFound, "subscription not found")
+            }
+            try unit.save(subscription)
+            return .subscription(subscription)
+        case .delete(let id):
+            guard try unit.subscription(id: id) != nil else { throw WireError(.notFound, "subscription not found") }
+            try unit.removeSubscription(id: id)
+            return .deleted(subscriptionID: id)
+        }
+    }
+
+    /// Source: *CloudKit Web Services Reference*, "Subscription Dictionary": which kinds a database supports.
+    private func check(_ subscription: Subscription, _ call: Call) throws(WireError) {
+        if NameChecks.record(subscription.subscriptionID, limits) != nil {
+            throw WireError(
+                .badRequest, "a subscription identifier has 1 to \(limits.recordNameCharacters) ASCII characters")
+        }
+        switch subscription.kind {
+        case .database:
+            return
+        case .zone(let zoneID):
+            try checkOwner(of: zoneID, call)
+            if let error = NameChecks.zone(zoneID.zoneName, limits) { throw error }
+        case .query(let query):
+            guard !query.firesOn.isEmpty else { throw WireError(.badRequest, "a query subscription needs firesOn") }
+            if let error = NameChecks.recordType(query.query.recordType) { throw error }
+        }
+    }
+}

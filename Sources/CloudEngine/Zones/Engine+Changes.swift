@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+extension Engine {
+    /// The custom zones that changed or were deleted since a token, each once.
+    ///
+    /// Without a token deleted zones are not listed.
+    ///
+    /// - Throws: `ChangeToken.expired` for a token that was not made for this database or misses deletions that are
+    ///   no longer remembered.
+    ///
+    /// Source: *CloudKit Web Services Reference*, "Fetching Database Changes".
+    package func databaseChanges(
+        _ request: DatabaseChangesRequest, in view: any PartitionView, _ call: Call
+    ) throws -> DatabaseChangesResponse {
+        let limit = try pageLimit(request.resultsLimit)
+        let state = try view.state()
+        var start: Int64 = 0
+        if let text = request.syncToken {
+            let token = try ChangeToken(opening: text, for: call.partition, by: sealer)
+            guard token.subject == .database, token.epoch == state.epoch, token.number >= state.floor,
+                token.number <= state.counter
+            else { throw ChangeToken.expired }
+            start = token.number
+        }
+        var zones = try view.zones(changedAfter: start, limit: limit + 1)
+        let moreComing = zones.count > limit
+        zones = Array(zones.prefix(limit))
+        let number = moreComing ? zones[zones.count - 1].change : state.counter
+        let changes = zones.compactMap { zone -> ZoneChange? in
+            guard zone.isDeleted else {
+                return ZoneChange(zoneID: zoneID(of: zone, call), syncToken: token(of: zone, state, call))
+            }
+            return request.syncToken == nil ? nil : ZoneChange(zoneID: zoneID(of: zone, call), isDeleted: true)
+        }
+        return DatabaseChangesResponse(
+            zones: changes,
+            syncToken: ChangeToken(subject: .database, epoch: state.epoch, number: number)
+                .sealed(for: call.partition, by: sealer),
+            moreComing: moreComing)
+    }
+
+    /// What changed in zones since a token of each: every record once, as it is now, oldest change first.
+    ///
+    /// A page ends at `Limits.recordsPerResponse` records or `Limits.responseRecordBytes` bytes, all zones counted
+    /// together; a zone that gets no room answers an empty page with more to come.
+    ///
+    /// Source: *CloudKit Web Services Reference*, "Fetching Record Zone Changes".
+    package func zoneChanges(
+        _ request: ZoneChangesRequest, in view: any PartitionView, _ call: Call
+    ) throws -> ZoneChangesResponse {
+        try checkCount(request.zones.count, of: "zones", atMost: limits.recordsPerResponse)
+        let state = try view.state()
+        let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
+        var room = PageRoom(records: limits.recordsPerResponse, bytes: limits.responseRecordBytes)
+        return ZoneChangesResponse(
+            zones: try request.zones.map { query in
+                do {
+                    let limit = try pageLimit(query.resultsLimit ?? request.resultsLimit)
+                    return .changes(try page(query, limit: limit, &room, addresses, state, view, call))
+                } catch let error as WireError {
+                    return .failure(query.zoneID, error)
+                }
+            })
+    }
+
+    private struct PageRoom {
+        var records: Int
+        var bytes: Int
+    }
+
+    private func page(
+        _ query: ZoneChangesQuery, limit: Int, _ room: inout PageRoom, _ addresses: AssetAddresses,
+        _ state: PartitionState, _ view: any PartitionView, _ call: Call
+    ) throws -> ZoneChanges {
+        guard query.zoneID.zoneName != ZoneID.defaultZoneName else {
+            throw WireError(.badRequest, "cannot get changes in default zone")
+        }
+        let zone = try liveZone(query.zoneID, in: view, call)
+        var start: Int64 = 0
+        if let text = query.syncToken {
+            let token = try ChangeToken(opening: text, for: call.partition, by: sealer)
+            guard token.subject == .zone(key: zone.key), token.epoch == state.epoch, token.number >= zone.floor,
+                token.number <= state.counter
+            else { throw ChangeToken.expired }
+            start = token.number
+        }
+        let limit = min(limit, room.records)
+        var found: [StoredRecord] = []
+        if limit > 0, room.bytes > 0 {
+            // One record more than the page holds tells whether there are more.
+            found = try view.records(
+                changedAfter: start, in: zone.key, includingDeleted: query.syncToken != nil, limit: limit + 1,
+                bytesMax: room.bytes)
+        }
+        let records = found.prefix(limit)
+        let last = records.last?.change ?? start
+        let moreComing = try found.count > limit || last < zone.change && hasMore(after: last, query, zone, view)
+        room.records -= records.count
+        room.bytes -= records.reduce(0) { $0 + RecordSize.bytes(of: $1.record) }
+
+        let types = query.desiredRecordTypes.map { Set($0) }
+        return ZoneChanges(
+            zoneID: zoneID(of: zone, call),
+            records: records.filter { types?.contains($0.record.recordType) ?? true }.map {
+                $0.record.presented(
+                    zoneID: zoneID(of: zone, call), desiredKeys: query.desiredKeys, addresses)
+            },
+            syncToken: token(of: zone, at: moreComing ? last : max(last, zone.change), state, call),
+            moreComing: moreComing)
+    }
+
+    /// Whether the page was cut short by its bytes. Without a token deletions are passed over, so a zone's last change
+    /// may lie beyond the last record there is.
+    private func hasMore(
+        after last: Int64, _ query: ZoneChangesQuery, _ zone: StoredZone, _ view: any PartitionView
+    ) throws -> Bool {
+        let next = try view.records(
+            changedAfter: last, in: zone.key, includingDeleted: query.syncToken != nil, limit: 1, bytesMax: 1)
+        return !next.isEmpty
+    }
+
+    private func pageLimit(_ asked: Int?) throws(WireError) -> Int {
+        guard let asked else { return limits.recordsPerResponse }
+        guard asked > 0 else { throw WireError(.badRequest, "resultsLimit is below 1") }
+        return min(asked, limits.recordsPerResponse)
+    }
+}

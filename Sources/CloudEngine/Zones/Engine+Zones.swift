@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+extension Engine {
+    /// All zones of the database; the default zone is always among them.
+    package func listZones(in view: any PartitionView, _ call: Call) throws -> ZonesResponse {
+        let state = try view.state()
+        var zones = try view.zones()
+        if !zones.contains(where: \.isDefault) { zones.insert(.untouchedDefault, at: 0) }
+        return ZonesResponse(zones: zones.map { .zone(described($0, state, call)) })
+    }
+
+    package func lookupZones(
+        _ request: ZonesLookupRequest, in view: any PartitionView, _ call: Call
+    ) throws -> ZonesResponse {
+        try checkCount(request.zones.count, of: "zones", atMost: limits.recordsPerResponse)
+        let state = try view.state()
+        return ZonesResponse(
+            zones: try request.zones.map { zoneID in
+                do {
+                    return .zone(described(try liveZone(zoneID, in: view, call), state, call))
+                } catch let error as WireError {
+                    return .failure(zoneID, error)
+                }
+            })
+    }
+
+    /// Makes and deletes custom zones; each operation stands alone.
+    ///
+    /// Making a zone that is there is not an error. Deleting a zone deletes its records.
+    ///
+    /// Source: *CloudKit Web Services Reference*, "Modifying Zones".
+    package func modifyZones(
+        _ request: ZonesModifyRequest, in unit: any UnitOfWork, _ call: Call
+    ) throws -> Outcome<ZonesResponse> {
+        try checkCount(request.operations.count, of: "operations", atMost: limits.operationsPerRequest)
+        guard Set(request.operations.map(\.zoneID.zoneName)).count == request.operations.count else {
+            throw WireError(.badRequest, "two operations in one request are for the same zone")
+        }
+        var changed: Set<String> = []
+        let results: [ZoneResult] = try request.operations.map { operation in
+            do {
+                try checkOwner(of: operation.zoneID, call)
+                return switch operation {
+                case .create(let zoneID): try create(zoneID, in: unit, call, &changed)
+                case .delete(let zoneID): try delete(zoneID, in: unit, call, &changed)
+                }
+            } catch let error as WireError {
+                return .failure(operation.zoneID, error)
+            }
+        }
+        return Outcome(
+            ZonesResponse(zones: results), notifications: try notifications(forChangesIn: changed, unit, call))
+    }
+
+    private func create(
+        _ zoneID: ZoneID, in unit: any UnitOfWork, _ call: Call, _ changed: inout Set<String>
+    ) throws -> ZoneResult {
+        let name = zoneID.zoneName
+        guard name != ZoneID.defaultZoneName else {
+            return .zone(described(try liveZone(zoneID, in: unit, call), try unit.state(), call))
+        }
+        if let error = NameChecks.zone(name, limits) { throw error }
+        if let zone = try unit.zone(named: name), !zone.isDeleted {
+            return .zone(described(zone, try unit.state(), call))
+        }
+        guard try unit.zones().count < limits.zonesPerDatabase else {
+            throw WireError(
+                .quotaExceeded, "a database has at most \(limits.zonesPerDatabase) zones", nativeCode: .limitExceeded)
+        }
+        let number = try unit.raiseCounter(by: 1)
+        let zone = StoredZone(key: number, name: name, change: number)
+        try unit.save(zone, at: call.now)
+        changed.insert(name)
+        return .zone(described(zone, try unit.state(), call))
+    }
+
+    private func delete(
+        _ zoneID: ZoneID, in unit: any UnitOfWork, _ call: Call, _ changed: inout Set<String>
+    ) throws -> ZoneResult {
+        guard zoneID.zoneName != ZoneID.defaultZoneName else {
+            throw WireError(.badRequest, "the default zone cannot be deleted")
+        }
+        var zone = try liveZone(zoneID, in: unit, call)
+        zone.change = try unit.raiseCounter(by: 1)
+        zone.isDeleted = true
+        try unit.removeContents(ofZone: zone.key)
+        try unit.save(zone, at: call.now)
+        changed.insert(zone.name)
+        return .deleted(self.zoneID(of: zone, call))
+    }
+
+    private func described(_ zone: StoredZone, _ state: PartitionState, _ call: Call) -> Zone {
+        Zone(
+            zoneID: zoneID(of: zone, call), syncToken: zone.isDefault ? nil : token(of: zone, state, call),
+            atomic: !zone.isDefault)
+    }
+
+    /// The present point of a zone's history.
+    func token(of zone: StoredZone, at number: Int64? = nil, _ state: PartitionState, _ call: Call) -> String {
+        ChangeToken(subject: .zone(key: zone.key), epoch: state.epoch, number: number ?? zone.change)
+            .sealed(for: call.partition, by: sealer)
+    }
+}
