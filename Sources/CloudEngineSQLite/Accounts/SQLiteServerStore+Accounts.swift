@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudEngine
+import Crypto
+import Foundation
+import GRDB
+import Synchronization
+
+struct UserNameKey: Hashable, Sendable {
+    var account: Int64
+    var containerIdentifier: String
+}
+
+extension SQLiteServerStore: AccountStorage {
+    package func device(forToken token: String) async throws -> DeviceIdentity? {
+        let hash = Self.hash(token)
+        return try await reading { db in
+            let statement = try db.cachedStatement(sql: "SELECT account, device FROM devices WHERE token_hash = ?")
+            return try Row.fetchOne(statement, arguments: [hash]).map { DeviceIdentity(account: $0[0], deviceID: $0[1]) }
+        }
+    }
+
+    package func userRecordName(
+        account: Int64, containerIdentifier: String, proposal: String
+    ) async throws -> String {
+        let key = UserNameKey(account: account, containerIdentifier: containerIdentifier)
+        if let name = userNames.withLock({ $0[key] }) { return name }
+        let sql = "SELECT name FROM user_names WHERE container = ? AND account = ?"
+        var name = try await reading { try String.fetchOne($0, sql: sql, arguments: [containerIdentifier, account]) }
+        if name == nil {
+            name = try await writing { db in
+                try db.execute(
+                    sql: "INSERT OR IGNORE INTO user_names (container, account, name) VALUES (?, ?, ?)",
+                    arguments: [containerIdentifier, account, proposal])
+                return try String.fetchOne(db, sql: sql, arguments: [containerIdentifier, account])
+            }
+        }
+        guard let name else { throw StorageFailure(.corrupt, "a user has no record name") }
+        userNames.withLock { names in
+            // A cache, so it may be emptied at any time.
+            if names.count >= Self.userNamesKeptMax { names.removeAll() }
+            names[key] = name
+        }
+        return name
+    }
+
+    private static let userNamesKeptMax = 10_000
+}
+
+/// A person with an account, as listed to the operator.
+package struct Account: Hashable, Sendable {
+    package var name: String
+    /// Labels of the devices that have a token.
+    package var devices: [String]
+}
+
+extension SQLiteServerStore {
+    /// Makes an account and its first device token. The token is shown once: only its hash is stored.
+    ///
+    /// - Throws: `StorageFailure` with `.nameTaken`.
+    package func addUser(name: String, deviceLabel: String, now: Int64) async throws -> String {
+        let token = Self.makeToken()
+        let device = Self.makeDeviceID()
+        try await writing { db in
+            guard try Self.account(named: name, db) == nil else {
+                throw StorageFailure(.nameTaken, "a user of this name is there already")
+            }
+            try db.execute(sql: "INSERT INTO accounts (name, created) VALUES (?, ?)", arguments: [name, now])
+            try Self.insert(token, device, deviceLabel, account: db.lastInsertedRowID, now: now, db)
+        }
+        return token
+    }
+
+    /// Makes another device token of an account.
+    ///
+    /// - Throws: `StorageFailure` with `.unknownName`.
+    package func addToken(userName: String, deviceLabel: String, now: Int64) async throws -> String {
+        let token = Self.makeToken()
+        let device = Self.makeDeviceID()
+        try await writing { db in
+            guard let account = try Self.account(named: userName, db) else {
+                throw StorageFailure(.unknownName, "there is no user of this name")
+            }
+            try Self.insert(token, device, deviceLabel, account: account, now: now, db)
+        }
+        return token
+    }
+
+    /// All accounts by name.
+    package func users() async throws -> [Account] {
+        try await reading { db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT a.name, d.label FROM accounts a LEFT JOIN devices d ON d.account = a.account
+                    ORDER BY a.name, d.created, d.label
+                    """)
+            var users: [Account] = []
+            for row in rows {
+                let name: String = row[0]
+                if users.last?.name != name { users.append(Account(name: name, devices: [])) }
+                if let label: String = row[1] { users[users.count - 1].devices.append(label) }
+            }
+            return users
+        }
+    }
+
+    private static func account(named name: String, _ db: Database) throws -> Int64? {
+        try Int64.fetchOne(db, sql: "SELECT account FROM accounts WHERE name = ?", arguments: [name])
+    }
+
+    private static func insert(
+        _ token: String, _ device: String, _ label: String, account: Int64, now: Int64, _ db: Database
+    ) throws {
+        try db.execute(
+            sql: "INSERT INTO devices (token_hash, account, device, label, created) VALUES (?, ?, ?, ?, ?)",
+            arguments: [hash(token), account, device, label, now])
+    }
+
+    /// 192 random bits. The prefix lets scanners of source code tell what leaked.
+    private static func makeToken() -> String { "tarn_" + randomHex(bytes: 24) }
+
+    private static func makeDeviceID() -> String { randomHex(bytes: 8) }
+
+    private static func randomHex(bytes: Int) -> String {
+        SymmetricKey(size: SymmetricKeySize(bitCount: bytes * 8)).withUnsafeBytes { Hex.text($0) }
+    }
+
+    private static func hash(_ token: String) -> Data { Data(SHA256.hash(data: Data(token.utf8))) }
+
+    /// Reads outside partitions.
+    func reading<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        do {
+            return try await pool.read(body)
+        } catch let error as DatabaseError {
+            throw StorageFailure(error)
+        }
+    }
+
+    /// Writes outside partitions.
+    func writing<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+        do {
+            return try await writer.submit(body)
+        } catch let error as DatabaseError {
+            throw StorageFailure(error)
+        }
+    }
+}

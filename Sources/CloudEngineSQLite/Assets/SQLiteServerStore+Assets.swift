@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudEngine
+import Foundation
+import GRDB
+
+extension SQLiteServerStore: AssetStorage {
+    package func receive(
+        _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, forUpload id: String, in partition: Partition,
+        bytesMax: Int64, at now: Int64
+    ) async throws -> StoredAsset? {
+        guard try await read(partition, { try $0.upload(id: id) }) != nil else { return nil }
+        let incoming = try IncomingFile(in: folder.incoming)
+        for try await piece in pieces { try await incoming.append(piece, bytesMax: bytesMax) }
+        let arrived = try await incoming.finish()
+        let folder = folder
+        return try await writing { db in
+            let unit = try SQLiteUnit(writing: partition, db)
+            let part = unit.writtenPart
+            guard try unit.upload(id: id) != nil else { return nil }
+            // The file moves inside the unit, as removals do: a removal cannot come between the file and its row.
+            try incoming.move(
+                to: folder.asset(part: part, checksum: arrived.checksum),
+                in: folder.assetFolder(part: part, checksum: arrived.checksum))
+            try unit.run(
+                """
+                INSERT INTO assets (part, checksum, size, since) VALUES (?, ?, ?, ?)
+                ON CONFLICT (part, checksum) DO UPDATE SET since = excluded.since
+                """, [part, arrived.checksum, arrived.size, now])
+            try unit.run(
+                "UPDATE uploads SET checksum = ?, size = ? WHERE part = ? AND id = ?",
+                [arrived.checksum, arrived.size, part, id])
+            return arrived
+        }
+    }
+
+    package func open(checksum: String, in partition: Partition) async throws -> (any AssetReader)? {
+        let part = try await reading { db in
+            let unit = try SQLiteUnit(reading: partition, db)
+            return try unit.asset(checksum: checksum) == nil ? nil : unit.part
+        }
+        guard let part else { return nil }
+        return try OpenFile(path: folder.asset(part: part, checksum: checksum))
+    }
+}
+
+extension SQLiteServerStore {
+    /// How long answers, uploads and files that nothing refers to are kept.
+    private static let unusedMilliseconds: Int64 = 24 * 60 * 60 * 1000
+    /// How long deletions are remembered. A device that was away for longer starts again from the beginning.
+    private static let deletedMilliseconds: Int64 = 90 * 24 * 60 * 60 * 1000
+
+    /// Removes what is no longer needed: at start, and every hour.
+    package func removeExpired(now: Int64) async throws {
+        let folder = folder
+        try await writing { db in
+            let unused = now - Self.unusedMilliseconds
+            try db.execute(sql: "DELETE FROM answers WHERE at < ?", arguments: [unused])
+            try db.execute(sql: "DELETE FROM uploads WHERE created < ?", arguments: [unused])
+            let files = try Row.fetchAll(
+                db,
+                sql: """
+                    DELETE FROM assets WHERE since < ? AND NOT EXISTS (
+                        SELECT 1 FROM asset_links l WHERE l.part = assets.part AND l.checksum = assets.checksum)
+                    RETURNING part, checksum
+                    """, arguments: [unused])
+            for file in files {
+                // A file that stays costs room and nothing else, so a failure here is not one of the unit.
+                unlink(folder.asset(part: file[0], checksum: file[1]))
+            }
+            try Self.forgetDeletions(before: now - Self.deletedMilliseconds, db)
+        }
+    }
+
+    /// Removes old deletions and raises the floors below which tokens expire.
+    private static func forgetDeletions(before time: Int64, _ db: Database) throws {
+        try db.execute(
+            sql: """
+                UPDATE zones SET floor = gone.change FROM (
+                    SELECT part, zone, max(change) AS change FROM records WHERE deleted = 1 AND at < ? GROUP BY part, zone
+                ) AS gone WHERE zones.part = gone.part AND zones.zone = gone.zone AND gone.change > zones.floor
+                """, arguments: [time])
+        try db.execute(sql: "DELETE FROM records WHERE deleted = 1 AND at < ?", arguments: [time])
+        try db.execute(
+            sql: """
+                UPDATE partitions SET floor = gone.change FROM (
+                    SELECT part, max(change) AS change FROM zones WHERE deleted = 1 AND at < ? GROUP BY part
+                ) AS gone WHERE partitions.part = gone.part AND gone.change > partitions.floor
+                """, arguments: [time])
+        try db.execute(sql: "DELETE FROM zones WHERE deleted = 1 AND at < ?", arguments: [time])
+    }
+}

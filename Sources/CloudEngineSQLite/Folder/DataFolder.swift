@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import Foundation
+
+/// The folder with everything a server keeps.
+///
+/// ```
+/// tarn.sqlite        accounts, records, change numbers, …
+/// assets/PART/CH/…   files by partition and checksum
+/// incoming/          files that are still arriving
+/// server.lock        held by the server that uses the folder
+/// write.lock         held while a process writes to the database
+/// ```
+struct DataFolder: Sendable {
+    let path: String
+
+    /// Makes the folder and what is in it, where missing.
+    ///
+    /// - Throws: `StorageFailure` with `.notWritable`.
+    init(path: String) throws {
+        self.path = path
+        let files = FileManager.default
+        do {
+            try files.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            for folder in ["assets", "incoming"] {
+                try files.createDirectory(atPath: "\(path)/\(folder)", withIntermediateDirectories: true)
+            }
+        } catch {
+            throw StorageFailure(.notWritable, "the data folder cannot be made or written to")
+        }
+        guard access(path, W_OK | X_OK) == 0 else {
+            throw StorageFailure(.notWritable, "the data folder cannot be written to")
+        }
+    }
+
+    var database: String { "\(path)/tarn.sqlite" }
+    var serverLock: String { "\(path)/server.lock" }
+    var writeLock: String { "\(path)/write.lock" }
+    var incoming: String { "\(path)/incoming" }
+
+    func assetFolder(part: Int64, checksum: String) -> String { "\(path)/assets/\(part)/\(checksum.prefix(2))" }
+
+    func asset(part: Int64, checksum: String) -> String {
+        "\(assetFolder(part: part, checksum: checksum))/\(checksum)"
+    }
+
+    /// Files that were arriving when the server ended.
+    func removeLeftovers() {
+        let files = FileManager.default
+        for name in (try? files.contentsOfDirectory(atPath: incoming)) ?? [] {
+            try? files.removeItem(atPath: "\(incoming)/\(name)")
+        }
+    }
+}

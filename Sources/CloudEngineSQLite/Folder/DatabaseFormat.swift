@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import GRDB
+
+/// Versions of the server's database. They only grow; a case is never reused.
+enum DatabaseFormat: Int, CaseIterable {
+    /// First format.
+    case initial = 1
+
+    static let current = initial
+
+    /// `TARN`, so that another program's database is not taken for ours.
+    private static let applicationID = 0x5441_524E
+
+    /// Brings an empty database to the current format and checks that any other is one of ours.
+    ///
+    /// - Throws: `StorageFailure` with `.newerFormat` or `.corrupt`.
+    static func prepare(_ db: Database) throws {
+        let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        let application = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+        let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema WHERE type = 'table'") ?? 0
+        if version == 0, application == 0, tables == 0 {
+            try db.inTransaction(.immediate) {
+                try db.execute(sql: initialTables)
+                try db.execute(sql: "PRAGMA application_id = \(applicationID)")
+                try db.execute(sql: "PRAGMA user_version = \(current.rawValue)")
+                return .commit
+            }
+            return
+        }
+        guard application == applicationID else {
+            throw StorageFailure(.corrupt, "the database is not one of this server")
+        }
+        guard version <= current.rawValue else {
+            throw StorageFailure(.newerFormat, "the database was written by a newer version")
+        }
+        guard DatabaseFormat(rawValue: version) != nil else {
+            throw StorageFailure(.corrupt, "the database has a format that never was")
+        }
+    }
+
+    /// The partition is the first column of every key of partitioned data; `change` numbers come from its counter.
+    private static let initialTables = """
+        CREATE TABLE meta (key TEXT NOT NULL PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+
+        CREATE TABLE accounts (
+            account INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, created INTEGER NOT NULL);
+        CREATE TABLE devices (
+            token_hash BLOB NOT NULL PRIMARY KEY, account INTEGER NOT NULL REFERENCES accounts, device TEXT NOT NULL,
+            label TEXT NOT NULL, created INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE TABLE user_names (
+            container TEXT NOT NULL, account INTEGER NOT NULL REFERENCES accounts, name TEXT NOT NULL,
+            PRIMARY KEY (container, account), UNIQUE (container, name)) WITHOUT ROWID;
+
+        CREATE TABLE partitions (
+            part INTEGER PRIMARY KEY, container TEXT NOT NULL, environment TEXT NOT NULL, scope TEXT NOT NULL,
+            owner TEXT NOT NULL, epoch INTEGER NOT NULL DEFAULT 1, counter INTEGER NOT NULL DEFAULT 0,
+            floor INTEGER NOT NULL DEFAULT 0, UNIQUE (container, environment, scope, owner));
+        CREATE TABLE zones (
+            part INTEGER NOT NULL, zone INTEGER NOT NULL, name TEXT NOT NULL, change INTEGER NOT NULL,
+            deleted INTEGER NOT NULL, floor INTEGER NOT NULL, at INTEGER NOT NULL,
+            PRIMARY KEY (part, zone), UNIQUE (part, name)) WITHOUT ROWID;
+        CREATE INDEX zones_change ON zones (part, change);
+
+        CREATE TABLE records (
+            part INTEGER NOT NULL, zone INTEGER NOT NULL, name TEXT NOT NULL, change INTEGER NOT NULL,
+            deleted INTEGER NOT NULL, at INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (part, zone, name));
+        CREATE UNIQUE INDEX records_change ON records (part, zone, change);
+        CREATE INDEX records_deleted ON records (at) WHERE deleted = 1;
+
+        CREATE TABLE schema_types (
+            container TEXT NOT NULL, environment TEXT NOT NULL, type TEXT NOT NULL,
+            PRIMARY KEY (container, environment, type)) WITHOUT ROWID;
+        CREATE TABLE schema_fields (
+            container TEXT NOT NULL, environment TEXT NOT NULL, type TEXT NOT NULL, field TEXT NOT NULL,
+            holds TEXT NOT NULL, encrypted INTEGER NOT NULL,
+            PRIMARY KEY (container, environment, type, field)) WITHOUT ROWID;
+
+        CREATE TABLE subscriptions (
+            part INTEGER NOT NULL, id TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (part, id)) WITHOUT ROWID;
+
+        CREATE TABLE uploads (
+            part INTEGER NOT NULL, id TEXT NOT NULL, record TEXT NOT NULL, field TEXT NOT NULL,
+            created INTEGER NOT NULL, checksum TEXT, size INTEGER, PRIMARY KEY (part, id)) WITHOUT ROWID;
+        CREATE TABLE assets (
+            part INTEGER NOT NULL, checksum TEXT NOT NULL, size INTEGER NOT NULL, since INTEGER NOT NULL,
+            PRIMARY KEY (part, checksum)) WITHOUT ROWID;
+        CREATE TABLE asset_links (
+            part INTEGER NOT NULL, zone INTEGER NOT NULL, checksum TEXT NOT NULL, fields INTEGER NOT NULL,
+            PRIMARY KEY (part, zone, checksum)) WITHOUT ROWID;
+        CREATE INDEX asset_links_checksum ON asset_links (part, checksum);
+
+        CREATE TABLE answers (
+            part INTEGER NOT NULL, key TEXT NOT NULL, fingerprint INTEGER NOT NULL, at INTEGER NOT NULL,
+            body BLOB NOT NULL, PRIMARY KEY (part, key));
+        CREATE INDEX answers_at ON answers (at);
+        """
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudEngine
+import Crypto
+import Foundation
+import GRDB
+import Synchronization
+
+/// Everything a server keeps, in one folder: an SQLite database and the files of assets.
+///
+/// One writer connection does all writes and all checkpoints; several read. Commits are durable before they are
+/// answered (write-ahead log with full synchronisation).
+package final class SQLiteServerStore: Sendable {
+    package enum Use: Sendable {
+        /// A server: no other server may use the folder at the same time.
+        case server
+        /// A command beside a server that may be running.
+        case command
+    }
+
+    let folder: DataFolder
+    let pool: DatabasePool
+    let writer: GroupCommit
+    let userNames = Mutex<[UserNameKey: String]>([:])
+    private let writeLock: FileLock
+    private let serverLock: FileLock?
+    private let key: SymmetricKey
+
+    /// Opens the store, and makes it if the folder is new.
+    ///
+    /// - Throws: `StorageFailure` with `.notWritable`, `.inUse`, `.corrupt`, `.newerFormat` or `.unavailable`.
+    package init(path: String, use: Use) throws {
+        folder = try DataFolder(path: path)
+        switch use {
+        case .server:
+            let lock = try FileLock(path: folder.serverLock)
+            guard lock.take() else { throw StorageFailure(.inUse, "another server uses the data folder") }
+            serverLock = lock
+            folder.removeLeftovers()
+        case .command:
+            serverLock = nil
+        }
+        let folder = folder
+        writeLock = try FileLock(path: folder.writeLock)
+        do {
+            (pool, key) = try writeLock.withLock { try Self.open(folder.database) }
+        } catch let error as DatabaseError {
+            throw StorageFailure(error)
+        }
+        writer = GroupCommit(pool, lock: writeLock)
+    }
+
+    /// Closes all connections. Requests after it fail.
+    package func close() throws {
+        do {
+            try writeLock.withLock { try pool.close() }
+        } catch let error as DatabaseError {
+            throw StorageFailure(error)
+        }
+    }
+
+    /// Makes the codes in change tokens and in addresses of assets, with a key that never leaves the database.
+    package var sealer: Sealer {
+        let key = key
+        return Sealer { Array(HMAC<SHA256>.authenticationCode(for: $0, using: key)) }
+    }
+
+    /// Commits so far.
+    package var commits: Int { writer.commits }
+
+    private static func open(_ path: String) throws -> (DatabasePool, SymmetricKey) {
+        var configuration = Configuration()
+        configuration.label = "tarn"
+        configuration.busyMode = .timeout(10)
+        let pool = try DatabasePool(path: path, configuration: configuration)
+        let key = try pool.writeWithoutTransaction { db in
+            // Set after the pool chose NORMAL for its journal: a server that acknowledges writes needs FULL.
+            try db.execute(sql: "PRAGMA synchronous = FULL")
+            try DatabaseFormat.prepare(db)
+            if let bytes = try Data.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'sealer'") {
+                return SymmetricKey(data: bytes)
+            }
+            let key = SymmetricKey(size: .bits256)
+            try db.execute(
+                sql: "INSERT INTO meta (key, value) VALUES ('sealer', ?)", arguments: [key.withUnsafeBytes { Data($0) }])
+            return key
+        }
+        return (pool, key)
+    }
+}
+
+extension SQLiteServerStore: EngineStorage {
+    package func read<Value: Sendable>(
+        _ partition: Partition, _ body: @escaping @Sendable (any PartitionView) throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await pool.read { try body(try SQLiteUnit(reading: partition, $0)) }
+        } catch let error as DatabaseError {
+            throw StorageFailure(error)
+        }
+    }
+
+    package func write<Value: Sendable>(
+        _ partition: Partition, _ body: @escaping @Sendable (any UnitOfWork) throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await writer.submit { try body(try SQLiteUnit(writing: partition, $0)) }
+        } catch let error as DatabaseError {
+            throw StorageFailure(error)
+        }
+    }
+}
+
+extension StorageFailure {
+    /// What went wrong, without statement, values and paths.
+    init(_ error: DatabaseError) {
+        let code: Code =
+            switch error.resultCode {
+            case .SQLITE_BUSY, .SQLITE_LOCKED: .busy
+            case .SQLITE_FULL: .full
+            case .SQLITE_CORRUPT, .SQLITE_NOTADB: .corrupt
+            case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM: .notWritable
+            default: .unavailable
+            }
+        self.init(code, "SQLite result \(error.extendedResultCode.rawValue)")
+    }
+}

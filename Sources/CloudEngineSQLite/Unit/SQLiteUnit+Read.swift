@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudWire
+import Foundation
+import GRDB
+
+extension SQLiteUnit {
+    func state() throws -> PartitionState {
+        guard let part,
+            let row = try rows("SELECT epoch, counter, floor FROM partitions WHERE part = ?", [part]).first
+        else { return PartitionState() }
+        return PartitionState(epoch: row[0], counter: row[1], floor: row[2])
+    }
+
+    private static let zoneColumns = "SELECT zone, name, change, deleted, floor FROM zones"
+
+    private static func zone(_ row: Row) -> StoredZone {
+        StoredZone(key: row[0], name: row[1], change: row[2], isDeleted: row[3], floor: row[4])
+    }
+
+    func zone(named name: String) throws -> StoredZone? {
+        guard let part else { return nil }
+        return try rows(Self.zoneColumns + " WHERE part = ? AND name = ?", [part, name]).first.map(Self.zone)
+    }
+
+    func zones() throws -> [StoredZone] {
+        guard let part else { return [] }
+        return try rows(Self.zoneColumns + " WHERE part = ? AND deleted = 0 ORDER BY name", [part]).map(Self.zone)
+    }
+
+    func zones(changedAfter change: Int64, limit: Int) throws -> [StoredZone] {
+        guard let part else { return [] }
+        return try rows(
+            Self.zoneColumns + " WHERE part = ? AND change > ? AND zone <> ? ORDER BY change LIMIT ?",
+            [part, change, StoredZone.defaultKey, limit]
+        ).map(Self.zone)
+    }
+
+    func records(named names: [String], in zone: Int64) throws -> [String: StoredRecord] {
+        guard let part else { return [:] }
+        let statement = try db.cachedStatement(
+            sql: "SELECT change, body FROM records WHERE part = ? AND zone = ? AND name = ?")
+        var found: [String: StoredRecord] = [:]
+        for name in names {
+            guard let row = try Row.fetchOne(statement, arguments: [part, zone, name]) else { continue }
+            found[name] = StoredRecord(record: try Self.decode(Record.self, row[1]), change: row[0])
+        }
+        return found
+    }
+
+    func records(
+        changedAfter change: Int64, in zone: Int64, includingDeleted: Bool, limit: Int, bytesMax: Int
+    ) throws -> [StoredRecord] {
+        guard let part else { return [] }
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT change, body FROM records WHERE part = ? AND zone = ? AND change > ?\(includingDeleted ? "" : " AND deleted = 0")
+                ORDER BY change LIMIT ?
+                """)
+        let rows = try Row.fetchCursor(statement, arguments: [part, zone, change, limit])
+        var found: [StoredRecord] = []
+        var bytes = 0
+        while bytes < bytesMax, let row = try rows.next() {
+            let body: Data = row[1]
+            bytes += body.count
+            found.append(StoredRecord(record: try Self.decode(Record.self, body), change: row[0]))
+        }
+        return found
+    }
+
+    func schema(ofType recordType: String) throws -> [String: FieldSchema]? {
+        let key: StatementArguments = [partition.containerIdentifier, partition.environment.rawValue, recordType]
+        let isKnown = try rows(
+            "SELECT 1 FROM schema_types WHERE container = ? AND environment = ? AND type = ?", key)
+        guard !isKnown.isEmpty else { return nil }
+        let fields = try rows(
+            "SELECT field, holds, encrypted FROM schema_fields WHERE container = ? AND environment = ? AND type = ?", key)
+        return Dictionary(
+            fields.map { ($0[0], FieldSchema(type: $0[1], isEncrypted: $0[2])) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    func subscriptions() throws -> [Subscription] {
+        guard let part else { return [] }
+        return try rows("SELECT body FROM subscriptions WHERE part = ? ORDER BY id", [part]).map {
+            try Self.decode(Subscription.self, $0[0])
+        }
+    }
+
+    func subscription(id: String) throws -> Subscription? {
+        guard let part else { return nil }
+        return try rows("SELECT body FROM subscriptions WHERE part = ? AND id = ?", [part, id]).first.map {
+            try Self.decode(Subscription.self, $0[0])
+        }
+    }
+
+    func upload(id: String) throws -> StoredUpload? {
+        guard let part,
+            let row = try rows(
+                "SELECT record, field, created, checksum, size FROM uploads WHERE part = ? AND id = ?", [part, id]
+            ).first
+        else { return nil }
+        let checksum: String? = row[3]
+        return StoredUpload(
+            id: id, recordName: row[0], fieldName: row[1],
+            asset: checksum.map { StoredAsset(checksum: $0, size: row[4]) }, created: row[2])
+    }
+
+    func asset(checksum: String) throws -> StoredAsset? {
+        guard let part else { return nil }
+        return try rows("SELECT size FROM assets WHERE part = ? AND checksum = ?", [part, checksum]).first.map {
+            StoredAsset(checksum: checksum, size: $0[0])
+        }
+    }
+
+    func answer(toKey key: String) throws -> StoredAnswer? {
+        guard let part else { return nil }
+        return try rows("SELECT fingerprint, body FROM answers WHERE part = ? AND key = ?", [part, key]).first.map {
+            let body: Data = $0[1]
+            return StoredAnswer(fingerprint: UInt64(bitPattern: $0[0]), body: [UInt8](body))
+        }
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudWire
+import Foundation
+import GRDB
+
+extension SQLiteUnit {
+    func raiseCounter(by count: Int) throws -> Int64 {
+        let row = try rows(
+            "UPDATE partitions SET counter = counter + ? WHERE part = ? RETURNING counter", [count, writtenPart]
+        ).first
+        guard let row else { throw StorageFailure(.corrupt, "a partition has no row") }
+        return row[0]
+    }
+
+    func save(_ zone: StoredZone, at now: Int64) throws {
+        try run(
+            "INSERT OR REPLACE INTO zones (part, zone, name, change, deleted, floor, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [writtenPart, zone.key, zone.name, zone.change, zone.isDeleted, zone.floor, now])
+    }
+
+    func removeContents(ofZone key: Int64) throws {
+        try run("DELETE FROM records WHERE part = ? AND zone = ?", [writtenPart, key])
+        try run("DELETE FROM asset_links WHERE part = ? AND zone = ?", [writtenPart, key])
+    }
+
+    func save(_ records: [StoredRecord], in zone: Int64, at now: Int64) throws {
+        let statement = try db.cachedStatement(
+            sql: """
+                INSERT INTO records (part, zone, name, change, deleted, at, body) VALUES (?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT (part, zone, name) DO UPDATE
+                SET change = excluded.change, deleted = excluded.deleted, at = excluded.at, body = excluded.body
+                """)
+        for stored in records {
+            let body = Data(stored.record.encoded())
+            try statement.execute(arguments: [
+                writtenPart, zone, stored.record.recordName, stored.change, stored.record.isDeleted, now, body,
+            ])
+        }
+    }
+
+    /// The schema belongs to the container and environment, not to the partition. Adding to it is idempotent, so two
+    /// partitions that learn the same field at once agree.
+    func learn(_ fields: [String: FieldSchema], ofType recordType: String) throws {
+        let (container, environment) = (partition.containerIdentifier, partition.environment.rawValue)
+        try run(
+            "INSERT OR IGNORE INTO schema_types (container, environment, type) VALUES (?, ?, ?)",
+            [container, environment, recordType])
+        for (name, field) in fields {
+            try run(
+                """
+                INSERT OR IGNORE INTO schema_fields (container, environment, type, field, holds, encrypted)
+                VALUES (?, ?, ?, ?, ?, ?)
+                """, [container, environment, recordType, name, field.type, field.isEncrypted])
+        }
+    }
+
+    func addLinks(_ differences: [String: Int], in zone: Int64, at now: Int64) throws {
+        for (checksum, difference) in differences {
+            try run(
+                """
+                INSERT INTO asset_links (part, zone, checksum, fields) VALUES (?, ?, ?, ?)
+                ON CONFLICT (part, zone, checksum) DO UPDATE SET fields = fields + excluded.fields
+                """, [writtenPart, zone, checksum, difference])
+            try run(
+                "DELETE FROM asset_links WHERE part = ? AND zone = ? AND checksum = ? AND fields <= 0",
+                [writtenPart, zone, checksum])
+            try run("UPDATE assets SET since = ? WHERE part = ? AND checksum = ?", [now, writtenPart, checksum])
+        }
+    }
+
+    func save(_ uploads: [StoredUpload]) throws {
+        for upload in uploads {
+            try run(
+                "INSERT INTO uploads (part, id, record, field, created, checksum, size) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [
+                    writtenPart, upload.id, upload.recordName, upload.fieldName, upload.created, upload.asset?.checksum,
+                    upload.asset?.size,
+                ])
+        }
+    }
+
+    func save(_ subscription: Subscription) throws {
+        try run(
+            "INSERT OR REPLACE INTO subscriptions (part, id, body) VALUES (?, ?, ?)",
+            [writtenPart, subscription.subscriptionID, Data(subscription.encoded())])
+    }
+
+    func removeSubscription(id: String) throws {
+        try run("DELETE FROM subscriptions WHERE part = ? AND id = ?", [writtenPart, id])
+    }
+
+    func remember(_ answer: StoredAnswer, forKey key: String, at now: Int64) throws {
+        try run(
+            "INSERT OR REPLACE INTO answers (part, key, fingerprint, at, body) VALUES (?, ?, ?, ?, ?)",
+            [writtenPart, key, Int64(bitPattern: answer.fingerprint), now, Data(answer.body)])
+    }
+}
