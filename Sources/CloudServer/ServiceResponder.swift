@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudEngine
+import CloudWire
+package import Hummingbird
+package import Logging
+import NIOCore
+
+/// Carries requests from Hummingbird to the service and answers back. It decides nothing.
+package struct ServiceResponder: HTTPResponder {
+    package typealias Context = BasicRequestContext
+
+    private let service: CloudService
+    private let logger: Logger
+    /// Used where a request names no host.
+    private let fallbackHost: String
+
+    package init(service: CloudService, logger: Logger, fallbackHost: String = "127.0.0.1") {
+        self.service = service
+        self.logger = logger
+        self.fallbackHost = fallbackHost
+    }
+
+    package func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
+        let start = ContinuousClock.now
+        var headers: [String: String] = [:]
+        for field in request.headers { headers[field.name.canonicalName] = field.value }
+        let answer = await service.respond(
+            to: ServiceRequest(
+                method: request.method.rawValue, path: request.uri.path, headers: headers,
+                body: .stream(request.body.map { Array(buffer: $0) }),
+                baseURL: "http://\(request.head.authority ?? fallbackHost)"))
+        log(answer, took: .now - start)
+        return response(to: answer)
+    }
+
+    private func response(to answer: ServiceResponse) -> Response {
+        var headers = HTTPFields()
+        for (name, value) in answer.headers {
+            if let name = HTTPFields.Element.Name(name) { headers[name] = value }
+        }
+        let body: ResponseBody =
+            switch answer.body {
+            case .bytes(let bytes): ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+            case .file(let reader, let range): Self.body(of: reader, range)
+            case .events(let listener): Self.body(of: listener)
+            }
+        return Response(status: .init(code: answer.status), headers: headers, body: body)
+    }
+
+    private static let fileBytes = 1 << 18
+
+    private static func body(of reader: any AssetReader, _ range: Range<Int64>) -> ResponseBody {
+        ResponseBody(contentLength: Int(range.count)) { writer in
+            var offset = range.lowerBound
+            while offset < range.upperBound {
+                let bytes = try await reader.read(at: offset, count: min(fileBytes, Int(range.upperBound - offset)))
+                // A file that became shorter: ending the connection early tells the client.
+                guard !bytes.isEmpty else { throw StorageFailure(.corrupt, "a file became shorter") }
+                try await writer.write(ByteBuffer(bytes: bytes))
+                offset += Int64(bytes.count)
+            }
+            try await writer.finish(nil)
+        }
+    }
+
+    /// One notification a line; an empty line is a heartbeat.
+    private static func body(of listener: PushListener) -> ResponseBody {
+        ResponseBody { writer in
+            defer { listener.close() }
+            for await event in listener.events {
+                var buffer = ByteBuffer()
+                if case .notification(let notification) = event { buffer.writeBytes(notification.encoded()) }
+                buffer.writeInteger(UInt8(ascii: "\n"))
+                try await writer.write(buffer)
+            }
+            try await writer.finish(nil)
+        }
+    }
+
+    /// One line for each request: never a token, a name or a value.
+    private func log(_ answer: ServiceResponse, took duration: Duration) {
+        var metadata: Logger.Metadata = [
+            "request": "\(answer.requestUUID)", "endpoint": "\(answer.endpoint)", "status": "\(answer.status)",
+            "milliseconds": "\(duration / .milliseconds(1))",
+        ]
+        if let code = answer.errorCode { metadata["error"] = "\(code)" }
+        guard let failure = answer.failure else {
+            logger.info("request answered", metadata: metadata)
+            return
+        }
+        metadata["failure"] = "\(failure.code.rawValue)"
+        metadata["cause"] = "\(failure.what)"
+        logger.error("request failed in the storage", metadata: metadata)
+    }
+}
