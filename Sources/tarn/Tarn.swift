@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-@main struct Tarn { static func main() {} }
+import TarnCommands
+
+@main struct Tarn {
+    static func main() async { await TarnCommand.main() }
+}

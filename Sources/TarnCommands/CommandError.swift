@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+
+/// What a command could not do, as one sentence that says what to do about it. Printed to standard error; the exit
+/// code is not zero.
+struct CommandError: Error, CustomStringConvertible, Equatable {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+
+    init(_ failure: StorageFailure, data: String, name: String = "") {
+        description =
+            switch failure.code {
+            case .notWritable:
+                "The data folder \(data) cannot be made or written to: choose another with --data, or give yourself write permission."
+            case .inUse:
+                "Another tarn server uses the data folder \(data): stop it first, or choose another folder with --data."
+            case .corrupt:
+                "The database in \(data) is damaged or not one of tarn (\(failure.what)): restore the folder from a backup."
+            case .newerFormat:
+                "The database in \(data) was written by a newer version of tarn: use that version or a newer one."
+            case .nameTaken:
+                "A user named \(name) is there already: choose another name, or make a token for another device "
+                    + "with 'tarn user token \(name)'."
+            case .unknownName:
+                "There is no user named \(name): 'tarn user list' shows those there are."
+            case .full:
+                "The disk of the data folder \(data) is full: make room and try again."
+            case .busy:
+                "The database in \(data) is busy: try again in a moment."
+            case .unavailable:
+                "The data folder \(data) could not be used (\(failure.what)): check the disk and try again."
+            }
+    }
+
+    /// Runs `body` and says storage failures in words.
+    static func translating<Value>(
+        data: String, name: String = "", _ body: () async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await body()
+        } catch let failure as StorageFailure {
+            throw CommandError(failure, data: data, name: name)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import CloudEngine
+import CloudEngineSQLite
+import CloudServer
+
+/// `tarn user`: accounts and device tokens. Works while the server runs and while it does not.
+struct UserCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "user", abstract: "Make and list accounts.",
+        subcommands: [Add.self, Token.self, List.self])
+
+    struct Add: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make an account and print its device token.",
+            discussion: "The token is printed once; the server keeps only a hash of it.")
+
+        @Argument(help: "Name of the user: letters, digits and . _ - @")
+        var name: String
+        @Option(help: ArgumentHelp("What to call the device in lists.", valueName: "label"))
+        var device = "first device"
+        @OptionGroup var options: DataOptions
+
+        func validate() throws {
+            guard UserName.isValid(name) else { throw ValidationError(UserName.rule) }
+        }
+
+        func run() async throws {
+            let token = try await options.withStore(mustExist: false, name: name) {
+                try await $0.addUser(
+                    name: name, deviceLabel: device, now: CloudService.Surroundings.system.now())
+            }
+            Output.line(token)
+        }
+    }
+
+    struct Token: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make a token for another device of a user and print it.",
+            discussion: "The token is printed once; the server keeps only a hash of it.")
+
+        @Argument(help: "Name of the user.")
+        var name: String
+        @Option(help: ArgumentHelp("What to call the device in lists.", valueName: "label"))
+        var device = "another device"
+        @OptionGroup var options: DataOptions
+
+        func run() async throws {
+            let token = try await options.withStore(mustExist: true, name: name) {
+                try await $0.addToken(
+                    userName: name, deviceLabel: device, now: CloudService.Surroundings.system.now())
+            }
+            Output.line(token)
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List users and their devices, one user a line, separated by tabs.")
+
+        @OptionGroup var options: DataOptions
+
+        func run() async throws {
+            let users = try await options.withStore(mustExist: true) { try await $0.users() }
+            for user in users { Output.line(([user.name] + user.devices).joined(separator: "\t")) }
+        }
+    }
+}
+
+enum UserName {
+    static let rule = "A user name has 1 to 64 letters, digits and the signs . _ - @"
+
+    static func isValid(_ name: String) -> Bool {
+        (1...64).contains(name.utf8.count)
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                case UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "@"): true
+                default: false
+                }
+            }
+    }
+}
