@@ -136,7 +136,8 @@ let package = Package(
         .testTarget(name: "PredicateKitTests", dependencies: ["PredicateKit"]),
         .testTarget(name: "SQLiteStoreTests", dependencies: ["ManagedModel", "PredicateKit", "SQLiteStore"]),
         .testTarget(name: "ObjectGraphTests", dependencies: ["ManagedModel", "ObjectGraph"]),
-        .testTarget(name: "ModelCompilerTests", dependencies: ["ManagedModel", "ModelCompiler"]),
+        .testTarget(
+            name: "ModelCompilerTests", dependencies: ["ManagedModel", "ModelCompiler"], exclude: ["Golden"]),
         .testTarget(name: "CloudWireTests", dependencies: ["CloudWire"]),
         .testTarget(name: "CloudKitTests", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
         .testTarget(name: "MirroringCoreTests", dependencies: ["CloudWire", "ManagedModel", "MirroringCore"]),

@@ -4,7 +4,7 @@
 /// A data model as its author declared it: the value behind `NSManagedObjectModel` and model files.
 ///
 /// Nothing is looked up here; names are text. ``ResolvedModel`` checks it and turns names into indices.
-package struct Model: Hashable, Sendable, Codable {
+package struct Model: Hashable, Sendable {
     package var entities: [Entity]
     /// Configuration name to entity names. The default configuration, which has all entities, is implicit.
     package var configurations: [String: [String]]
@@ -30,7 +30,7 @@ package struct Model: Hashable, Sendable, Codable {
     }
 }
 
-package struct Entity: Hashable, Sendable, Codable {
+package struct Entity: Hashable, Sendable {
     package var name: String
     /// Class name without module, `NSManagedObject` when the model names none.
     package var className: String
@@ -96,7 +96,7 @@ package enum AttributeType: Int, Hashable, Sendable, Codable, CaseIterable {
     case composite = 2100
 }
 
-package struct Attribute: Hashable, Sendable, Codable {
+package struct Attribute: Hashable, Sendable {
     package var name: String
     package var type: AttributeType
     package var isOptional: Bool
@@ -143,7 +143,7 @@ package enum DeleteRule: Int, Hashable, Sendable, Codable {
     case deny = 3
 }
 
-package struct Relationship: Hashable, Sendable, Codable {
+package struct Relationship: Hashable, Sendable {
     package var name: String
     package var destination: String
     package var inverse: String?
@@ -179,8 +179,8 @@ package struct Relationship: Hashable, Sendable, Codable {
     }
 }
 
-package struct FetchIndex: Hashable, Sendable, Codable {
-    package struct Element: Hashable, Sendable, Codable {
+package struct FetchIndex: Hashable, Sendable {
+    package struct Element: Hashable, Sendable {
         package var property: String
         package var isAscending: Bool
         package var isRTree: Bool
@@ -204,7 +204,7 @@ package struct FetchIndex: Hashable, Sendable, Codable {
 }
 
 /// A fetch request that a model file names; what it leaves out has the value that a new request has.
-package struct FetchTemplate: Hashable, Sendable, Codable {
+package struct FetchTemplate: Hashable, Sendable {
     package var name: String
     package var entity: String
     package var predicateFormat: String?
@@ -234,7 +234,7 @@ package struct FetchTemplate: Hashable, Sendable, Codable {
 }
 
 /// A property whose value is the result of a request with the object as `$FETCH_SOURCE`.
-package struct FetchedProperty: Hashable, Sendable, Codable {
+package struct FetchedProperty: Hashable, Sendable {
     package var name: String
     package var isOptional: Bool
     package var request: FetchTemplate
@@ -249,7 +249,7 @@ package struct FetchedProperty: Hashable, Sendable, Codable {
 }
 
 /// A named group of attributes, any of which may itself be a composite.
-package struct Composite: Hashable, Sendable, Codable {
+package struct Composite: Hashable, Sendable {
     package var name: String
     package var attributes: [Attribute]
 

@@ -15,7 +15,13 @@ package struct ModelError: Error, Hashable {
             self.what = what
         }
 
-        package var description: String { "\(property.map { "\(entity).\($0)" } ?? entity) \(what)" }
+        /// What the problem is about: an entity, or entity and property with a dot between.
+        package var subject: String {
+            let owner = entity.isEmpty ? "an entity" : entity
+            return property.map { "\(owner).\($0)" } ?? owner
+        }
+
+        package var description: String { "\(subject) \(what)" }
     }
 
     package let problems: [Problem]
@@ -38,12 +44,11 @@ struct ModelResolver {
 
     mutating func resolve() -> [ResolvedEntity] {
         checkNames()
+        checkProperties()
         guard problems.isEmpty else { return [] }
         let order = numbered()
         let indexByName = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1.name, $0) })
         let chains = order.map { chain(of: $0) }
-        checkProperties(order, chains)
-        guard problems.isEmpty else { return [] }
 
         // Locations are needed before relationships can be resolved, since an inverse is given by location.
         let locations = chains.map { self.locations(of: $0) }
@@ -69,7 +74,8 @@ struct ModelResolver {
 
     private mutating func checkNames() {
         for (name, group) in Dictionary(grouping: declarations, by: \.name) where group.count > 1 || name.isEmpty {
-            problems.append(.init(entity: name, what: name.isEmpty ? "has no name" : "is declared \(group.count) times"))
+            problems.append(
+                .init(entity: name, what: name.isEmpty ? "has no name" : "is declared \(group.count) times"))
         }
         for entity in declarations {
             if let parent = entity.superentity, byName[parent] == nil {
@@ -99,17 +105,21 @@ struct ModelResolver {
         return sorted(declarations.filter { $0.superentity == nil }).flatMap(expanded)
     }
 
-    /// From the root entity down to the entity itself.
+    /// From the root entity down to the entity itself. Ends where a hierarchy is a circle.
     private func chain(of entity: Entity) -> [Entity] {
         var chain = [entity]
-        while let parent = chain[0].superentity.flatMap({ byName[$0] }) { chain.insert(parent, at: 0) }
+        while let parent = chain[0].superentity.flatMap({ byName[$0] }),
+            !chain.contains(where: { $0.name == parent.name })
+        {
+            chain.insert(parent, at: 0)
+        }
         return chain
     }
 
-    private mutating func checkProperties(_ order: [Entity], _ chains: [[Entity]]) {
-        for (entity, chain) in zip(order, chains) {
+    private mutating func checkProperties() {
+        for entity in declarations {
             var owners: [String: String] = [:]
-            for owner in chain {
+            for owner in chain(of: entity) {
                 let names = [
                     owner.attributes.map(\.name), owner.relationships.map(\.name), owner.fetchedProperties.map(\.name),
                 ]
@@ -119,7 +129,9 @@ struct ModelResolver {
                             .init(entity: entity.name, property: name, what: "is declared twice (also in \(earlier))"))
                     }
                     owners[name] = owner.name
-                    if name.isEmpty { problems.append(.init(entity: entity.name, what: "has a property without a name")) }
+                    if name.isEmpty {
+                        problems.append(.init(entity: entity.name, what: "has a property without a name"))
+                    }
                 }
             }
             for relationship in entity.relationships { check(relationship, of: entity) }
@@ -130,12 +142,14 @@ struct ModelResolver {
         func problem(_ what: String) {
             problems.append(.init(entity: entity.name, property: relationship.name, what: what))
         }
+        if relationship.destination.isEmpty { return problem("names no destination entity") }
         guard let destination = byName[relationship.destination] else {
             return problem("has an unknown destination entity '\(relationship.destination)'")
         }
         if relationship.isOrdered, !relationship.isToMany { problem("is ordered but not to-many") }
         guard let inverseName = relationship.inverse else { return }
-        guard let inverse = chain(of: destination).flatMap(\.relationships).first(where: { $0.name == inverseName }) else {
+        guard let inverse = chain(of: destination).flatMap(\.relationships).first(where: { $0.name == inverseName })
+        else {
             return problem("has an inverse '\(inverseName)' that \(destination.name) does not declare")
         }
         if inverse.inverse != relationship.name {

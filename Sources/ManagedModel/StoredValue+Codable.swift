@@ -41,7 +41,8 @@ extension StoredValue: Codable {
         case .url(let value): try put(.url, value)
         case .reference:
             throw EncodingError.invalidValue(
-                self, .init(codingPath: encoder.codingPath, debugDescription: "a row key cannot be a model's default value"))
+                self,
+                .init(codingPath: encoder.codingPath, debugDescription: "a row key cannot be a model's default value"))
         }
     }
 }

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ManagedModel
+
+extension ModelReader {
+    mutating func entity(_ element: SourceElement) -> Entity {
+        let name = element.attributes["name"] ?? ""
+        var reader = open(element, as: name.isEmpty ? "an entity" : name)
+        // `syncable` is a switch of services that no longer exist.
+        reader.ignore("name", "syncable")
+
+        var entity = Entity(name: name, superentity: reader.name("parentEntity"), isAbstract: reader.flag("isAbstract"))
+        if let className = reader.name("representedClassName") {
+            (entity.className, entity.classModule) = classAndModule(className)
+        }
+        entity.codeGeneration = codeGeneration(&reader)
+        entity.renamingIdentifier = reader.name("elementID", "renamingIdentifier")
+        entity.versionHashModifier = reader.name("versionHashModifier")
+        entity.spotlightDisplayNameExpression = reader.name("coreSpotlightDisplayNameExpression")
+        entity.userInfo = reader.userInfo()
+
+        for child in reader.children("attribute") {
+            let (attribute, isIndexed) = attribute(child, of: name)
+            entity.attributes.append(attribute)
+            if isIndexed { entity.indexes.append(legacyIndex(on: attribute.name)) }
+        }
+        for child in reader.children("relationship") {
+            let (relationship, isIndexed) = relationship(child, of: name)
+            entity.relationships.append(relationship)
+            if isIndexed { entity.indexes.append(legacyIndex(on: relationship.name)) }
+        }
+        for child in reader.children("fetchedProperty") {
+            if let property = fetchedProperty(child, of: name) { entity.fetchedProperties.append(property) }
+        }
+        for child in reader.children("fetchIndex") {
+            if let index = fetchIndex(child, of: name) { entity.indexes.append(index) }
+        }
+        entity.indexes += compoundIndexes(&reader)
+        entity.uniquenessConstraints = constraints(&reader)
+        close(reader)
+        return entity
+    }
+
+    /// `Foo` is a class wherever it is, `.Foo` one of the module being built, `Module.Foo` one of that module.
+    private func classAndModule(_ text: String) -> (name: String, module: String?) {
+        guard let dot = text.lastIndex(of: ".") else { return (text, nil) }
+        let name = String(text[text.index(after: dot)...])
+        return (name, dot == text.startIndex ? module : String(text[..<dot]))
+    }
+
+    private func codeGeneration(_ reader: inout ElementReader) -> CodeGeneration {
+        guard let text = reader.name("codeGenerationType") else { return .manual }
+        guard let result = CodeGeneration(rawValue: text) else {
+            reader.error("has an unknown kind of code generation '\(text)'; expected class or category")
+            return .manual
+        }
+        return result
+    }
+
+    // MARK: Indexes and constraints
+
+    /// What a property marked as indexed means since indexes have elements of their own.
+    private func legacyIndex(on property: String) -> FetchIndex {
+        FetchIndex(
+            name: "by\(property.prefix(1).uppercased())\(property.dropFirst())Index",
+            elements: [.init(property: property)])
+    }
+
+    private func compoundIndexes(_ reader: inout ElementReader) -> [FetchIndex] {
+        let compounds = reader.children("compoundIndexes").flatMap(\.children)
+        return compounds.enumerated().map { number, compound in
+            let elements = compound.children.compactMap { $0.attributes["value"] }.map {
+                FetchIndex.Element(property: $0)
+            }
+            if elements.isEmpty { reader.error("has a compound index without properties") }
+            return FetchIndex(name: "compoundIndex\(number + 1)", elements: elements)
+        }
+    }
+
+    private func constraints(_ reader: inout ElementReader) -> [[String]] {
+        reader.children("uniquenessConstraints").flatMap(\.children).compactMap { constraint in
+            let names = constraint.children.compactMap { $0.attributes["value"] }
+            guard !names.isEmpty else {
+                reader.error("has a uniqueness constraint without attributes")
+                return nil
+            }
+            return names
+        }
+    }
+
+    private mutating func fetchIndex(_ element: SourceElement, of owner: String) -> FetchIndex? {
+        let name = element.attributes["name"] ?? ""
+        var reader = open(element, as: "\(owner).\(name)")
+        reader.ignore("name")
+        if name.isEmpty { reader.error("is an index without a name") }
+        var index = FetchIndex(name: name, elements: [])
+        index.partialPredicateFormat = reader.name("partialIndexPredicate")
+        var isComplete = true
+        for child in reader.children("fetchIndexElement") {
+            let (indexElement, problem) = self.indexElement(child)
+            if let indexElement { index.elements.append(indexElement) } else { isComplete = false }
+            if let problem { reader.error(problem) }
+            if child.attributes["expression"] != nil {
+                reader.notSupported("is an index on an expression and is left out")
+            }
+        }
+        close(reader)
+        return isComplete ? index : nil
+    }
+
+    private func indexElement(_ element: SourceElement) -> (FetchIndex.Element?, problem: String?) {
+        guard let property = element.attributes["property"] else {
+            return (nil, element.attributes["expression"] == nil ? "has an index element without a property" : nil)
+        }
+        let order = element.attributes["order"] ?? "ascending"
+        let kind = element.attributes["type"] ?? "Binary"
+        guard order == "ascending" || order == "descending" else {
+            return (nil, "has an unknown order '\(order)'; expected ascending or descending")
+        }
+        guard kind == "Binary" || kind == "RTree" else {
+            return (nil, "has an unknown index type '\(kind)'; expected Binary or RTree")
+        }
+        return (.init(property: property, isAscending: order == "ascending", isRTree: kind == "RTree"), nil)
+    }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+import ModelCompiler
+import Testing
+
+@Suite struct CommandTests {
+    private let model: ModelFolder
+
+    init() throws {
+        model = try ModelFolder(
+            body: """
+                <entity name="Note"><attribute name="title" attributeType="String" wobbly="YES"/></entity>
+                """)
+    }
+
+    private func run(_ arguments: String...) -> (code: Int32, complaints: [String], words: [String]) {
+        var complaints: [String] = []
+        var words: [String] = []
+        let code = ModelCompilerCommand.run(arguments, complain: { complaints.append($0) }, say: { words.append($0) })
+        return (code, complaints, words)
+    }
+
+    @Test func bothFilesAreWrittenAndWarningsHaveTheirPlace() throws {
+        let swift = model.folder.appending(path: "Shop+CoreDataModel.swift")
+        let compiled = model.folder.appending(path: "Shop.momd")
+        let result = run(
+            "compile", model.url.path, "--swift", swift.path, "--compiled", compiled.path, "--module", "App")
+        #expect(result.code == 0 && result.words.isEmpty)
+        let contents = model.url.appending(path: "Shop.xcdatamodel/contents").path
+        #expect(result.complaints == ["\(contents):2: warning: Note.title has an unknown attribute 'wobbly'"])
+        #expect(try CompiledModel(data: try Data(contentsOf: compiled)).current.entities.map(\.name) == ["Note"])
+        #expect(try String(contentsOf: swift, encoding: .utf8) == model.swift(module: "App"))
+    }
+
+    @Test func aFileWhoseContentsStayIsNotWrittenAgain() throws {
+        let compiled = model.folder.appending(path: "Shop.momd")
+        #expect(run("compile", model.url.path, "--compiled", compiled.path).code == 0)
+        let past = Date(timeIntervalSinceReferenceDate: 1000)
+        try FileManager.default.setAttributes([.modificationDate: past], ofItemAtPath: compiled.path)
+        #expect(run("compile", model.url.path, "--compiled", compiled.path).code == 0)
+        let attributes = try FileManager.default.attributesOfItem(atPath: compiled.path)
+        #expect(attributes[.modificationDate] as? Date == past)
+    }
+
+    @Test func aBrokenModelWritesNothing() throws {
+        let broken = try ModelFolder(body: "<entity name=\"A\" parentEntity=\"Gone\"/>")
+        let compiled = broken.folder.appending(path: "Shop.momd")
+        let result = run("compile", broken.url.path, "--compiled", compiled.path)
+        #expect(result.code == 1)
+        let contents = broken.url.appending(path: "Shop.xcdatamodel/contents").path
+        #expect(result.complaints == ["\(contents):2: error: A has an unknown parent entity 'Gone'"])
+        #expect(!FileManager.default.fileExists(atPath: compiled.path))
+    }
+
+    @Test func aFolderThatIsNotThereIsNamed() throws {
+        let result = run("compile", model.url.path, "--compiled", "/nowhere/Shop.momd")
+        #expect(result.code == 1)
+        #expect(result.complaints.last?.hasPrefix("/nowhere/Shop.momd: error: cannot be written: ") == true)
+    }
+
+    @Test(arguments: [
+        ([], "no model given"),
+        (["A"], "nothing to write: give --swift or --compiled"),
+        (["A", "B", "--swift", "s"], "more than one model: 'B'"),
+        (["A", "--swift"], "--swift needs a value"),
+        (["A", "--swift", "--compiled", "c"], "--swift needs a value"),
+        (["A", "--swift", "s", "--swift", "t"], "--swift is given twice"),
+        (["A", "--loud"], "unknown option '--loud'"),
+    ])
+    func wrongArgumentsAreNamed(arguments: [String], what: String) {
+        var complaints: [String] = []
+        let code = ModelCompilerCommand.run(["compile"] + arguments, complain: { complaints.append($0) }, say: { _ in })
+        #expect(code == 1 && complaints == ["modelc: error: \(what)\n\(ModelCompilerCommand.usage)"])
+    }
+
+    @Test func helpIsSaidAndSucceeds() {
+        let result = run("--help")
+        #expect(result.code == 0 && result.words == [ModelCompilerCommand.usage])
+        #expect(run().code == 1 && run("melt").code == 1)
+    }
+}
