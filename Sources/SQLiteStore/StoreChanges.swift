@@ -11,12 +11,30 @@ package struct StoreChanges: Sendable {
     package var deletes: [RowDelete] = []
     /// Pairs of many-to-many relationships, each pair once and from either side.
     package var links: [LinkChange] = []
+    /// New orders of ordered relationships; applied after rows and links.
+    package var orders: [OrderChange] = []
     package var author: String?
     package var contextName: String?
 
     package init() {}
 
-    package var isEmpty: Bool { inserts.isEmpty && updates.isEmpty && deletes.isEmpty && links.isEmpty }
+    package var isEmpty: Bool {
+        inserts.isEmpty && updates.isEmpty && deletes.isEmpty && links.isEmpty && orders.isEmpty
+    }
+}
+
+/// The members of an ordered relationship in their new order. A row that joins without one comes last.
+package struct OrderChange: Hashable, Sendable {
+    package var owner: RowKey
+    /// Index into the owner entity's `toMany`.
+    package var relationship: Int
+    package var destinations: [RowKey]
+
+    package init(owner: RowKey, relationship: Int, destinations: [RowKey]) {
+        self.owner = owner
+        self.relationship = relationship
+        self.destinations = destinations
+    }
 }
 
 package struct RowUpdate: Sendable {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-package import ManagedModel
-
 /// A store could not do what was asked. Nothing of the failed operation was written.
 package struct StoreError: Error, Sendable {
     package enum Code: CaseIterable, Sendable {

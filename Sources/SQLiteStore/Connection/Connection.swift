@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import GRDB
+import GRDBSQLite
+
+/// One SQLite connection, inside the closure in which GRDB lends it. Never kept outside.
+struct Connection {
+    private let database: Database
+
+    init(_ database: Database) { self.database = database }
+
+    /// - Returns: The connection's kept statement for this text, ready to be bound; a fresh one while the kept one
+    ///   is still giving rows to somebody up the stack.
+    func statement(_ sql: String) throws(StoreError) -> PreparedStatement {
+        do {
+            let kept = PreparedStatement(try database.cachedStatement(sql: sql))
+            if !kept.isBusy { return kept }
+            return PreparedStatement(try database.makeStatement(sql: sql))
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// A statement that is not kept: for texts that will hardly come again.
+    func passingStatement(_ sql: String) throws(StoreError) -> PreparedStatement {
+        do { return PreparedStatement(try database.makeStatement(sql: sql)) } catch { throw StoreError(error) }
+    }
+
+    func execute(_ sql: String, _ arguments: [SQLValue] = []) throws(StoreError) {
+        let statement = try statement(sql)
+        statement.bind(arguments)
+        try statement.run()
+    }
+
+    /// Hands each row to `each`.
+    func query(_ sql: String, _ arguments: [SQLValue] = [], _ each: (SQLRow) throws -> Void) throws {
+        let statement = try statement(sql)
+        defer { statement.reset() }
+        statement.bind(arguments)
+        while try statement.step() { try each(SQLRow(statement: statement)) }
+    }
+
+    /// - Returns: What `read` makes of the first row, nil when there is none.
+    func first<Value>(
+        _ sql: String, _ arguments: [SQLValue] = [], _ read: (SQLRow) -> Value?
+    ) throws(StoreError) -> Value? {
+        let statement = try statement(sql)
+        defer { statement.reset() }
+        statement.bind(arguments)
+        return try statement.step() ? read(SQLRow(statement: statement)) : nil
+    }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+
+/// Decimals in a column of numeric affinity.
+///
+/// SQLite turns text that looks like a number into an integer or a double there, and a double tells 15 digits.
+/// What fits goes in as a number; the rest as a blob of its text, which SQLite leaves alone.
+enum DecimalStorage {
+    static func encode(_ value: Decimal) -> SQLValue {
+        if value.isNaN { return .null }
+        let text = text(value)
+        if let integer = Int64(text) { return .int(integer) }
+        let digits = text.utf8.reduce(0) { $0 + (UInt8(ascii: "0")...UInt8(ascii: "9") ~= $1 ? 1 : 0) }
+        if digits <= 15, let double = Double(text) { return .double(double) }
+        return .blob(Data(text.utf8))
+    }
+
+    static func decode(_ value: SQLValue) -> Decimal? {
+        switch value {
+        case .null: nil
+        case .int(let value): Decimal(value)
+        // The shortest text that means the double, since the double itself is binary: 0.1 stays 0.1.
+        case .double(let value): parse("\(value)")
+        case .text(let value): parse(value)
+        case .blob(let value): parse(String(decoding: value, as: UTF8.self))
+        }
+    }
+
+    static func text(_ value: Decimal) -> String { value.description }
+
+    private static func parse(_ text: String) -> Decimal? { Decimal(string: text, locale: nil) }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import Foundation
+
+/// A value as SQLite keeps it.
+package enum SQLValue: Hashable, Sendable {
+    case null
+    case int(Int64)
+    /// Not-a-number is stored as null: SQLite has no such value.
+    case double(Double)
+    case text(String)
+    case blob(Data)
+}
+
+/// The row a statement stands on. Valid only inside the closure it was handed to.
+package struct SQLRow {
+    let statement: PreparedStatement
+
+    package var count: Int { Int(statement.columnCount) }
+
+    /// SQLite converts: text that is no number reads as 0, null as 0.
+    package func int(_ column: Int) -> Int64 { statement.int(Int32(column)) }
+    package func double(_ column: Int) -> Double { statement.double(Int32(column)) }
+    package func isNull(_ column: Int) -> Bool { statement.isNull(Int32(column)) }
+    /// - Returns: nil for null.
+    package func text(_ column: Int) -> String? { statement.text(Int32(column)) }
+    /// - Returns: nil for null.
+    package func blob(_ column: Int) -> Data? { statement.blob(Int32(column)) }
+    package func optionalInt(_ column: Int) -> Int64? { isNull(column) ? nil : int(column) }
+    package func optionalDouble(_ column: Int) -> Double? { isNull(column) ? nil : double(column) }
+    package func value(_ column: Int) -> SQLValue { statement.value(Int32(column)) }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ManagedModel
+
+/// Whether a store made for one model can serve another: properties may be added, nothing may change or go.
+struct ModelComparison {
+    let layout: StoreLayout
+    /// Upper-case columns of each table in the file.
+    let columns: [String: [String]]
+    /// nil for a store that was never opened here, such as one of Apple's: then every column must be there.
+    let recorded: RecordedModel?
+
+    /// - Throws: ``StoreError`` with `.incompatibleModel` that names the first property that does not fit.
+    func check() throws(StoreError) {
+        guard let recorded else { return try checkColumns() }
+        for (name, earlier) in recorded.entities.sorted(by: { $0.key < $1.key }) {
+            guard let entity = layout.recorded.entities[name] else {
+                if layout.model.entity(named: name) != nil { continue }
+                throw refusal("an entity of the store is not in the model", name)
+            }
+            if earlier.superentity != entity.superentity {
+                throw refusal("an entity has another parent than in the store", name)
+            }
+            for (property, before) in earlier.properties.sorted(by: { $0.key < $1.key }) {
+                guard let now = entity.properties[property] else {
+                    throw refusal("a property of the store is not in the model", "\(name).\(property)")
+                }
+                if let difference = before.difference(to: now) {
+                    throw refusal("a property is stored in another way", "\(name).\(property) \(difference)")
+                }
+            }
+        }
+    }
+
+    private func checkColumns() throws(StoreError) {
+        for table in layout.tables {
+            guard let present = columns[table.name] else {
+                throw refusal("the store was made for another model", "no table \(table.name)")
+            }
+            if let missing = table.columns.first(where: { !present.contains($0.name) }) {
+                throw refusal("the store was made for another model", "no column \(table.name).\(missing.name)")
+            }
+        }
+        if let missing = layout.joins.first(where: { columns[$0.name] == nil }) {
+            throw refusal("the store was made for another model", "no table \(missing.name)")
+        }
+    }
+
+    /// Runs `addColumns`, then gives rows that were there before the values that new columns must have.
+    func fill(_ connection: Connection, addColumns: () throws(StoreError) -> Void) throws(StoreError) {
+        try addColumns()
+        guard let recorded else { return }
+        for case let entity? in layout.entities {
+            let declared = layout.recorded.entities[entity.name]?.properties ?? [:]
+            for (name, property) in declared.sorted(by: { $0.key < $1.key }) {
+                let before = recorded.entities[entity.name]?.properties[name]
+                if before == nil { try fillNew(name, property, of: entity, connection) }
+                if before != nil, before?.entityColumn == nil, let companion = property.entityColumn,
+                    let column = property.column, let destination = property.destination,
+                    let number = layout.recorded.entities[destination]?.number
+                {
+                    // The destination had no heirs, so every key is one of the destination itself.
+                    try connection.execute(
+                        """
+                        UPDATE \(identifier(entity.table)) SET \(identifier(companion)) = ? \
+                        WHERE \(identifier(column)) IS NOT NULL
+                        """, [.int(number)])
+                }
+            }
+        }
+    }
+
+    private func fillNew(
+        _ name: String, _ property: RecordedProperty, of entity: EntityLayout, _ connection: Connection
+    ) throws(StoreError) {
+        guard case .slot(let slot)? = layout.model.entities[entity.index].location(of: name), let column = property.column
+        else { return }
+        let numbers = entity.hierarchyNumbers.map { String($0) }.joined(separator: ", ")
+        let table = identifier(entity.table)
+        var value = SQLValue.null
+        switch layout.model.entities[entity.index].slots[slot] {
+        case .attribute(let attribute):
+            if attribute.isOptional { return }
+            value = StoredValueEncoding.encode(attribute.defaultValue)
+        case .toOne(let relationship):
+            if relationship.declaration.isOptional { return }
+        }
+        if value == .null {
+            let isUsed = try connection.first("SELECT 1 FROM \(table) WHERE Z_ENT IN (\(numbers)) LIMIT 1") { _ in true }
+            if isUsed == true {
+                throw refusal("a new property needs a value and has no default", "\(entity.name).\(name)")
+            }
+        } else {
+            try connection.execute(
+                "UPDATE \(table) SET \(identifier(column)) = ? WHERE Z_ENT IN (\(numbers))", [value])
+        }
+    }
+
+    private func refusal(_ what: StaticString, _ detail: String) -> StoreError {
+        StoreError(.incompatibleModel, what, detail: detail)
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+
+/// How rows of an entity and its heirs are read: which columns, and what becomes of them for each concrete entity.
+struct ReadShape: Sendable {
+    struct Decoder: Sendable {
+        let number: Int64
+        let entity: Int
+        let slots: [Slot]
+    }
+
+    enum Slot: Sendable {
+        case null
+        case attribute(Int32, StorageKind)
+        case reference(Int32, entityColumn: Int32?, destination: Int)
+    }
+
+    /// `Z_PK`, `Z_ENT` and `Z_OPT` stand before these.
+    static let fixedColumns = ["Z_PK", "Z_ENT", "Z_OPT"]
+    let columns: [String]
+    let decoders: [Decoder]
+
+    init(_ hierarchy: [(number: Int64, entity: Int, slots: [SlotLayout])]) {
+        var columns: [String] = []
+        var places: [String: Int32] = [:]
+        func place(_ column: String) -> Int32 {
+            if let place = places[column] { return place }
+            let place = Int32(Self.fixedColumns.count + columns.count)
+            columns.append(column)
+            places[column] = place
+            return place
+        }
+        decoders = hierarchy.map { number, entity, slots in
+            Decoder(
+                number: number, entity: entity,
+                slots: slots.map { slot in
+                    switch slot {
+                    case .transient: .null
+                    case .attribute(let column, let kind): .attribute(place(column), kind)
+                    case .reference(let reference):
+                        .reference(
+                            place(reference.column), entityColumn: reference.entityColumn.map(place),
+                            destination: reference.destination)
+                    }
+                })
+        }
+        self.columns = columns
+    }
+
+    func selectList(_ alias: String) -> String {
+        (Self.fixedColumns + columns).map { "\(alias).\(identifier($0))" }.joined(separator: ", ")
+    }
+
+    /// - Returns: nil for a row of an entity that the shape was not made for.
+    func decode(_ statement: PreparedStatement, _ layout: StoreLayout, store: UInt16) -> Row? {
+        let number = statement.int(1)
+        guard let decoder = decoders.first(where: { $0.number == number }) else { return nil }
+        let slots = decoder.slots
+        let values = ContiguousArray<StoredValue>(unsafeUninitializedCapacity: slots.count) { buffer, count in
+            for index in 0..<slots.count {
+                let value = Self.value(slots[index], statement, layout, store)
+                (buffer.baseAddress! + index).initialize(to: value)
+            }
+            count = slots.count
+        }
+        return Row(
+            key: RowKey(store: store, entity: decoder.entity, primaryKey: statement.int(0)),
+            version: statement.int(2), values: values)
+    }
+
+    private static func value(
+        _ slot: Slot, _ statement: PreparedStatement, _ layout: StoreLayout, _ store: UInt16
+    ) -> StoredValue {
+        switch slot {
+        case .null: return .null
+        case .attribute(let column, let kind): return kind.decode(statement, column)
+        case .reference(let column, let entityColumn, let destination):
+            if statement.isNull(column) { return .null }
+            var entity = destination
+            // A key without its entity is one of the declared destination.
+            if let entityColumn, let concrete = layout.entityIndex(number: statement.int(entityColumn)) { entity = concrete }
+            return .reference(RowKey(store: store, entity: entity, primaryKey: statement.int(column)))
+        }
+    }
+}
+
+extension StorageKind {
+    func decode(_ statement: PreparedStatement, _ column: Int32) -> StoredValue {
+        if statement.isNull(column) { return .null }
+        switch self {
+        case .integer, .key: return .int(statement.int(column))
+        case .float: return .double(statement.double(column))
+        case .timestamp: return .date(statement.double(column))
+        case .decimal: return DecimalStorage.decode(statement.value(column)).map(StoredValue.decimal) ?? .null
+        case .text: return statement.text(column).map(StoredValue.string) ?? .null
+        case .uri: return statement.text(column).map(StoredValue.url) ?? .null
+        case .uuid: return statement.uuid(column).map(StoredValue.uuid) ?? .null
+        case .blob: return statement.blob(column).map(StoredValue.data) ?? .null
+        }
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ManagedModel
+
+/// How an attribute type is declared and encoded in a table.
+///
+/// Source: `core-data-sqlite-format`, "Types and encodings" (published schema dumps).
+enum StorageKind: String, Hashable, Sendable, Codable {
+    case integer
+    /// Destination key of a to-one relationship, or a number that orders a relationship.
+    case key
+    case float
+    /// Numeric where 15 digits tell the value, else its text as a blob: Differs, Apple's store loses digits.
+    case decimal
+    case timestamp
+    case text
+    case uri
+    case uuid
+    case blob
+
+    /// - Returns: nil for types that have no column.
+    init?(_ type: AttributeType) {
+        switch type {
+        case .integer16, .integer32, .integer64, .boolean: self = .integer
+        case .double, .float: self = .float
+        case .decimal: self = .decimal
+        case .date: self = .timestamp
+        case .string: self = .text
+        case .uri: self = .uri
+        case .uuid: self = .uuid
+        case .binaryData, .transformable: self = .blob
+        case .undefined, .objectID, .composite: return nil
+        }
+    }
+
+    var declaredType: String {
+        switch self {
+        case .integer, .key: "INTEGER"
+        case .float: "FLOAT"
+        case .decimal: "DECIMAL"
+        case .timestamp: "TIMESTAMP"
+        case .text, .uri: "VARCHAR"
+        case .uuid, .blob: "BLOB"
+        }
+    }
+
+    /// Columns of a table stand in groups: integers, keys, other numbers, text, bytes.
+    var group: Int {
+        switch self {
+        case .integer: 0
+        case .key: 1
+        case .float, .decimal, .timestamp: 2
+        case .text, .uri: 3
+        case .uuid, .blob: 4
+        }
+    }
+}
+
+/// Writes a name of a table or column as SQL reads it.
+func identifier(_ name: String) -> String {
+    let isPlain = name.utf8.allSatisfy { byte in
+        byte >= 0x80 || byte == UInt8(ascii: "_") || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+            || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+    if isPlain { return name }
+    return "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ManagedModel
+
+extension StoreLayoutBuilder {
+    // MARK: Indexes
+
+    mutating func addIndex(on column: String, to root: Int) {
+        guard let table = tables[root]?.name else { return }
+        tables[root]?.indexes.append(
+            .init(name: "\(table)_\(column)_INDEX", isUnique: false, columns: identifier(column), condition: nil))
+    }
+
+    mutating func addIndexes(of entity: ResolvedEntity) throws(StoreError) {
+        guard let placed = slots[entity.index] else { return }
+        let inherited = entity.superentity.map { model.entities[$0].slots.count } ?? 0
+        for case .reference(let reference) in placed[inherited...] { addIndex(on: reference.column, to: entity.root) }
+        let condition =
+            entity.root == entity.index
+            ? nil : "Z_ENT IN (\(entity.hierarchy.map { String(number($0)) }.joined(separator: ", ")))"
+        func column(_ property: String) -> String? {
+            guard case .slot(let slot)? = entity.location(of: property) else { return nil }
+            switch placed[slot] {
+            case .attribute(let column, _): return column
+            case .reference(let reference): return reference.column
+            case .transient: return nil
+            }
+        }
+        for index in entity.declaration.indexes {
+            // Expressions and transient properties have no column; an index that only makes reads faster is left out.
+            let parts = index.elements.map { element in
+                column(element.property).map {
+                    "\(identifier($0)) COLLATE BINARY \(element.isAscending ? "ASC" : "DESC")"
+                }
+            }
+            guard !parts.isEmpty, !parts.contains(where: { $0 == nil }) else { continue }
+            tables[entity.root]?.indexes.append(
+                .init(
+                    name: "Z_\(entity.name)_\(index.name)", isUnique: false,
+                    columns: parts.compactMap { $0 }.joined(separator: ", "), condition: condition))
+        }
+        for constraint in entity.declaration.uniquenessConstraints where !constraint.isEmpty {
+            let parts = constraint.map(column)
+            guard !parts.contains(where: { $0 == nil }) else {
+                throw StoreError(
+                    .incompatibleModel, "a uniqueness constraint names a property without a column",
+                    detail: "\(entity.name): \(constraint.joined(separator: ", "))")
+            }
+            tables[entity.root]?.indexes.append(
+                .init(
+                    name: "Z_\(entity.name)_UNIQUE_\(constraint.joined(separator: "_"))", isUnique: true,
+                    columns: parts.compactMap { $0.map(identifier) }.joined(separator: ", "), condition: condition))
+        }
+    }
+
+    // MARK: The finished entity
+
+    func entityLayout(_ entity: ResolvedEntity) -> EntityLayout {
+        let placed = slots[entity.index] ?? []
+        let placedToMany = toMany[entity.index] ?? []
+        let slotNames = zip(entity.slots, placed).map { slot, place in place == .transient ? nil : slot.name }
+        let toManyNames = zip(entity.toMany, placedToMany).map { relationship, place in
+            place == .transient ? nil : relationship.name
+        }
+        let properties = (slotNames + toManyNames).compactMap { $0 }.sorted()
+        let bits = Dictionary(uniqueKeysWithValues: properties.enumerated().map { ($1, $0) })
+        let preserved = entity.slots.indices.filter { index in
+            guard case .attribute(let attribute) = entity.slots[index], placed[index] != .transient else { return false }
+            return attribute.preservesValueInHistoryOnDeletion
+        }
+        let table = tables[entity.root]?.name ?? ""
+        let shape = ReadShape(entity.hierarchy.map { (number($0), $0, slots[$0] ?? []) })
+        return EntityLayout(
+            index: entity.index, name: entity.name, number: number(entity.index), root: entity.root,
+            rootNumber: number(entity.root), table: table, slots: placed,
+            toMany: placedToMany, historyProperties: properties,
+            tombstoneSlots: preserved.sorted { entity.slots[$0].name < entity.slots[$1].name },
+            hierarchyNumbers: entity.hierarchy.map(number), ownsTable: entity.root == entity.index,
+            shape: shape, rowSQL: "SELECT \(shape.selectList("t0")) FROM \(identifier(table)) t0 WHERE t0.Z_PK = ?",
+            insertSQL: EntityLayout.insertSQL(table, placed), slotBits: slotNames.map { $0.flatMap { bits[$0] } }, toManyBits: toManyNames.map { $0.flatMap { bits[$0] } })
+    }
+}

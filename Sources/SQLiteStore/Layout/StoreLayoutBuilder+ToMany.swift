@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ManagedModel
+
+extension StoreLayoutBuilder {
+    mutating func placeToMany(of entity: ResolvedEntity) throws(StoreError) {
+        var placed = entity.superentity.flatMap { toMany[$0] } ?? []
+        for relationship in entity.toMany[placed.count...] {
+            guard !relationship.declaration.isTransient else {
+                placed.append(.transient)
+                continue
+            }
+            switch relationship.shape {
+            case .manyToMany: placed.append(try placeJoin(relationship, of: entity))
+            default: placed.append(try placeForeignKey(relationship, of: entity))
+            }
+        }
+        toMany[entity.index] = placed
+    }
+
+    private mutating func placeForeignKey(
+        _ relationship: ResolvedRelationship, of entity: ResolvedEntity
+    ) throws(StoreError) -> ToManyLayout {
+        let destination = model.entities[relationship.destination]
+        guard let table = tables[destination.root]?.name else {
+            throw StoreError(
+                .incompatibleModel, "a relationship leads to an entity outside the store's configuration",
+                detail: "\(entity.name).\(relationship.name)")
+        }
+        var record = RecordedProperty(.toManyByKey)
+        record.destination = destination.name
+        record.inverse = relationship.inverseName
+        defer { recorded.entities[entity.name]?.properties[relationship.name] = record }
+        if case .slot(let slot)? = relationship.inverse {
+            guard case .reference(let reference)? = slots[destination.index]?[slot] else {
+                throw StoreError(
+                    .incompatibleModel, "the inverse of a stored relationship is transient",
+                    detail: "\(entity.name).\(relationship.name)")
+            }
+            return .foreignKey(
+                ForeignKey(
+                    destination: destination.index, table: table, column: reference.column,
+                    orderColumn: reference.orderColumn, isHidden: false))
+        }
+        let before = earlier(entity, relationship.name)
+        let base = "\(number(entity.index))\(relationship.name.uppercased())"
+        let column = before?.column ?? newColumn("Z" + base, destination.root)
+        add(column, .key, to: destination.root)
+        addIndex(on: column, to: destination.root)
+        record.column = column
+        if relationship.declaration.isOrdered {
+            let order = before?.orderColumn ?? newColumn("Z_FOK_" + base, destination.root)
+            add(order, .key, to: destination.root)
+            record.orderColumn = order
+        }
+        return .foreignKey(
+            ForeignKey(
+                destination: destination.index, table: table, column: column, orderColumn: record.orderColumn,
+                isHidden: true))
+    }
+
+    // MARK: Many-to-many
+
+    private mutating func placeJoin(
+        _ relationship: ResolvedRelationship, of entity: ResolvedEntity
+    ) throws(StoreError) -> ToManyLayout {
+        let destination = model.entities[relationship.destination]
+        guard case .toMany(let inverseIndex)? = relationship.inverse,
+            let inverseOwner = relationship.inverseDeclaringEntity, tables[destination.root] != nil
+        else {
+            throw StoreError(
+                .incompatibleModel, "a relationship leads to an entity outside the store's configuration",
+                detail: "\(entity.name).\(relationship.name)")
+        }
+        let inverse = destination.toMany[inverseIndex]
+        let isSymmetric = inverseOwner == entity.index && inverse.name == relationship.name
+        let record = joinRecord(relationship, of: entity, inverse: inverse, inverseOwner: inverseOwner)
+        recorded.entities[entity.name]?.properties[relationship.name] = record
+        guard let table = record.table, let own = record.column, let other = record.otherColumn else {
+            preconditionFailure("a join record names its table and both columns")
+        }
+        if !joins.contains(where: { $0.name == table }) {
+            joins.append(
+                JoinTable(
+                    name: table, first: own, second: other, orderColumns: record.orderColumn.map { [$0] } ?? [],
+                    firstRoot: entity.root, secondRoot: destination.root))
+        } else if let order = record.orderColumn, let index = joins.firstIndex(where: { $0.name == table }) {
+            let join = joins[index]
+            joins[index] = JoinTable(
+                name: join.name, first: join.first, second: join.second,
+                orderColumns: join.orderColumns.contains(order) ? join.orderColumns : join.orderColumns + [order],
+                firstRoot: join.firstRoot, secondRoot: join.secondRoot)
+        }
+        return .join(
+            JoinSide(
+                destination: destination.index, table: table, ownColumn: own, otherColumn: other,
+                orderColumn: record.orderColumn, isSymmetric: isSymmetric, inverse: inverseIndex))
+    }
+
+    private func joinRecord(
+        _ relationship: ResolvedRelationship, of entity: ResolvedEntity, inverse: ResolvedRelationship, inverseOwner: Int
+    ) -> RecordedProperty {
+        let owner = model.entities[inverseOwner]
+        var record = RecordedProperty(.toManyByTable)
+        record.destination = model.entities[relationship.destination].name
+        record.inverse = inverse.name
+        if let before = earlier(entity, relationship.name), before.kind == .toManyByTable {
+            (record.table, record.column, record.otherColumn) = (before.table, before.column, before.otherColumn)
+            record.orderColumn = before.orderColumn
+        } else {
+            let names = joinNames(
+                (entity.index, entity.name, relationship.name), (owner.index, owner.name, inverse.name))
+            (record.table, record.column, record.otherColumn) = names
+        }
+        if relationship.declaration.isOrdered, record.orderColumn == nil {
+            record.orderColumn = "Z_FOK_\(number(inverseOwner))\(relationship.name.uppercased())"
+        }
+        return record
+    }
+
+    private typealias Side = (entity: Int, entityName: String, relationship: String)
+
+    /// The table and the columns that hold the keys of `own` and of `other`.
+    ///
+    /// A table found in a file comes first, since Apple's files follow no rule that holds for all of them; a new one
+    /// is named by the side whose entity and relationship come first by name.
+    private func joinNames(_ own: Side, _ other: Side) -> (table: String, own: String, other: String) {
+        let ownSuffix = other.relationship.uppercased()
+        let otherSuffix = own.relationship.uppercased()
+        let ownColumn = "Z_\(number(own.entity))\(ownSuffix)"
+        var otherColumn = "Z_\(number(other.entity))\(otherSuffix)"
+        let isFirst = (own.entityName, own.relationship) <= (other.entityName, other.relationship)
+        if let existing, existing.recorded == nil {
+            let fitting = existing.columns.sorted { $0.key < $1.key }.lazy.compactMap { table, columns in
+                self.fit(columns, ownSuffix, otherSuffix, isFirst).map { (table, $0.0, $0.1) }
+            }
+            let exact = fitting.first { Set([$0.1, $0.2]) == [ownColumn, otherColumn] }
+            if let found = exact ?? fitting.first(where: { _ in true }) { return found }
+        }
+        let table = isFirst ? "Z_\(number(own.entity))\(otherSuffix)" : "Z_\(number(other.entity))\(ownSuffix)"
+        // Both columns of a relationship within one entity may want one name.
+        var own = ownColumn
+        if own == otherColumn {
+            if isFirst { otherColumn += "1" } else { own += "1" }
+        }
+        return (table, own, otherColumn)
+    }
+
+    /// - Returns: The columns for the keys of both sides if these are the columns of their join table.
+    private func fit(_ columns: [String], _ own: String, _ other: String, _ isFirst: Bool) -> (String, String)? {
+        let keys = columns.filter { !$0.hasPrefix("Z_FOK_") }
+        guard keys.count == 2, let first = joinSuffix(keys[0]), let second = joinSuffix(keys[1]) else { return nil }
+        if own == other, first == own, second == own || second == own + "1" {
+            return isFirst ? (keys[0], keys[1]) : (keys[1], keys[0])
+        }
+        if first == own, second == other || second == other + "1" { return (keys[0], keys[1]) }
+        if first == other, second == own || second == own + "1" { return (keys[1], keys[0]) }
+        return nil
+    }
+
+    /// `TAGS` for `Z_12TAGS`; nil for a name of another form.
+    private func joinSuffix(_ column: String) -> String? {
+        guard column.hasPrefix("Z_") else { return nil }
+        let rest = column.dropFirst(2)
+        let name = rest.drop { $0.isASCII && $0.isNumber }
+        return name.count < rest.count && !name.isEmpty ? String(name) : nil
+    }
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ManagedModel
+
+/// Gives every property of a model its place in the tables of a store.
+///
+/// A fresh store follows Core Data's rules for names and numbers. For a store that exists, numbers come from
+/// `Z_PRIMARYKEY` and names from the store's own record, so that nothing moves when a model gains properties;
+/// for a store without our record (one of Apple's) the rules are applied and its join tables are looked up.
+struct StoreLayoutBuilder {
+    /// What was found in a file.
+    struct Existing {
+        /// Entity name to `Z_ENT`.
+        var numbers: [String: Int64] = [:]
+        var recorded: RecordedModel?
+        /// Names of the columns of each table, upper case.
+        var columns: [String: [String]] = [:]
+    }
+
+    let model: ResolvedModel
+    let existing: Existing?
+    let included: [Int]
+    var numbers: [Int: Int64] = [:]
+    var usedColumns: [Int: Set<String>] = [:]
+    var tables: [Int: TableLayout] = [:]
+    var slots: [Int: [SlotLayout]] = [:]
+    var toMany: [Int: [ToManyLayout]] = [:]
+    var joins: [JoinTable] = []
+    var recorded = RecordedModel()
+
+    /// - Throws: ``StoreError`` with `.notFound` for an unknown configuration.
+    init(_ model: ResolvedModel, configuration: String?, existing: Existing?) throws(StoreError) {
+        guard let members = model.entities(inConfiguration: configuration) else {
+            throw StoreError(.notFound, "the model has no such configuration", detail: configuration ?? "")
+        }
+        self.model = model
+        self.existing = existing
+        let roots = Set(members.map(\.root))
+        included = model.entities.filter { roots.contains($0.root) }.map(\.index)
+    }
+
+    mutating func build() throws(StoreError) -> StoreLayout {
+        assignNumbers()
+        try makeTables()
+        for index in included { try placeSlots(of: model.entities[index]) }
+        for index in included { try placeToMany(of: model.entities[index]) }
+        for index in included { try addIndexes(of: model.entities[index]) }
+        var layouts: [EntityLayout?] = Array(repeating: nil, count: model.entities.count)
+        for index in included { layouts[index] = entityLayout(model.entities[index]) }
+        let ordered = tables.keys.sorted().compactMap { root in
+            tables[root].map { table in
+                var table = table
+                table.columns.sort { ($0.kind.group, $0.name) < ($1.kind.group, $1.name) }
+                return table
+            }
+        }
+        return StoreLayout(model: model, entities: layouts, tables: ordered, joins: joins, recorded: recorded)
+    }
+
+    // MARK: Numbers and tables
+
+    private mutating func assignNumbers() {
+        guard let existing else {
+            for index in included { numbers[index] = Int64(index + 1) }
+            return
+        }
+        var next = (existing.numbers.values.filter { $0 < 16_000 }.max() ?? 0) + 1
+        for index in included {
+            if let number = existing.numbers[model.entities[index].name] {
+                numbers[index] = number
+            } else {
+                numbers[index] = next
+                next += 1
+            }
+        }
+    }
+
+    private mutating func makeTables() throws(StoreError) {
+        var owners: [String: String] = [:]
+        for index in included where model.entities[index].root == index {
+            let entity = model.entities[index]
+            let name = "Z" + entity.name.uppercased()
+            if let owner = owners[name] {
+                throw StoreError(
+                    .incompatibleModel, "two entities would share a table", detail: "\(owner) and \(entity.name)")
+            }
+            owners[name] = entity.name
+            tables[index] = TableLayout(root: index, name: name, columns: [], indexes: [])
+            usedColumns[index] = Set(ReadShape.fixedColumns)
+        }
+        // Names that a store already uses are taken before anything new is named.
+        for index in included {
+            let entity = model.entities[index]
+            for property in existing?.recorded?.entities[entity.name]?.properties.values ?? [:].values {
+                for column in [property.column, property.entityColumn, property.orderColumn] {
+                    if let column { usedColumns[entity.root]?.insert(column) }
+                }
+            }
+        }
+    }
+
+    // MARK: Attributes and to-one relationships
+
+    private mutating func placeSlots(of entity: ResolvedEntity) throws(StoreError) {
+        let inherited = entity.superentity.map { model.entities[$0].slots.count } ?? 0
+        var placed = entity.superentity.flatMap { slots[$0] } ?? []
+        recorded.entities[entity.name] = RecordedEntity(
+            number: number(entity.index), superentity: entity.superentity.map { model.entities[$0].name })
+        for slot in entity.slots[inherited...] {
+            switch slot {
+            case .attribute(let attribute): placed.append(try place(attribute, of: entity))
+            case .toOne(let relationship): placed.append(place(relationship, of: entity))
+            }
+        }
+        slots[entity.index] = placed
+    }
+
+    private mutating func place(_ attribute: Attribute, of entity: ResolvedEntity) throws(StoreError) -> SlotLayout {
+        if attribute.type == .composite {
+            throw StoreError(
+                .incompatibleModel, "composite attributes cannot be stored", detail: "\(entity.name).\(attribute.name)")
+        }
+        guard !attribute.isTransient, let kind = StorageKind(attribute.type) else { return .transient }
+        var record = RecordedProperty(.attribute)
+        record.storage = kind
+        let column = earlier(entity, attribute.name)?.column ?? newColumn("Z" + attribute.name.uppercased(), entity.root)
+        record.column = column
+        add(column, kind, to: entity.root)
+        recorded.entities[entity.name]?.properties[attribute.name] = record
+        return .attribute(column: column, kind)
+    }
+
+    private mutating func place(_ relationship: ResolvedRelationship, of entity: ResolvedEntity) -> SlotLayout {
+        if relationship.declaration.isTransient { return .transient }
+        let before = earlier(entity, relationship.name)
+        let destination = model.entities[relationship.destination]
+        let name = relationship.name.uppercased()
+        var record = RecordedProperty(.toOne)
+        record.destination = destination.name
+        record.inverse = relationship.inverseName
+        let column = before?.column ?? newColumn("Z" + name, entity.root)
+        record.column = column
+        add(column, .key, to: entity.root)
+        if destination.hierarchy.count > 1 {
+            let companion = before?.entityColumn ?? newColumn("Z\(number(destination.index))_\(name)", entity.root)
+            record.entityColumn = companion
+            add(companion, .key, to: entity.root)
+        }
+        if let inverse = relationship.inverse.flatMap(destination.relationship(at:)), inverse.declaration.isOrdered {
+            let order = before?.orderColumn ?? newColumn("Z_FOK_\(name)", entity.root)
+            record.orderColumn = order
+            add(order, .key, to: entity.root)
+        }
+        recorded.entities[entity.name]?.properties[relationship.name] = record
+        return .reference(
+            ReferenceColumn(
+                column: column, entityColumn: record.entityColumn, destination: relationship.destination,
+                orderColumn: record.orderColumn))
+    }
+
+    // MARK: Names
+
+    func number(_ entity: Int) -> Int64 { numbers[entity] ?? Int64(entity + 1) }
+
+    func earlier(_ entity: ResolvedEntity, _ property: String) -> RecordedProperty? {
+        existing?.recorded?.entities[entity.name]?.properties[property]
+    }
+
+    /// The name itself, or with the first number that makes it unique in the table.
+    mutating func newColumn(_ base: String, _ root: Int) -> String {
+        var name = base
+        var suffix = 0
+        while usedColumns[root]?.contains(name) == true {
+            suffix += 1
+            name = base + String(suffix)
+        }
+        usedColumns[root]?.insert(name)
+        return name
+    }
+
+    mutating func add(_ column: String, _ kind: StorageKind, to root: Int) {
+        tables[root]?.columns.append(.init(name: column, kind: kind))
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+
+/// The dictionary in `Z_METADATA`: what apps put there, and what the store says about itself.
+struct StoreMetadata {
+    private(set) var values: [String: Any]
+
+    static var initial: StoreMetadata {
+        StoreMetadata(values: [StoreFormat.MetadataKey.type: "SQLite", "_NSAutoVacuumLevel": "2"])
+    }
+
+    private init(values: [String: Any]) { self.values = values }
+
+    init(decoding data: Data) throws(StoreError) {
+        guard let list = try? PropertyListSerialization.propertyList(from: data, format: nil),
+            let values = list as? [String: Any]
+        else { throw StoreError(.corrupt, "the store's metadata cannot be read") }
+        self.values = values
+    }
+
+    func encoded() throws(StoreError) -> Data {
+        do { return try PropertyListSerialization.data(fromPropertyList: values, format: .binary, options: 0) } catch {
+            throw StoreError(.other, "metadata may only hold what a property list can hold")
+        }
+    }
+
+    /// nil for a store that this project has not written yet.
+    var formatVersion: Int? { (values[StoreFormat.MetadataKey.format] as? NSNumber)?.intValue }
+
+    func recordedModel() throws(StoreError) -> RecordedModel? {
+        guard let data = values[StoreFormat.MetadataKey.model] as? Data else { return nil }
+        return try RecordedModel(decoding: data)
+    }
+
+    /// Entities of the earlier record that are not in the model stay recorded: they belong to another configuration.
+    mutating func record(_ model: RecordedModel, keepingOthersOf earlier: RecordedModel? = nil) throws(StoreError) {
+        var model = model
+        for (name, entity) in earlier?.entities ?? [:] where model.entities[name] == nil { model.entities[name] = entity }
+        values[StoreFormat.MetadataKey.format] = StoreFormat.current.rawValue
+        values[StoreFormat.MetadataKey.model] = try model.encoded()
+    }
+
+    /// What an app sees.
+    func visible(identifier: String) -> [String: Any] {
+        var visible = values
+        visible[StoreFormat.MetadataKey.model] = nil
+        visible[StoreFormat.MetadataKey.identifier] = identifier
+        return visible
+    }
+
+    /// Replaces what an app may set, keeps what belongs to the store.
+    mutating func replaceVisible(with new: [String: Any]) {
+        let kept = values.filter { StoreFormat.MetadataKey.reserved.contains($0.key) || $0.key == "_NSAutoVacuumLevel" }
+        values = new.merging(kept) { _, kept in kept }
+        values[StoreFormat.MetadataKey.identifier] = nil
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ManagedModel
+
+/// The statements that make a store's tables, and bring those of an older model up to date.
+enum StoreSchema {
+    static let metadata = [
+        "CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB)",
+        "CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER)",
+    ]
+
+    static let history = [
+        """
+        CREATE TABLE IF NOT EXISTS ATRANSACTION (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, \
+        ZAUTHORTS INTEGER, ZBUNDLEIDTS INTEGER, ZCONTEXTNAMETS INTEGER, ZPROCESSIDTS INTEGER, ZTIMESTAMP TIMESTAMP, \
+        ZAUTHOR VARCHAR, ZBUNDLEID VARCHAR, ZCONTEXTNAME VARCHAR, ZPROCESSID VARCHAR, ZQUERYGEN BLOB)
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS ACHANGE (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, \
+        ZCHANGETYPE INTEGER, ZENTITY INTEGER, ZENTITYPK INTEGER, ZTRANSACTIONID INTEGER, ZCOLUMNS BLOB)
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS ATRANSACTIONSTRING (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, \
+        ZNAME VARCHAR)
+        """,
+        "CREATE INDEX IF NOT EXISTS ACHANGE_ZTRANSACTIONID_INDEX ON ACHANGE (ZTRANSACTIONID)",
+        "CREATE INDEX IF NOT EXISTS Z_TRANSACTION_TransactionTimestampIndex ON ATRANSACTION (ZTIMESTAMP)",
+        """
+        CREATE UNIQUE INDEX IF NOT EXISTS Z_TRANSACTIONSTRING_UNIQUE_NAME ON ATRANSACTIONSTRING \
+        (ZNAME COLLATE BINARY ASC)
+        """,
+    ]
+
+    static func create(_ table: TableLayout) -> String {
+        let fixed = ["Z_PK INTEGER PRIMARY KEY", "Z_ENT INTEGER", "Z_OPT INTEGER"]
+        let columns = fixed + table.columns.map { "\(identifier($0.name)) \($0.kind.declaredType)" }
+        return "CREATE TABLE \(identifier(table.name)) (\(columns.joined(separator: ", ")))"
+    }
+
+    static func add(_ column: TableLayout.Column, to table: TableLayout) -> String {
+        "ALTER TABLE \(identifier(table.name)) ADD COLUMN \(identifier(column.name)) \(column.kind.declaredType)"
+    }
+
+    static func create(_ index: TableLayout.Index, on table: TableLayout) -> String {
+        """
+        CREATE \(index.isUnique ? "UNIQUE " : "")INDEX IF NOT EXISTS \(quoted(index.name)) \
+        ON \(identifier(table.name)) (\(index.columns))\(index.condition.map { " WHERE \($0)" } ?? "")
+        """
+    }
+
+    static func create(_ join: JoinTable) -> [String] {
+        let columns = [join.first, join.second].map(identifier)
+        let all = (columns + join.orderColumns.map(identifier)).map { "\($0) INTEGER" }
+        return [
+            """
+            CREATE TABLE \(identifier(join.name)) (\(all.joined(separator: ", ")), \
+            PRIMARY KEY (\(columns[0]), \(columns[1])))
+            """,
+            """
+            CREATE INDEX \(quoted("\(join.name)_\(join.second)_INDEX")) ON \(identifier(join.name)) \
+            (\(columns[1]), \(columns[0]))
+            """,
+        ]
+    }
+
+    /// Index names mix cases, so they are left as they are unless SQL could not read them.
+    private static func quoted(_ name: String) -> String {
+        identifier(name.uppercased()) == name.uppercased() ? name : identifier(name)
+    }
+}

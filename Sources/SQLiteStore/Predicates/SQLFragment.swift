@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// A piece of SQL with the values for its question marks.
+struct SQLFragment: Sendable {
+    var text: String
+    var arguments: [SQLValue]
+
+    init(_ text: String, _ arguments: [SQLValue] = []) {
+        self.text = text
+        self.arguments = arguments
+    }
+
+    static func + (a: SQLFragment, b: SQLFragment) -> SQLFragment {
+        SQLFragment(a.text + b.text, a.arguments + b.arguments)
+    }
+
+    static func + (a: SQLFragment, b: String) -> SQLFragment { SQLFragment(a.text + b, a.arguments) }
+    static func + (a: String, b: SQLFragment) -> SQLFragment { SQLFragment(a + b.text, b.arguments) }
+
+    static func joined(_ parts: [SQLFragment], _ separator: String) -> SQLFragment {
+        SQLFragment(parts.map(\.text).joined(separator: separator), parts.flatMap(\.arguments))
+    }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+package import ManagedModel
+
+extension StoreReader {
+    /// - Returns: The members of a to-many relationship: in their order if it is ordered, else by primary key.
+    package func destinations(of key: RowKey, toMany index: Int) throws -> [RowKey] {
+        guard let read = try destinationRead(key.entityIndex, index) else { return [] }
+        let statement = try connection.statement(read.sql(condition: "= ?"))
+        defer { statement.reset() }
+        statement.bind(key.primaryKey, 1)
+        var keys: [RowKey] = []
+        while try statement.step() { keys.append(read.key(statement, layout, store.number)) }
+        return keys
+    }
+
+    /// The members for many owners at once.
+    ///
+    /// - Returns: An entry for each key that was given, with an empty list where there are no members.
+    package func destinations(of keys: [RowKey], toMany index: Int) throws -> [RowKey: [RowKey]] {
+        var result: [RowKey: [RowKey]] = [:]
+        result.reserveCapacity(keys.count)
+        var byEntity: [Int: [Int64: RowKey]] = [:]
+        for key in keys {
+            result[key] = []
+            byEntity[key.entityIndex, default: [:]][key.primaryKey] = key
+        }
+        for (entity, owners) in byEntity {
+            guard let read = try destinationRead(entity, index) else { continue }
+            let statement = try connection.statement(read.sql(condition: "IN (SELECT value FROM json_each(?))"))
+            defer { statement.reset() }
+            statement.bind("[\(owners.keys.map { String($0) }.joined(separator: ","))]", 1)
+            while try statement.step() {
+                guard let owner = owners[statement.int(2)] else { continue }
+                result[owner]?.append(read.key(statement, layout, store.number))
+            }
+        }
+        return result
+    }
+
+    private func destinationRead(_ entity: Int, _ index: Int) throws(StoreError) -> DestinationRead? {
+        let owner = try layout.entity(entity)
+        guard owner.toMany.indices.contains(index) else {
+            throw StoreError(.notFound, "the entity has no such relationship", detail: "\(owner.name), to-many \(index)")
+        }
+        switch owner.toMany[index] {
+        case .transient: return nil
+        case .foreignKey(let key):
+            return DestinationRead(
+                destination: key.destination, table: key.table, join: nil, ownColumn: key.column, otherColumn: "Z_PK",
+                orderColumn: key.orderColumn)
+        case .join(let side):
+            return DestinationRead(
+                destination: side.destination, table: try layout.entity(side.destination).table, join: side.table,
+                ownColumn: side.ownColumn, otherColumn: side.otherColumn, orderColumn: side.orderColumn)
+        }
+    }
+}
+
+/// How the members of a to-many relationship are read: columns are the member's key, its entity, the owner's key.
+private struct DestinationRead {
+    let destination: Int
+    let table: String
+    let join: String?
+    let ownColumn: String
+    let otherColumn: String
+    let orderColumn: String?
+
+    func sql(condition: String) -> String {
+        let own = "j.\(identifier(ownColumn))"
+        let from =
+            join.map {
+                "\(identifier($0)) j JOIN \(identifier(table)) d ON d.Z_PK = j.\(identifier(otherColumn))"
+            } ?? "\(identifier(table)) j"
+        let member = join == nil ? "j" : "d"
+        let order = orderColumn.map { "j.\(identifier($0)), " } ?? ""
+        return """
+            SELECT \(member).Z_PK, \(member).Z_ENT, \(own) FROM \(from) \
+            WHERE \(own) \(condition) ORDER BY \(order)\(member).Z_PK
+            """
+    }
+
+    func key(_ statement: PreparedStatement, _ layout: StoreLayout, _ store: UInt16) -> RowKey {
+        let entity = layout.entityIndex(number: statement.int(1)) ?? destination
+        return RowKey(store: store, entity: entity, primaryKey: statement.int(0))
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import ManagedModel
+
+/// What can be read from a store, on one consistent snapshot. It must not leave the closure it was handed to.
+package class StoreReader {
+    let connection: Connection
+    let store: SQLiteStore
+    let layout: StoreLayout
+
+    init(_ connection: Connection, _ store: SQLiteStore) {
+        self.connection = connection
+        self.store = store
+        layout = store.layout
+    }
+
+    // MARK: Rows by key
+
+    /// - Returns: nil when there is no such row. The row's key has the concrete entity, which may be an heir of the
+    ///   one asked for.
+    package func row(_ key: RowKey) throws -> Row? {
+        guard key.store == store.number else { return nil }
+        return try row(key.primaryKey, try layout.entity(key.entityIndex))
+    }
+
+    /// - Returns: The rows in the order of their keys; missing ones are left out.
+    package func rows(_ keys: [RowKey]) throws -> [Row] {
+        var rows: [Row] = []
+        rows.reserveCapacity(keys.count)
+        var entity: EntityLayout?
+        var statement: PreparedStatement?
+        defer { statement?.reset() }
+        for key in keys where key.store == store.number {
+            if entity?.index != key.entityIndex || statement == nil {
+                statement?.reset()
+                let layout = try layout.entity(key.entityIndex)
+                entity = layout
+                statement = try connection.statement(layout.rowSQL)
+            }
+            guard let entity, let statement else { continue }
+            statement.bind(key.primaryKey, 1)
+            if try statement.step(), let row = entity.shape.decode(statement, layout, store: store.number) {
+                rows.append(row)
+            }
+            statement.reset()
+        }
+        return rows
+    }
+
+    func row(_ primaryKey: Int64, _ entity: EntityLayout) throws(StoreError) -> Row? {
+        let statement = try connection.statement(entity.rowSQL)
+        defer { statement.reset() }
+        statement.bind(primaryKey, 1)
+        return try statement.step() ? entity.shape.decode(statement, layout, store: store.number) : nil
+    }
+
+    // MARK: Queries
+
+    package func fetch(_ query: StoreQuery) throws -> [Row] {
+        let entity = try layout.entity(query.entity)
+        let sql = try StoreQueryTranslation(query, layout, store).rows()
+        var rows: [Row] = []
+        try run(sql) { statement in
+            if let row = entity.shape.decode(statement, layout, store: store.number) { rows.append(row) }
+        }
+        return rows
+    }
+
+    package func fetchKeys(_ query: StoreQuery) throws -> [RowKey] {
+        let sql = try StoreQueryTranslation(query, layout, store).keys()
+        var keys: [RowKey] = []
+        try run(sql) { statement in
+            if let entity = layout.entityIndex(number: statement.int(1)) {
+                keys.append(RowKey(store: store.number, entity: entity, primaryKey: statement.int(0)))
+            }
+        }
+        return keys
+    }
+
+    package func count(_ query: StoreQuery) throws -> Int {
+        var count = 0
+        try run(try StoreQueryTranslation(query, layout, store).count()) { count = Int($0.int(0)) }
+        return count
+    }
+
+    private func run(_ sql: SQLFragment, _ each: (PreparedStatement) -> Void) throws(StoreError) {
+        // Long texts come from long lists of values and will hardly come again: they are not kept.
+        let isKept = sql.text.utf8.count < 4_000
+        let statement = isKept ? try connection.statement(sql.text) : try connection.passingStatement(sql.text)
+        defer { statement.reset() }
+        statement.bind(sql.arguments)
+        while try statement.step() { each(statement) }
+    }
+
+    // MARK: Anything else
+
+    /// Runs a statement on tables that are the caller's own, such as the mirror's, and hands each row to `each`.
+    package func query(_ sql: String, _ arguments: [SQLValue] = [], _ each: (SQLRow) throws -> Void) throws {
+        try connection.query(sql, arguments, each)
+    }
+
+    /// What an app finds in the store's metadata: property-list values, `NSStoreUUID` and `NSStoreType` included.
+    package func metadata() throws -> [String: Any] {
+        try storedMetadata().visible(identifier: store.identifier)
+    }
+
+    func storedMetadata() throws(StoreError) -> StoreMetadata {
+        guard let data = try connection.first("SELECT Z_PLIST FROM Z_METADATA LIMIT 1", [], { $0.blob(0) }) else {
+            throw StoreError(.corrupt, "the store has lost its metadata")
+        }
+        return try StoreMetadata(decoding: data)
+    }
+}

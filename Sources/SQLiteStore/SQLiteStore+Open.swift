@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import GRDB
+
+extension SQLiteStore {
+    struct Opened {
+        let database: any DatabaseWriter
+        let lock: FileLock?
+        let result: StoreOpening.Result
+    }
+
+    typealias Preparation = (Database) throws(StoreError) -> StoreOpening.Result
+
+    static func open(_ url: URL?, _ options: Options, _ prepare: Preparation) throws -> Opened {
+        let configuration = configuration(options)
+        guard let url else {
+            let queue = try DatabaseQueue(configuration: configuration)
+            return Opened(database: queue, lock: nil, result: try prepared(queue, prepare))
+        }
+        let path = url.path
+        if options.isReadOnly {
+            guard FileManager.default.fileExists(atPath: path) else {
+                throw StoreError(.notFound, "a store that does not exist cannot be opened read-only")
+            }
+            let pool = try DatabasePool(path: path, configuration: configuration)
+            return Opened(database: pool, lock: nil, result: try pool.read { database in try prepare(database) })
+        }
+        let lock = try FileLock(path: path + "-lock", patience: options.busyTimeout)
+        // Opening may replay and move the log, so it waits for its turn as well.
+        return try lock.withTurn {
+            let pool = try DatabasePool(path: path, configuration: configuration)
+            return Opened(database: pool, lock: lock, result: try prepared(pool, prepare))
+        }
+    }
+
+    private static func prepared(_ database: some DatabaseWriter, _ prepare: Preparation) throws -> StoreOpening.Result {
+        try database.writeWithoutTransaction { database in
+            var result: StoreOpening.Result?
+            try database.inTransaction(.immediate) {
+                result = try prepare(database)
+                return .commit
+            }
+            guard let result else { preconditionFailure("a committed transaction has run its body") }
+            return result
+        }
+    }
+
+    private static func configuration(_ options: Options) -> Configuration {
+        var configuration = Configuration()
+        configuration.label = "store"
+        configuration.readonly = options.isReadOnly
+        // The layout has no foreign keys; relationships are the model's business.
+        configuration.foreignKeysEnabled = false
+        let patience = Double(options.busyTimeout.components.seconds) + Double(options.busyTimeout.components.attoseconds) * 1e-18
+        configuration.busyMode = .timeout(patience)
+        configuration.persistentReadOnlyConnections = true
+        configuration.prepareDatabase { database in
+            if !database.configuration.readonly {
+                try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
+                try database.execute(sql: "PRAGMA secure_delete = FAST")
+            }
+        }
+        return configuration
+    }
+}

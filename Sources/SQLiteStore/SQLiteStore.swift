@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import Foundation
+import GRDB
+package import ManagedModel
+import Synchronization
+
+/// A SQLite file, or a database in memory, that keeps rows of a model in Core Data's table layout.
+///
+/// Readers see one consistent snapshot each and never wait for the writer. Writes take turns: in this process on the
+/// connection pool's writer queue, among processes by a lock file beside the store. A call may come from any thread
+/// and blocks it; a call from inside the closure of another call on the same store traps.
+package final class SQLiteStore: Sendable {
+    package struct Options: Sendable {
+        package var isReadOnly = false
+        package var isHistoryEnabled = true
+        /// How long a write waits for other processes before it fails with `.busy`.
+        package var busyTimeout: Duration = .seconds(10)
+        /// Seconds since 2001-01-01 UTC, for history and `now()`.
+        package var clock: @Sendable () -> Double
+        /// Gives a new store its identifier.
+        package var makeIdentifier: @Sendable () -> UUID
+        /// Recorded with each history transaction.
+        package var processID: String?
+        package var bundleID: String?
+
+        package init(clock: @escaping @Sendable () -> Double, makeIdentifier: @escaping @Sendable () -> UUID) {
+            self.clock = clock
+            self.makeIdentifier = makeIdentifier
+        }
+    }
+
+    /// The store's UUID, upper case: the host of every object URI.
+    package let identifier: String
+    package let number: UInt16
+    /// nil for a store in memory.
+    package let url: URL?
+    package let options: Options
+    let layout: StoreLayout
+    private let database: any DatabaseWriter
+    private let lock: FileLock?
+    private let isClosed = Mutex(false)
+
+    /// Opens a store and creates it if the file does not exist. A store of an older model gains what the model added.
+    ///
+    /// - Parameters:
+    ///   - url: nil or `/dev/null` for a store in memory.
+    ///   - number: What the store's row keys carry.
+    /// - Throws: ``StoreError``: `.notFound` (the folder, or a read-only store's file), `.notPermitted`, `.corrupt`,
+    ///   `.newerFormat`, `.incompatibleModel` naming what does not fit, `.busy`, `.diskFull`. The file is as it was.
+    package init(
+        url: URL?, model: ResolvedModel, configuration: String? = nil, number: UInt16, options: Options
+    ) throws(StoreError) {
+        let url = url?.path == "/dev/null" ? nil : url
+        func prepare(_ database: Database) throws(StoreError) -> StoreOpening.Result {
+            try StoreOpening(
+                connection: Connection(database), model: model, configuration: configuration,
+                isReadOnly: options.isReadOnly, makeIdentifier: options.makeIdentifier
+            ).open()
+        }
+        do {
+            let opened = try Self.open(url, options, prepare)
+            self.database = opened.database
+            self.lock = opened.lock
+            self.identifier = opened.result.identifier
+            self.layout = opened.result.layout
+        } catch {
+            throw StoreError(error).about(url?.path ?? "store in memory")
+        }
+        self.number = number
+        self.url = url
+        self.options = options
+    }
+
+    deinit { close() }
+
+    /// Ends all work on the file; later calls throw. Closing twice is harmless.
+    package func close() {
+        let wasClosed = isClosed.withLock { isClosed in
+            defer { isClosed = true }
+            return isClosed
+        }
+        if wasClosed { return }
+        // Closing the last connection moves the log into the file, so it waits for its turn like any writer. When no
+        // turn comes the file is left for the next opening, which is as safe.
+        if let lock { try? lock.withTurn { try database.close() } } else { try? database.close() }
+    }
+
+    // MARK: Reading and writing
+
+    /// Runs `body` on one consistent snapshot. The reader must not leave the closure.
+    ///
+    /// - Throws: What `body` throws, or ``StoreError``.
+    package func read<T>(_ body: (StoreReader) throws -> T) throws -> T {
+        try translatingErrors {
+            try database.read { database in try body(StoreReader(Connection(database), self)) }
+        }
+    }
+
+    /// Runs `body` in one transaction that no other writer interrupts. It is undone when `body` throws.
+    ///
+    /// - Throws: What `body` throws, or ``StoreError``.
+    package func write<T>(_ body: (StoreWriter) throws -> T) throws -> T {
+        if options.isReadOnly { throw StoreError(.notPermitted, "the store was opened read-only", detail: url?.path ?? "") }
+        return try translatingErrors {
+            try database.writeWithoutTransaction { database in
+                try inTurn {
+                    var result: T?
+                    try database.inTransaction(.immediate) {
+                        let writer = StoreWriter(Connection(database), self)
+                        result = try body(writer)
+                        try writer.finish()
+                        return .commit
+                    }
+                    guard let result else { preconditionFailure("a committed transaction has run its body") }
+                    return result
+                }
+            }
+        }
+    }
+
+    /// Writes the changes in one transaction.
+    ///
+    /// - Returns: The number of the history transaction; nil when nothing changed or history is off.
+    /// - Throws: ``StoreError``; with `.conflict` it lists every row that did not have the expected version.
+    @discardableResult
+    package func save(_ changes: StoreChanges) throws -> Int64? { try write { try $0.apply(changes) } }
+
+    private func inTurn<T>(_ body: () throws -> T) throws -> T {
+        if let lock { try lock.withTurn(body) } else { try body() }
+    }
+
+    private func translatingErrors<T>(_ body: () throws -> T) throws -> T {
+        do { return try body() } catch let error as DatabaseError { throw StoreError(error).about(url?.path ?? "store in memory") }
+    }
+}

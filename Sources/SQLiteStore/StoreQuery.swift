@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import PredicateKit
+
+/// Which rows of an entity to read, and in which order.
+package struct StoreQuery: Sendable {
+    /// Index of the entity.
+    package var entity: Int
+    package var includesSubentities: Bool
+    package var predicate: PredicateKit.Predicate?
+    /// Rows that are equal by all keys come in order of their primary key.
+    package var sort: [SortKey]
+    package var limit: Int?
+    package var offset: Int
+
+    package init(
+        entity: Int, includesSubentities: Bool = true, predicate: PredicateKit.Predicate? = nil, sort: [SortKey] = [],
+        limit: Int? = nil, offset: Int = 0
+    ) {
+        self.entity = entity
+        self.includesSubentities = includesSubentities
+        self.predicate = predicate
+        self.sort = sort
+        self.limit = limit
+        self.offset = offset
+    }
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import ManagedModel
+
+extension StoreWriter {
+    /// Adds and removes pairs. A pair that is already there, or already gone, changes nothing and is not history.
+    func link(_ links: [LinkChange]) throws(StoreError) {
+        for link in links {
+            let owner = try ownEntity(link.owner)
+            _ = try ownEntity(link.destination)
+            precondition(
+                owner.toMany.indices.contains(link.relationship), "a link names a to-many relationship of its owner")
+            switch owner.toMany[link.relationship] {
+            case .transient: continue
+            case .join(let side):
+                let changed = link.isAddition ? try add(link, side) : try remove(link, side)
+                if changed {
+                    history.touch(link.owner, bit: owner.toManyBits[link.relationship])
+                    history.touch(
+                        link.destination, bit: layout.entities[link.destination.entityIndex]?.toManyBits[side.inverse])
+                }
+            case .foreignKey(let key):
+                precondition(key.isHidden, "a relationship with a to-one inverse is changed through the inverse")
+                if try setHidden(key, link) { history.touch(link.owner, bit: owner.toManyBits[link.relationship]) }
+            }
+        }
+    }
+
+    private func add(_ link: LinkChange, _ side: JoinSide) throws(StoreError) -> Bool {
+        let (own, other) = (link.owner.primaryKey, link.destination.primaryKey)
+        var columns = [identifier(side.ownColumn), identifier(side.otherColumn)]
+        var values = ["?1", "?2"]
+        let table = identifier(side.table)
+        for (order, key, place) in [(side.orderColumn, columns[0], "?1"), (inverseOrder(side), columns[1], "?2")] {
+            guard let order = order.map(identifier), !columns.contains(order) else { continue }
+            columns.append(order)
+            values.append(OrderStep.next("SELECT MAX(\(order)) FROM \(table) WHERE \(key) = \(place)"))
+        }
+        let sql = """
+            INSERT OR IGNORE INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(values.joined(separator: ", ")))
+            """
+        return try runPair(sql, own, other, side)
+    }
+
+    private func remove(_ link: LinkChange, _ side: JoinSide) throws(StoreError) -> Bool {
+        let (own, other) = (identifier(side.ownColumn), identifier(side.otherColumn))
+        let sql = "DELETE FROM \(identifier(side.table)) WHERE \(own) = ?1 AND \(other) = ?2"
+        return try runPair(sql, link.owner.primaryKey, link.destination.primaryKey, side)
+    }
+
+    private func runPair(_ sql: String, _ own: Int64, _ other: Int64, _ side: JoinSide) throws(StoreError) -> Bool {
+        let statement = try connection.statement(sql)
+        statement.bind(own, 1)
+        statement.bind(other, 2)
+        try statement.run()
+        let changed = statement.changes > 0
+        if side.isSymmetric {
+            statement.bind(other, 1)
+            statement.bind(own, 2)
+            try statement.run()
+        }
+        return changed
+    }
+
+    private func inverseOrder(_ side: JoinSide) -> String? {
+        guard case .join(let inverse)? = layout.entities[side.destination]?.toMany[side.inverse] else { return nil }
+        return inverse.orderColumn
+    }
+
+    private func setHidden(_ key: ForeignKey, _ link: LinkChange) throws(StoreError) -> Bool {
+        let (table, column) = (identifier(key.table), identifier(key.column))
+        let sql: String
+        if link.isAddition {
+            let order = key.orderColumn.map { order in
+                ", \(identifier(order)) = "
+                    + OrderStep.next("SELECT MAX(\(identifier(order))) FROM \(table) WHERE \(column) = ?1")
+            }
+            sql = "UPDATE \(table) SET \(column) = ?1\(order ?? "") WHERE Z_PK = ?2 AND \(column) IS NOT ?1"
+        } else {
+            sql = "UPDATE \(table) SET \(column) = NULL WHERE Z_PK = ?2 AND \(column) = ?1"
+        }
+        let statement = try connection.statement(sql)
+        statement.bind(link.owner.primaryKey, 1)
+        statement.bind(link.destination.primaryKey, 2)
+        try statement.run()
+        return statement.changes > 0
+    }
+
+    // MARK: Order
+
+    /// Sets the order of ordered relationships. Destinations that are not members are passed over.
+    func reorder(_ orders: [OrderChange]) throws(StoreError) {
+        for change in orders {
+            let owner = try ownEntity(change.owner)
+            precondition(
+                owner.toMany.indices.contains(change.relationship), "an order names a to-many relationship of its owner")
+            let (table, own, other, order): (String, String, String, String?)
+            switch owner.toMany[change.relationship] {
+            case .transient: continue
+            case .join(let side): (table, own, other, order) = (side.table, side.ownColumn, side.otherColumn, side.orderColumn)
+            case .foreignKey(let key): (table, own, other, order) = (key.table, key.column, "Z_PK", key.orderColumn)
+            }
+            guard let order else { continue }
+            let statement = try connection.statement(
+                """
+                UPDATE \(identifier(table)) SET \(identifier(order)) = ?1 \
+                WHERE \(identifier(own)) = ?2 AND \(identifier(other)) = ?3
+                """)
+            for (index, destination) in change.destinations.enumerated() {
+                statement.bind(Int64(index + 1) * OrderStep.size, 1)
+                statement.bind(change.owner.primaryKey, 2)
+                statement.bind(destination.primaryKey, 3)
+                try statement.run()
+            }
+            history.touch(change.owner, bit: owner.toManyBits[change.relationship])
+        }
+    }
+
+    // MARK: References to rows that go
+
+    /// Empties every to-one relationship, and removes every pair, that leads to one of the rows.
+    ///
+    /// Versions of the rows that lose a reference rise by one, and the change is part of the history.
+    ///
+    /// - Returns: The rows that were touched, each once, in order of entity and primary key.
+    @discardableResult
+    package func nullifyReferences(to keys: [RowKey]) throws -> [RowKey] {
+        var touched: Set<RowKey> = []
+        for key in keys {
+            let target = try ownEntity(key)
+            for case let entity? in layout.entities {
+                try nullifyColumns(of: entity, key, target, &touched)
+                try removePairs(of: entity, key, target, &touched)
+            }
+        }
+        touched.subtract(keys)
+        return touched.sorted { ($0.entity, $0.primaryKey) < ($1.entity, $1.primaryKey) }
+    }
+
+    private func nullifyColumns(
+        of entity: EntityLayout, _ key: RowKey, _ target: EntityLayout, _ touched: inout Set<RowKey>
+    ) throws(StoreError) {
+        let inherited = layout.model.entities[entity.index].superentity.flatMap { layout.entities[$0]?.slots.count } ?? 0
+        for slot in inherited..<entity.slots.count {
+            guard case .reference(let reference) = entity.slots[slot],
+                layout.entities[reference.destination]?.root == target.root
+            else { continue }
+            let others = [reference.entityColumn, reference.orderColumn].compactMap { $0 }
+            let empty = ([reference.column] + others).map { "\(identifier($0)) = NULL" }.joined(separator: ", ")
+            try collect(
+                """
+                UPDATE \(identifier(entity.table)) SET \(empty), Z_OPT = Z_OPT + 1 \
+                WHERE \(identifier(reference.column)) = ? RETURNING Z_PK, Z_ENT
+                """, key, { $0.slotBits[slot] }, &touched)
+        }
+    }
+
+    private func removePairs(
+        of entity: EntityLayout, _ key: RowKey, _ target: EntityLayout, _ touched: inout Set<RowKey>
+    ) throws(StoreError) {
+        let inherited = layout.model.entities[entity.index].superentity.flatMap { layout.entities[$0]?.toMany.count } ?? 0
+        for index in inherited..<entity.toMany.count {
+            switch entity.toMany[index] {
+            case .join(let side) where layout.entities[side.destination]?.root == target.root:
+                // The owners' versions rise before the pairs that tell them are removed.
+                let (table, own, other) = (identifier(side.table), identifier(side.ownColumn), identifier(side.otherColumn))
+                try collect(
+                    """
+                    UPDATE \(identifier(entity.table)) SET Z_OPT = Z_OPT + 1 \
+                    WHERE Z_PK IN (SELECT \(own) FROM \(table) WHERE \(other) = ?) RETURNING Z_PK, Z_ENT
+                    """, key, { $0.toManyBits[index] }, &touched)
+                try connection.execute("DELETE FROM \(table) WHERE \(other) = ?", [.int(key.primaryKey)])
+            case .foreignKey(let foreign) where foreign.isHidden && entity.root == target.root:
+                let (table, column) = (identifier(foreign.table), identifier(foreign.column))
+                try connection.execute("UPDATE \(table) SET \(column) = NULL WHERE \(column) = ?", [.int(key.primaryKey)])
+            default: continue
+            }
+        }
+    }
+
+    private func collect(
+        _ sql: String, _ key: RowKey, _ bit: (EntityLayout) -> Int?, _ touched: inout Set<RowKey>
+    ) throws(StoreError) {
+        let statement = try connection.statement(sql)
+        defer { statement.reset() }
+        statement.bind(key.primaryKey, 1)
+        while try statement.step() {
+            guard let index = layout.entityIndex(number: statement.int(1)), let entity = layout.entities[index] else { continue }
+            let row = RowKey(store: store.number, entity: index, primaryKey: statement.int(0))
+            touched.insert(row)
+            history.touch(row, bit: bit(entity))
+        }
+    }
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ManagedModel
+
+extension StoreWriter {
+    func insert(_ rows: [Row]) throws(StoreError) {
+        var entity: EntityLayout?
+        var statement: PreparedStatement?
+        defer { statement?.reset() }
+        for row in rows {
+            if entity?.index != row.key.entityIndex {
+                let layout = try ownEntity(row.key)
+                entity = layout
+                statement = try connection.statement(layout.insertSQL)
+            }
+            guard let entity, let statement else { continue }
+            precondition(row.values.count == entity.slots.count, "an inserted row has one value per slot of its entity")
+            statement.bind(row.key.primaryKey, 1)
+            statement.bind(entity.number, 2)
+            var index: Int32 = 3
+            for (slot, value) in zip(entity.slots, row.values) { try bind(value, slot, statement, &index) }
+            try statement.run()
+            for (slot, value) in zip(entity.slots, row.values) { try append(value, slot, row.key.primaryKey, entity) }
+            history.insert(row.key)
+        }
+    }
+
+    func update(_ updates: [RowUpdate], _ conflicts: inout [RowConflict]) throws(StoreError) {
+        var kept: [UpdateShape: PreparedStatement] = [:]
+        for update in updates {
+            let entity = try ownEntity(update.key)
+            precondition(update.values.count == entity.slots.count, "an update has one value per slot of its entity")
+            let shape = UpdateShape(entity: entity.index, slots: update.changedSlots)
+            let statement: PreparedStatement
+            if let prepared = kept[shape] {
+                statement = prepared
+            } else {
+                statement = try connection.statement(shape.sql(entity))
+                kept[shape] = statement
+            }
+            var index: Int32 = 1
+            for slot in update.changedSlots { try bind(update.values[slot], entity.slots[slot], statement, &index) }
+            statement.bind(update.key.primaryKey, index)
+            statement.bind(update.expectedVersion, index + 1)
+            try statement.run()
+            guard statement.changes == 1 else {
+                conflicts.append(try conflict(update.key, update.expectedVersion, entity))
+                continue
+            }
+            for slot in update.changedSlots {
+                try append(update.values[slot], entity.slots[slot], update.key.primaryKey, entity)
+            }
+            history.update(
+                update.key, bits: update.changedSlots.compactMap { entity.slotBits[$0] }
+                    + update.changedToMany.compactMap { entity.toManyBits[$0] })
+        }
+    }
+
+    func delete(_ deletes: [RowDelete], _ conflicts: inout [RowConflict]) throws(StoreError) {
+        for delete in deletes {
+            let entity = try ownEntity(delete.key)
+            var tombstone: [SQLValue] = []
+            if !entity.tombstoneSlots.isEmpty, let row = try row(delete.key.primaryKey, entity), row.key == delete.key {
+                tombstone = entity.tombstoneSlots.map { StoredValueEncoding.encode(row.values[$0]) }
+            }
+            let table = identifier(entity.table)
+            let statement = try connection.statement(
+                delete.expectedVersion == nil
+                    ? "DELETE FROM \(table) WHERE Z_PK = ?" : "DELETE FROM \(table) WHERE Z_PK = ? AND Z_OPT = ?")
+            statement.bind(delete.key.primaryKey, 1)
+            if let version = delete.expectedVersion { statement.bind(version, 2) }
+            try statement.run()
+            guard statement.changes == 1 else {
+                // A row that is gone is what a delete without a version wanted.
+                if let version = delete.expectedVersion {
+                    conflicts.append(try conflict(delete.key, version, entity))
+                }
+                continue
+            }
+            for join in layout.joins {
+                for (column, root) in [(join.first, join.firstRoot), (join.second, join.secondRoot)]
+                where root == entity.root {
+                    try connection.execute(
+                        "DELETE FROM \(identifier(join.name)) WHERE \(identifier(column)) = ?",
+                        [.int(delete.key.primaryKey)])
+                }
+            }
+            history.delete(delete.key, tombstone: tombstone)
+        }
+    }
+
+    // MARK: Pieces
+
+    func ownEntity(_ key: RowKey) throws(StoreError) -> EntityLayout {
+        precondition(key.store == store.number, "a row is written to the store that its key names")
+        return try layout.entity(key.entityIndex)
+    }
+
+    private func conflict(_ key: RowKey, _ version: Int64, _ entity: EntityLayout) throws(StoreError) -> RowConflict {
+        RowConflict(key: key, expectedVersion: version, persisted: try row(key.primaryKey, entity))
+    }
+
+    private func bind(
+        _ value: StoredValue, _ slot: SlotLayout, _ statement: PreparedStatement, _ index: inout Int32
+    ) throws(StoreError) {
+        switch slot {
+        case .transient: return
+        case .attribute: StoredValueEncoding.bind(value, statement, index)
+        case .reference(let reference):
+            StoredValueEncoding.bind(value, statement, index)
+            if reference.entityColumn != nil {
+                index += 1
+                if let key = value.reference {
+                    statement.bind(try ownEntity(key).number, index)
+                } else {
+                    statement.bindNull(index)
+                }
+            }
+        }
+        index += 1
+    }
+
+    /// Gives a row that joins an ordered relationship the last place in it.
+    private func append(
+        _ value: StoredValue, _ slot: SlotLayout, _ primaryKey: Int64, _ entity: EntityLayout
+    ) throws(StoreError) {
+        guard case .reference(let reference) = slot, let order = reference.orderColumn else { return }
+        let (table, column, place) = (identifier(entity.table), identifier(reference.column), identifier(order))
+        guard let owner = value.reference else {
+            return try connection.execute("UPDATE \(table) SET \(place) = NULL WHERE Z_PK = ?", [.int(primaryKey)])
+        }
+        try connection.execute(
+            """
+            UPDATE \(table) SET \(place) = \(OrderStep.next("SELECT MAX(\(place)) FROM \(table) WHERE \(column) = ? AND Z_PK <> ?")) \
+            WHERE Z_PK = ?
+            """, [.int(owner.primaryKey), .int(primaryKey), .int(primaryKey)])
+    }
+}
+
+/// Numbers that order a relationship leave gaps, as those of Apple's stores do.
+enum OrderStep {
+    static let size: Int64 = 2048
+
+    static func next(_ maximum: String) -> String { "IFNULL((\(maximum)), 0) + \(size)" }
+}
+
+/// Updates of one entity that change the same slots share a statement.
+struct UpdateShape: Hashable {
+    let entity: Int
+    let slots: [Int]
+
+    func sql(_ entity: EntityLayout) -> String {
+        var assignments = ["Z_OPT = Z_OPT + 1"]
+        for slot in slots {
+            switch entity.slots[slot] {
+            case .transient: continue
+            case .attribute(let column, _): assignments.append("\(identifier(column)) = ?")
+            case .reference(let reference):
+                assignments.append("\(identifier(reference.column)) = ?")
+                if let companion = reference.entityColumn { assignments.append("\(identifier(companion)) = ?") }
+            }
+        }
+        return """
+            UPDATE \(identifier(entity.table)) SET \(assignments.joined(separator: ", ")) \
+            WHERE Z_PK = ? AND Z_OPT = ?
+            """
+    }
+}
+
+extension EntityLayout {
+    static func insertSQL(_ table: String, _ slots: [SlotLayout]) -> String {
+        var columns = ["Z_PK", "Z_ENT", "Z_OPT"]
+        var places = ["?", "?", "1"]
+        for slot in slots {
+            switch slot {
+            case .transient: continue
+            case .attribute(let column, _): columns.append(identifier(column))
+            case .reference(let reference):
+                columns.append(identifier(reference.column))
+                if let companion = reference.entityColumn {
+                    columns.append(identifier(companion))
+                    places.append("?")
+                }
+            }
+            places.append("?")
+        }
+        return """
+            INSERT INTO \(identifier(table)) (\(columns.joined(separator: ", "))) \
+            VALUES (\(places.joined(separator: ", ")))
+            """
+    }
+}

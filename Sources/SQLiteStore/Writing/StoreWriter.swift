@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import ManagedModel
+
+/// What can be read and written in one transaction of a store. It must not leave the closure it was handed to.
+///
+/// What the methods write is history as well: ``apply(_:)`` writes one history transaction, and touches made by
+/// ``nullifyReferences(to:)`` join the next one, or the last of the closure.
+package final class StoreWriter: StoreReader {
+    var history = HistoryDraft()
+    private var lastAuthor: (author: String?, contextName: String?)
+
+    /// Reserves primary keys of an entity; keys of an undone transaction are given again.
+    package func allocateKeys(for entity: Int, count: Int) throws -> [RowKey] {
+        if count <= 0 { return [] }
+        let layout = try layout.entity(entity)
+        let last = try raiseMaximum(of: layout.rootNumber, by: count)
+        return (0..<Int64(count)).map { index in
+            RowKey(store: store.number, entity: entity, primaryKey: last - Int64(count) + 1 + index)
+        }
+    }
+
+    /// Writes rows, links and history.
+    ///
+    /// - Returns: The number of the history transaction; nil when there was nothing to write or history is off.
+    /// - Throws: ``StoreError`` with `.conflict` after everything was tried, listing each row that was changed or
+    ///   deleted by somebody else. The caller's transaction is undone when the error leaves its closure.
+    @discardableResult
+    package func apply(_ changes: StoreChanges) throws -> Int64? {
+        if changes.isEmpty { return nil }
+        var conflicts: [RowConflict] = []
+        try insert(changes.inserts)
+        try update(changes.updates, &conflicts)
+        try link(changes.links)
+        try reorder(changes.orders)
+        try delete(changes.deletes, &conflicts)
+        guard conflicts.isEmpty else {
+            let names = Set(conflicts.map { layout.model.entities[$0.key.entityIndex].name }).sorted()
+            throw StoreError(
+                .conflict, "rows were changed by somebody else", detail: names.joined(separator: ", "),
+                conflicts: conflicts)
+        }
+        lastAuthor = (changes.author, changes.contextName)
+        return try writeHistory(author: changes.author, contextName: changes.contextName)
+    }
+
+    /// Writes history that no ``apply(_:)`` has taken along.
+    func finish() throws { _ = try writeHistory(author: lastAuthor.author, contextName: lastAuthor.contextName) }
+
+    /// Runs a statement on tables that are the caller's own, such as the mirror's.
+    package func execute(_ sql: String, _ arguments: [SQLValue] = []) throws { try connection.execute(sql, arguments) }
+
+    /// Replaces what ``StoreReader/metadata()`` returns, except for what belongs to the store itself.
+    ///
+    /// - Throws: ``StoreError`` with `.other` for a value that a property list cannot hold.
+    package func setMetadata(_ metadata: [String: Any]) throws {
+        var stored = try storedMetadata()
+        stored.replaceVisible(with: metadata)
+        try connection.execute("UPDATE Z_METADATA SET Z_PLIST = ?", [.blob(try stored.encoded())])
+    }
+
+    /// Forgets the history transactions with a smaller number.
+    package func purgeHistory(before number: Int64) throws {
+        try connection.execute("DELETE FROM ACHANGE WHERE ZTRANSACTIONID < ?", [.int(number)])
+        try connection.execute("DELETE FROM ATRANSACTION WHERE Z_PK < ?", [.int(number)])
+    }
+
+    /// - Returns: The new last key.
+    func raiseMaximum(of number: Int64, by count: Int) throws(StoreError) -> Int64 {
+        let last = try connection.first(
+            "UPDATE Z_PRIMARYKEY SET Z_MAX = Z_MAX + ? WHERE Z_ENT = ? RETURNING Z_MAX", [.int(Int64(count)), .int(number)]
+        ) { $0.int(0) }
+        guard let last else { throw StoreError(.corrupt, "the store has lost an entity's keys", detail: "Z_ENT \(number)") }
+        return last
+    }
+}
