@@ -7,28 +7,25 @@ import SQLiteStore
 import Testing
 
 @Suite struct RowTests {
-    static let values: [(String, [StoredValue])] = [
-        ("pages", [.int(0), .int(.max), .int(.min), .int(-1)]),
-        ("isOpen", [.int(0), .int(1)]),
-        ("weight", [.double(0.1), .double(.greatestFiniteMagnitude), .double(-.leastNonzeroMagnitude), .double(.infinity)]),
-        (
-            "price",
-            ["0.1", "-12.50", "123456789012345678901234567890.12345678", "0", "9223372036854775807", "79.99"].map {
-                .decimal(Decimal(string: $0) ?? .nan)
-            }
-        ),
-        ("published", [.date(0), .date(712_345_678.901_234), .date(-1e9)]),
-        ("title", ["", "plain", "naïve – 日本 🏳️‍🌈", "nul\0inside", String(repeating: "x", count: 70_000)].map { .string($0) }),
-        ("page", [.url("https://example.org/a?b=c#d")]),
-        ("cover", [.data(Data()), .data(Data([0, 255, 1])), .data(Data(repeating: 7, count: 300_000))]),
-        ("number", [.uuid(UUID(uuid: (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 255)))]),
+    static let values: [String: [StoredValue]] = [
+        "pages": [.int(0), .int(.max), .int(.min), .int(-1)],
+        "isOpen": [.int(0), .int(1)],
+        "weight": [.double(0.1), .double(.greatestFiniteMagnitude), .double(-.leastNonzeroMagnitude), .double(.infinity)],
+        "price": ["0.1", "-12.50", "123456789012345678901234567890.12345678", "0", "9223372036854775807", "79.99"].map {
+            .decimal(Decimal(string: $0) ?? .nan)
+        },
+        "published": [.date(0), .date(712_345_678.901_234), .date(-1e9)],
+        "title": ["", "plain", "naïve – 日本 🏳️‍🌈", "nul\0inside", String(repeating: "x", count: 70_000)].map { .string($0) },
+        "page": [.url("https://example.org/a?b=c#d")],
+        "cover": [.data(Data()), .data(Data([0, 255, 1])), .data(Data(repeating: 7, count: 300_000))],
+        "number": [.uuid(UUID(uuid: (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 255)))],
     ]
 
-    @Test(arguments: values)
-    func everyValueComesBackAsItWent(name: String, values: [StoredValue]) throws {
+    @Test(arguments: values.keys.sorted())
+    func everyValueComesBackAsItWent(name: String) throws {
         let model = try Library.model()
         let store = try Library.store(model: model)
-        for value in values + [.null] {
+        for value in (Self.values[name] ?? []) + [.null] {
             let key = try store.insert(model, "Book", [name: value])
             let row = try store.read { try $0.row(key) }
             #expect(row == Row(key: key, version: 1, values: model.values("Book", [name: value])))
