@@ -17,7 +17,8 @@ extension CloudService {
 
     private func receive(_ request: ServiceRequest, _ path: AssetPath, at now: Int64) async throws -> ServiceResponse {
         let limit = engine.limits.assetBytes
-        if let length = request.header("content-length").flatMap(Int64.init), length > limit {
+        let length = request.header("content-length").flatMap(Int64.init)
+        if let length, length > limit {
             throw WireError(.quotaExceeded, "an asset has at most \(limit) bytes", nativeCode: .limitExceeded)
         }
         let pieces: any AsyncSequence<[UInt8], any Error> & Sendable =
@@ -26,7 +27,7 @@ extension CloudService {
             case .bytes(let bytes): OnePiece(bytes: bytes)
             }
         let stored = try await assets.receive(
-            pieces, forUpload: path.file, in: path.partition, bytesMax: limit, at: now)
+            pieces, forUpload: path.file, in: path.partition, bytesMax: limit, bytesExpected: length, at: now)
         guard let stored else { throw WireError(.notFound, "no such upload was asked for") }
         let receipt = AssetUploadReceipt(
             asset: AssetValue(fileChecksum: stored.checksum, size: stored.size, receipt: path.file))

@@ -105,11 +105,13 @@ package struct DeviceIdentity: Hashable, Sendable {
 package protocol AssetStorage: Sendable {
     /// Takes the bytes of an upload to durable storage, piece by piece.
     ///
+    /// - Parameter bytesExpected: What the sender said there would be; nil if it said nothing.
     /// - Returns: What arrived, or nil if no such upload was asked for.
-    /// - Throws: `WireError` with `.quotaExceeded` once there are more than `bytesMax`; what the sequence throws.
+    /// - Throws: `WireError` with `.quotaExceeded` once there are more than `bytesMax`, `.badRequest` if there were not
+    ///   as many as expected; what the sequence throws.
     func receive(
         _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, forUpload id: String, in partition: Partition,
-        bytesMax: Int64, at now: Int64
+        bytesMax: Int64, bytesExpected: Int64?, at now: Int64
     ) async throws -> StoredAsset?
 
     /// Opens a file for reading, or returns nil if it is not there.

@@ -53,6 +53,11 @@ package struct Account: Hashable, Sendable {
     package var name: String
     /// Labels of the devices that have a token.
     package var devices: [String]
+
+    package init(name: String, devices: [String]) {
+        self.name = name
+        self.devices = devices
+    }
 }
 
 extension SQLiteServerStore {

@@ -2,18 +2,22 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 package import CloudEngine
+import CloudWire
 import Foundation
 import GRDB
 
 extension SQLiteServerStore: AssetStorage {
     package func receive(
         _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, forUpload id: String, in partition: Partition,
-        bytesMax: Int64, at now: Int64
+        bytesMax: Int64, bytesExpected: Int64?, at now: Int64
     ) async throws -> StoredAsset? {
         guard try await read(partition, { try $0.upload(id: id) }) != nil else { return nil }
         let incoming = try IncomingFile(in: folder.incoming)
         for try await piece in pieces { try await incoming.append(piece, bytesMax: bytesMax) }
         let arrived = try await incoming.finish()
+        guard bytesExpected == nil || bytesExpected == arrived.size else {
+            throw WireError(.badRequest, "the file ended before its announced length")
+        }
         let folder = folder
         return try await writing { db in
             let unit = try SQLiteUnit(writing: partition, db)

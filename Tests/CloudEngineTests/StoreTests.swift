@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudEngineSQLite
+import CloudWire
+import Foundation
+import Testing
+
+@Suite struct StoreTests {
+    private struct Thrown: Error {}
+
+    @Test func unitsThatArriveTogetherShareCommitsAndAreAllThere() async throws {
+        let bench = try await Bench.withGarden()
+        let before = bench.store.commits
+        try await withThrowingTaskGroup { group in
+            for index in 0..<200 {
+                group.addTask { _ = try await bench.modify(.init(.create, .plant("p\(index)"))) }
+            }
+            try await group.waitForAll()
+        }
+        #expect(bench.store.commits - before < 200)
+        var records: [Record] = []
+        var token: String?
+        repeat {
+            let changes = try #require(try await bench.zoneChanges(since: token, limit: 50).changes)
+            records += changes.records
+            token = changes.moreComing ? changes.syncToken : nil
+        } while token != nil
+        #expect(Set(records.map(\.recordName)).count == 200)
+        #expect(Set(records.map(\.recordChangeTag)).count == 200, "no two changes have one number")
+    }
+
+    @Test func aUnitThatThrowsIsUndoneAlone() async throws {
+        let bench = try await Bench.withGarden()
+        let outcomes = await withTaskGroup { group in
+            for index in 0..<60 {
+                group.addTask {
+                    let outcome: Bool? = try? await bench.write { engine, unit, call in
+                        let request = ModifyRecordsRequest(
+                            operations: [.init(.create, .plant("p\(index)"))], zoneID: Bench.garden)
+                        _ = try engine.modifyRecords(request, in: unit, call)
+                        if index.isMultiple(of: 3) { throw Thrown() }
+                        return true
+                    }
+                    return outcome != nil
+                }
+            }
+            return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        #expect(outcomes == 40)
+        let names = try await bench.zoneChanges().changes?.records.map(\.recordName)
+        #expect(Set(names ?? []) == Set((0..<60).filter { !$0.isMultiple(of: 3) }.map { "p\($0)" }))
+    }
+
+    @Test func whatWasAnsweredIsInTheFilesAlready() async throws {
+        let bench = try await Bench.withGarden()
+        try await bench.modify(.init(.create, .plant("p1", ["name": .string("Sage")])))
+        // The server is still running: this is what a kill at this moment would leave.
+        let copy = TemporaryFolder()
+        try FileManager.default.copyItem(atPath: bench.folder.path, toPath: copy.path)
+        let survivor = try Bench(folder: copy)
+        #expect(try await survivor.lookup("p1")[0].record?.fields["name"] == Field(.string("Sage")))
+    }
+
+    @Test func aRestartKeepsRecordsTokensAndAccounts() async throws {
+        let folder = TemporaryFolder()
+        var token: String?
+        var deviceToken = ""
+        do {
+            let bench = try Bench(folder: folder)
+            try await bench.makeZone(Bench.garden)
+            try await bench.modify(.init(.create, .plant("p1")))
+            token = try await bench.zoneChanges().changes?.syncToken
+            deviceToken = try await bench.store.addUser(name: "mia", deviceLabel: "tablet", now: Bench.start)
+            try bench.store.close()
+        }
+        let bench = try Bench(folder: folder)
+        try await bench.modify(.init(.create, .plant("p2")))
+        #expect(try await bench.zoneChanges(since: token).picture == "+p2")
+        #expect(try await bench.store.device(forToken: deviceToken) != nil)
+        #expect(try await bench.store.device(forToken: deviceToken + "0") == nil)
+    }
+
+    @Test func accountsWorkBesideARunningServer() async throws {
+        let bench = try Bench()
+        let beside = try SQLiteServerStore(path: bench.folder.path, use: .command)
+        let first = try await beside.addUser(name: "mia", deviceLabel: "tablet", now: Bench.start)
+        let second = try await beside.addToken(userName: "mia", deviceLabel: "phone", now: Bench.start + 1)
+        try beside.close()
+        let devices = [
+            try #require(try await bench.store.device(forToken: first)), try #require(try await bench.store.device(forToken: second)),
+        ]
+        #expect(devices[0].account == devices[1].account && devices[0].deviceID != devices[1].deviceID)
+        #expect(try await bench.store.users() == [Account(name: "mia", devices: ["tablet", "phone"])])
+        let taken = await #expect(throws: StorageFailure.self) {
+            try await bench.store.addUser(name: "mia", deviceLabel: "", now: 0)
+        }
+        #expect(taken?.code == .nameTaken)
+        let unknown = await #expect(throws: StorageFailure.self) {
+            try await bench.store.addToken(userName: "bo", deviceLabel: "", now: 0)
+        }
+        #expect(unknown?.code == .unknownName)
+    }
+
+    @Test func aUserHasAnotherNameInEachContainerAndKeepsIt() async throws {
+        let bench = try Bench()
+        _ = try await bench.store.addUser(name: "mia", deviceLabel: "tablet", now: Bench.start)
+        func name(_ container: String, _ proposal: String) async throws -> String {
+            try await bench.store.userRecordName(account: 1, containerIdentifier: container, proposal: proposal)
+        }
+        #expect(try await name("a", "_1") == "_1")
+        #expect(try await name("a", "_2") == "_1")
+        #expect(try await name("b", "_2") == "_2")
+    }
+
+    enum Broken: CaseIterable { case inUse, garbage, foreign, newer, notAFolder }
+
+    @Test(arguments: Broken.allCases)
+    func aFolderThatCannotBeUsedIsRefusedWithItsReason(_ item: Broken) async throws {
+        let folder = TemporaryFolder()
+        var path = folder.path
+        var held: SQLiteServerStore?
+        var expected: StorageFailure.Code
+        switch item {
+        case .inUse:
+            held = try SQLiteServerStore(path: path, use: .server)
+            expected = .inUse
+        case .garbage:
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            try Data(repeating: 0x41, count: 10_000).write(to: URL(filePath: path + "/tarn.sqlite"))
+            expected = .corrupt
+        case .foreign, .newer:
+            try SQLiteServerStore(path: path, use: .server).close()
+            // Offsets 60 and 68 of an SQLite file hold the user version and the application identifier.
+            let file = try FileHandle(forUpdating: URL(filePath: path + "/tarn.sqlite"))
+            try file.seek(toOffset: item == .newer ? 60 : 68)
+            try file.write(contentsOf: Data([0, 0, 0x7F, 0xFF]))
+            try file.close()
+            expected = item == .newer ? .newerFormat : .corrupt
+        case .notAFolder:
+            path = "/dev/null/data"
+            expected = .notWritable
+        }
+        let failure = #expect(throws: StorageFailure.self) { try SQLiteServerStore(path: path, use: .server) }
+        #expect(failure?.code == expected)
+        try held?.close()
+    }
+}
