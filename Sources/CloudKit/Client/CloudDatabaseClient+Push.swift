@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Synchronization
+
+extension CloudDatabaseClient {
+    /// Three heartbeats may be lost.
+    package static var heartbeatDeadline: Duration { .seconds(3 * Capability.heartbeatSeconds) }
+
+    /// Opens the push stream of this device and container, which tells of changes in all its databases.
+    ///
+    /// Nothing is opened before the first event is asked for. The stream ends with ``CKError``: with `.networkFailure`
+    /// if nothing was heard for ``heartbeatDeadline`` or the server closed it. Whoever wants it again opens a new one,
+    /// and asks for changes once it is connected. Giving up the sequence closes the stream.
+    package func pushStream() -> AsyncThrowingStream<PushEvent, any Error> {
+        pushStream(clock: ContinuousClock())
+    }
+
+    package func pushStream<C: Clock<Duration>>(clock: C) -> AsyncThrowingStream<PushEvent, any Error> {
+        AsyncThrowingStream { continuation in
+            let task = Task {
+                do {
+                    try await listen(clock: clock) { continuation.yield($0) }
+                    continuation.finish(throwing: CKError(.networkFailure, "the server closed the push stream"))
+                } catch {
+                    continuation.finish(throwing: CKError(transportFailure: error))
+                }
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
+    }
+
+    private func listen<C: Clock<Duration>>(clock: C, _ tell: @escaping @Sendable (PushEvent) -> Void) async throws {
+        let path = DevicePath(containerIdentifier: containerIdentifier, environment: environment, operation: .pushStream)
+        let request = TransportRequest(
+            method: "GET", target: .service(path: path.path), headers: Self.headers,
+            responseBytesMax: Limits.messageBytes)
+        let lastHeard = LastHeard(clock.now)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                let stream = try await transport.stream(request)
+                guard stream.status == 200 else { throw try await refusal(stream) }
+                lastHeard.instant.withLock { $0 = clock.now }
+                tell(.connected)
+                var lines = PushLines()
+                for try await chunk in stream.chunks {
+                    lastHeard.instant.withLock { $0 = clock.now }
+                    for event in try lines.receive(chunk) { tell(event) }
+                }
+            }
+            group.addTask {
+                while true {
+                    let due = lastHeard.instant.withLock { $0 }.advanced(by: Self.heartbeatDeadline)
+                    guard clock.now < due else {
+                        throw CKError(.networkFailure, "the push stream fell silent; it is to be opened again")
+                    }
+                    try await clock.sleep(until: due, tolerance: nil)
+                }
+            }
+            defer { group.cancelAll() }
+            _ = try await group.next()
+        }
+    }
+
+    /// Reads the body of an answer that is no stream.
+    private func refusal(_ stream: TransportStream) async throws -> CKError {
+        var body: [UInt8] = []
+        for try await chunk in stream.chunks {
+            body.append(contentsOf: chunk)
+            if body.count > PushLines.lineBytesMax { break }
+        }
+        return CKError(TransportResponse(status: stream.status, headers: stream.headers, body: body))
+    }
+}
+
+/// When the server was last heard of; a class so that two tasks can share it.
+private final class LastHeard<Instant: InstantProtocol>: Sendable {
+    let instant: Mutex<Instant>
+
+    init(_ instant: Instant) {
+        self.instant = Mutex(instant)
+    }
+}

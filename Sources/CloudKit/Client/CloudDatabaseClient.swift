@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+import Foundation
+
+/// The operations of one database, on wire values: one call is one request, and nothing is tried again.
+///
+/// Everything here throws ``CKError``: for the request as a whole only. What became of a single record, zone or
+/// subscription stands in the answer.
+package struct CloudDatabaseClient: Sendable {
+    package let containerIdentifier: String
+    package let environment: CloudEnvironment
+    package let scope: DatabaseScope
+    package let transport: any CloudTransport
+    package var limits = Limits()
+
+    package init(
+        containerIdentifier: String, environment: CloudEnvironment, scope: DatabaseScope,
+        transport: any CloudTransport
+    ) {
+        self.containerIdentifier = containerIdentifier
+        self.environment = environment
+        self.scope = scope
+        self.transport = transport
+    }
+
+    // MARK: Records
+
+    /// - Parameter idempotencyKey: A request that is sent again with its key is carried out once.
+    package func modifyRecords(
+        _ request: ModifyRecordsRequest, idempotencyKey: String
+    ) async throws(CKError) -> ModifyRecordsResponse {
+        let response = try await post(.modifyRecords, request, idempotencyKey: idempotencyKey)
+        // An atomic request that failed brings its items with either status.
+        if response.status >= 400, (try? WireError(json: response.body)) == nil,
+            let answer = try? ModifyRecordsResponse(json: response.body), answer.results.count == request.operations.count
+        {
+            return answer
+        }
+        let answer: ModifyRecordsResponse = try read(response)
+        guard answer.results.count == request.operations.count else {
+            throw CKError.unreadable("the server answered \(answer.results.count) of \(request.operations.count) operations")
+        }
+        return answer
+    }
+
+    package func lookupRecords(_ request: LookupRecordsRequest) async throws(CKError) -> LookupRecordsResponse {
+        let answer: LookupRecordsResponse = try read(try await post(.lookupRecords, request))
+        guard answer.results.count == request.records.count else {
+            throw CKError.unreadable("the server answered \(answer.results.count) of \(request.records.count) lookups")
+        }
+        return answer
+    }
+
+    // MARK: Changes
+
+    package func databaseChanges(_ request: DatabaseChangesRequest) async throws(CKError) -> DatabaseChangesResponse {
+        try read(try await post(.databaseChanges, request))
+    }
+
+    package func zoneChanges(_ request: ZoneChangesRequest) async throws(CKError) -> ZoneChangesResponse {
+        try read(try await post(.zoneChanges, request))
+    }
+
+    // MARK: Zones
+
+    package func modifyZones(_ request: ZonesModifyRequest) async throws(CKError) -> ZonesResponse {
+        let answer: ZonesResponse = try read(try await post(.modifyZones, request))
+        guard answer.zones.count == request.operations.count else {
+            throw CKError.unreadable("the server answered \(answer.zones.count) of \(request.operations.count) operations")
+        }
+        return answer
+    }
+
+    package func lookupZones(_ request: ZonesLookupRequest) async throws(CKError) -> ZonesResponse {
+        try read(try await post(.lookupZones, request))
+    }
+
+    package func listZones() async throws(CKError) -> ZonesResponse {
+        try read(try await get(.listZones))
+    }
+
+    // MARK: Subscriptions
+
+    package func modifySubscriptions(
+        _ request: SubscriptionsModifyRequest
+    ) async throws(CKError) -> SubscriptionsResponse {
+        let answer: SubscriptionsResponse = try read(try await post(.modifySubscriptions, request))
+        guard answer.subscriptions.count == request.operations.count else {
+            throw CKError.unreadable(
+                "the server answered \(answer.subscriptions.count) of \(request.operations.count) operations")
+        }
+        return answer
+    }
+
+    package func listSubscriptions() async throws(CKError) -> SubscriptionsResponse {
+        try read(try await get(.listSubscriptions))
+    }
+
+    // MARK: Users
+
+    /// Who is signed in, as this container knows them.
+    package func callerIdentity() async throws(CKError) -> UserIdentity {
+        var request = request(.caller, body: .none)
+        request.target = .service(path: path(.caller, in: .public))
+        return try read(try await send(request))
+    }
+
+    // MARK: Requests
+
+    func path(_ operation: ServicePath.Operation, in scope: DatabaseScope) -> String {
+        ServicePath(
+            containerIdentifier: containerIdentifier, environment: environment, scope: scope, operation: operation
+        ).path
+    }
+
+    private func request(_ operation: ServicePath.Operation, body: TransportRequest.Body) -> TransportRequest {
+        TransportRequest(
+            method: operation.method, target: .service(path: path(operation, in: scope)), headers: Self.headers,
+            body: body, responseBytesMax: Limits.messageBytes)
+    }
+
+    func post(
+        _ operation: ServicePath.Operation, _ message: some WireMessage, idempotencyKey: String? = nil
+    ) async throws(CKError) -> TransportResponse {
+        let body = message.encoded()
+        guard body.count <= limits.requestBodyBytes else {
+            throw CKError(.limitExceeded, "the request is larger than \(limits.requestBodyBytes) bytes; send fewer records")
+        }
+        var request = request(operation, body: .bytes(body))
+        request.headers.add(HeaderNames.contentType, HeaderNames.json)
+        if let idempotencyKey { request.headers.add(HeaderNames.idempotencyKey, idempotencyKey) }
+        return try await send(request)
+    }
+
+    private func get(_ operation: ServicePath.Operation) async throws(CKError) -> TransportResponse {
+        try await send(request(operation, body: .none))
+    }
+
+    func send(_ request: TransportRequest) async throws(CKError) -> TransportResponse {
+        do {
+            return try await transport.send(request)
+        } catch {
+            throw CKError(transportFailure: error)
+        }
+    }
+
+    static let headers: TransportHeaders = [HeaderNames.capabilities: Capability.headerValue(Set(Capability.allCases))]
+
+    // MARK: Answers
+
+    func read<Message: WireMessage>(_ response: TransportResponse) throws(CKError) -> Message {
+        guard 200..<300 ~= response.status else { throw CKError(response) }
+        do {
+            return try Message(json: response.body)
+        } catch {
+            throw CKError.unreadable("the answer is not what was asked for (\(error.reason))", response)
+        }
+    }
+}

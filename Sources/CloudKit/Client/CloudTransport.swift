@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import Foundation
+
+/// Carries requests to a server and answers back. Knows addresses and credentials, but no records.
+///
+/// What a transport does not do: try again, follow redirects, read the body. Failures to exchange anything are thrown as
+/// ``CKError`` with `.networkUnavailable` (no connection) or `.networkFailure` (the exchange broke off, or took too
+/// long); an answer with an error status is an answer.
+package protocol CloudTransport: Sendable {
+    /// Sends a request and waits for the whole answer.
+    func send(_ request: TransportRequest) async throws -> TransportResponse
+
+    /// Sends a request and returns as soon as the head of the answer is there; its body follows piece by piece.
+    /// Giving up the pieces ends the exchange.
+    func stream(_ request: TransportRequest) async throws -> TransportStream
+}
+
+package struct TransportRequest: Sendable {
+    package enum Target: Hashable, Sendable {
+        /// A path below the server's root, sent with the credentials of the device.
+        case service(path: String)
+        /// An address that the server gave for an asset: absolute, or a path on the server. It carries its own proof
+        /// and gets no credentials.
+        case asset(address: String)
+    }
+
+    package enum Body: Sendable {
+        case none
+        case bytes([UInt8])
+        case file(URL, byteCount: Int64)
+
+        package var byteCount: Int64 {
+            switch self {
+            case .none: 0
+            case .bytes(let bytes): Int64(bytes.count)
+            case .file(_, let byteCount): byteCount
+            }
+        }
+    }
+
+    package var method: String
+    package var target: Target
+    package var headers: TransportHeaders
+    package var body: Body
+    /// Bytes of an answer that are read at most, if it is read as a whole.
+    package var responseBytesMax: Int
+
+    package init(
+        method: String, target: Target, headers: TransportHeaders = TransportHeaders(), body: Body = .none,
+        responseBytesMax: Int
+    ) {
+        self.method = method
+        self.target = target
+        self.headers = headers
+        self.body = body
+        self.responseBytesMax = responseBytesMax
+    }
+}
+
+package struct TransportResponse: Sendable {
+    package var status: Int
+    package var headers: TransportHeaders
+    package var body: [UInt8]
+
+    package init(status: Int, headers: TransportHeaders = TransportHeaders(), body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+}
+
+package struct TransportStream: Sendable {
+    package var status: Int
+    package var headers: TransportHeaders
+    /// Pieces of the body as they come, of any size. To be read once.
+    package var chunks: any AsyncSequence<[UInt8], any Error> & Sendable
+
+    package init(
+        status: Int, headers: TransportHeaders = TransportHeaders(),
+        chunks: any AsyncSequence<[UInt8], any Error> & Sendable
+    ) {
+        self.status = status
+        self.headers = headers
+        self.chunks = chunks
+    }
+}
+
+/// Names and values of headers. Names are compared without regard to case.
+package struct TransportHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
+    package struct Header: Hashable, Sendable {
+        package var name: String
+        package var value: String
+    }
+
+    package private(set) var all: [Header] = []
+
+    package init() {}
+
+    package init(dictionaryLiteral elements: (String, String)...) {
+        all = elements.map { Header(name: $0.0, value: $0.1) }
+    }
+
+    package mutating func add(_ name: String, _ value: String) {
+        all.append(Header(name: name, value: value))
+    }
+
+    /// The first value of a header.
+    package subscript(name: String) -> String? {
+        let wanted = name.lowercased()
+        return all.first { $0.name.lowercased() == wanted }?.value
+    }
+}

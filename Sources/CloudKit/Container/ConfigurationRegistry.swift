@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+import Foundation
+import Synchronization
+
+/// What one container is connected to.
+package struct Connection: Sendable {
+    package var environment: CloudEnvironment
+    /// Nil if nobody is signed in; the error says what to do.
+    package var transport: Result<any CloudTransport, CKError>
+
+    package init(environment: CloudEnvironment, transport: any CloudTransport) {
+        self.environment = environment
+        self.transport = .success(transport)
+    }
+
+    init(_ resolved: ResolvedConfiguration) {
+        environment = resolved.environment
+        do throws(CKError) {
+            transport = .success(HTTPTransport(server: resolved.server, token: try resolved.signedIn()))
+        } catch {
+            transport = .failure(error)
+        }
+    }
+}
+
+/// The process's connections: those set in code, and those found in the environment and in files, which are looked up
+/// once for each container.
+final class ConfigurationRegistry: Sendable {
+    static let shared = ConfigurationRegistry()
+
+    private enum Setting {
+        case configuration(CKContainer.Configuration)
+        case connection(Connection)
+    }
+
+    private struct State {
+        /// By container; nil is for all that have none of their own.
+        var settings: [String?: Setting] = [:]
+        var found: [String: Connection] = [:]
+        /// Raised with every setting, so that what was looked up before does not count after it.
+        var generation = 0
+    }
+
+    private let state = Mutex(State())
+
+    func set(_ configuration: CKContainer.Configuration?, for identifier: String?) {
+        state.withLock { state in
+            state.settings[identifier] = configuration.map { .configuration($0) }
+            state.found.removeAll()
+            state.generation += 1
+        }
+    }
+
+    func set(_ connection: Connection?, for identifier: String?) {
+        state.withLock { state in
+            state.settings[identifier] = connection.map { .connection($0) }
+            state.found.removeAll()
+            state.generation += 1
+        }
+    }
+
+    func connection(for identifier: String) throws(CKError) -> Connection {
+        let (found, setting, generation) = state.withLock { state in
+            (state.found[identifier], state.settings[identifier] ?? state.settings[nil], state.generation)
+        }
+        if let found { return found }
+        var code: CKContainer.Configuration?
+        switch setting {
+        case .connection(let connection): return connection
+        case .configuration(let configuration): code = configuration
+        case nil: break
+        }
+        let sources = code.map { ConfigurationSources(code: $0) } ?? ConfigurationSources.ofThisProcess()
+        let connection = Connection(try ConfigurationResolver.resolve(container: identifier, sources))
+        state.withLock { state in
+            if state.generation == generation { state.found[identifier] = connection }
+        }
+        return connection
+    }
+}
+
+extension ConfigurationSources {
+    static let fileName = "tarn.json"
+
+    /// The environment and files of this process.
+    static func ofThisProcess() -> ConfigurationSources {
+        let environment = ProcessInfo.processInfo.environment
+        let paths = candidates(environment: environment, executable: Bundle.main.executableURL)
+        let files = paths.filter { FileManager.default.fileExists(atPath: $0.path) }.map { url in
+            File(path: url.path, content: (try? Data(contentsOf: url)).map { Array($0) })
+        }
+        return ConfigurationSources(environment: environment, files: files, searchedPaths: paths.map(\.path))
+    }
+
+    /// Where a file is looked for, the place that counts most first.
+    ///
+    /// Source: *XDG Base Directory Specification*: the folder is `$XDG_CONFIG_HOME`, if that is absolute, else
+    /// `~/.config`.
+    static func candidates(environment: [String: String], executable: URL?) -> [URL] {
+        var folders: [URL] = []
+        if let executable { folders.append(executable.deletingLastPathComponent()) }
+        if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
+            folders.append(URL(fileURLWithPath: folder).appendingPathComponent("tarn"))
+        } else if let home = environment["HOME"], home.hasPrefix("/") {
+            folders.append(URL(fileURLWithPath: home).appendingPathComponent(".config/tarn"))
+        }
+        return folders.map { $0.appendingPathComponent(fileName) }
+    }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+/// Everything that may say where a container's server is, as values.
+package struct ConfigurationSources: Sendable {
+    package struct File: Sendable {
+        package var path: String
+        /// Nil if the file is there and cannot be read.
+        package var content: [UInt8]?
+
+        package init(path: String, content: [UInt8]?) {
+            self.path = path
+            self.content = content
+        }
+    }
+
+    /// Set in code for one container, or for all of them.
+    package var code: CKContainer.Configuration?
+    package var environment: [String: String]
+    /// Files that exist, the one that counts most first.
+    package var files: [File]
+    /// Where files were looked for, for the sentence that says there is none.
+    package var searchedPaths: [String]
+
+    package init(
+        code: CKContainer.Configuration? = nil, environment: [String: String] = [:], files: [File] = [],
+        searchedPaths: [String] = []
+    ) {
+        self.code = code
+        self.environment = environment
+        self.files = files
+        self.searchedPaths = searchedPaths
+    }
+}
+
+/// Server and credentials of one container, checked.
+package struct ResolvedConfiguration: Hashable, Sendable {
+    package var server: ServerAddress
+    package var token: CKContainer.Configuration.Token?
+    package var environment: CloudEnvironment
+
+    /// The token, where one is needed.
+    package func signedIn() throws(CKError) -> CKContainer.Configuration.Token {
+        guard let token else {
+            throw CKError(
+                .notAuthenticated,
+                "nobody is signed in to \(server): run `tarn user add NAME` at the server and set TARN_TOKEN to the token it prints, or write it to tarn.json")
+        }
+        return token
+    }
+}
+
+/// Decides from all sources. Code comes before the environment, and that before files; the first file counts.
+///
+/// The source that names the server also gives the token, except that `TARN_TOKEN` wins over a file's. So a token
+/// written down for one server is never sent to another.
+package enum ConfigurationResolver {
+    /// - Throws: ``CKError`` with `.badContainer` and a sentence that says what to change.
+    package static func resolve(
+        container identifier: String, _ sources: ConfigurationSources
+    ) throws(CKError) -> ResolvedConfiguration {
+        guard PathSegments.isContainerIdentifier(identifier) else {
+            throw CKError(.badContainer, "a container identifier holds letters, digits, dots, dashes and underscores only, such as iCloud.org.example.notes")
+        }
+        if let code = sources.code {
+            return try check(
+                server: code.server, token: code.token, environment: code.environment.rawValue,
+                from: "the configuration set in code")
+        }
+        let token = sources.environment["TARN_TOKEN"].map { CKContainer.Configuration.Token($0) }
+        let environment = sources.environment["TARN_ENVIRONMENT"]
+        if let server = sources.environment["TARN_SERVER"] {
+            return try check(server: server, token: token, environment: environment, from: "TARN_SERVER")
+        }
+        if let file = sources.files.first {
+            let entry = try read(file).entry(for: identifier)
+            guard let server = entry.server else {
+                throw CKError(.badContainer, "\(file.path) names no server: add \"server\": \"http://localhost:8080\" with the address of yours")
+            }
+            return try check(
+                server: server, token: token ?? entry.token, environment: environment ?? entry.environment,
+                from: file.path)
+        }
+        throw CKError(
+            .badContainer,
+            "no server is configured for \(identifier): set TARN_SERVER and TARN_TOKEN, or write a tarn.json (looked for at \(sources.searchedPaths.joined(separator: ", "))), or call CKContainer.configure")
+    }
+
+    private static func read(_ file: ConfigurationSources.File) throws(CKError) -> ConfigurationFile {
+        guard let content = file.content else {
+            throw CKError(.badContainer, "\(file.path) cannot be read: check its permissions")
+        }
+        do {
+            return try ConfigurationFile(json: content)
+        } catch {
+            throw CKError(.badContainer, "\(file.path) is not what it should be: \(error.reason)")
+        }
+    }
+
+    private static func check(
+        server: String, token: CKContainer.Configuration.Token?, environment: String?, from source: String
+    ) throws(CKError) -> ResolvedConfiguration {
+        guard let address = ServerAddress(server) else {
+            throw CKError(.badContainer, "the server address in \(source) is not valid: it should look like http://localhost:8080 or https://cloud.example.org")
+        }
+        guard let environment = CloudEnvironment(rawValue: environment ?? CloudEnvironment.development.rawValue) else {
+            throw CKError(.badContainer, "the environment is neither development nor production: check TARN_ENVIRONMENT and \(source)")
+        }
+        let trimmed = token.map { $0.text.drop(while: \.isWhitespace) }
+            .map { String($0.reversed().drop(while: \.isWhitespace).reversed()) }
+        if let trimmed, !trimmed.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) {
+            throw CKError(.notAuthenticated, "the token holds characters that no token has: copy it again as `tarn user add` printed it")
+        }
+        let isEmpty = trimmed?.isEmpty ?? true
+        return ResolvedConfiguration(
+            server: address, token: isEmpty ? nil : trimmed.map { CKContainer.Configuration.Token($0) },
+            environment: environment)
+    }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+extension CKError {
+    /// What went wrong, with Apple's numbers.
+    ///
+    /// Source: Apple's documentation of `CKError.Code`; numbers as published in the headers' open-source bindings.
+    public enum Code: Int, Sendable, CaseIterable {
+        case internalError = 1
+        case partialFailure = 2
+        case networkUnavailable = 3
+        case networkFailure = 4
+        case badContainer = 5
+        case serviceUnavailable = 6
+        case requestRateLimited = 7
+        case missingEntitlement = 8
+        case notAuthenticated = 9
+        case permissionFailure = 10
+        case unknownItem = 11
+        case invalidArguments = 12
+        case resultsTruncated = 13
+        case serverRecordChanged = 14
+        case serverRejectedRequest = 15
+        case assetFileNotFound = 16
+        case assetFileModified = 17
+        case incompatibleVersion = 18
+        case constraintViolation = 19
+        case operationCancelled = 20
+        case changeTokenExpired = 21
+        case batchRequestFailed = 22
+        case zoneBusy = 23
+        case badDatabase = 24
+        case quotaExceeded = 25
+        case zoneNotFound = 26
+        case limitExceeded = 27
+        case userDeletedZone = 28
+        case tooManyParticipants = 29
+        case alreadyShared = 30
+        case referenceViolation = 31
+        case managedAccountRestricted = 32
+        case participantMayNeedVerification = 33
+        case serverResponseLost = 34
+        case assetNotAvailable = 35
+        case accountTemporarilyUnavailable = 36
+        case participantAlreadyInvited = 37
+
+        /// Lets a `catch` clause name a code: `catch CKError.zoneNotFound`.
+        public static func ~= (code: Code, error: any Error) -> Bool {
+            (error as? CKError)?.code == code
+        }
+
+        /// What an app's user is told where nothing better is known.
+        var sentence: String {
+            switch self {
+            case .internalError: "Something went wrong inside the sync library."
+            case .partialFailure: "Some items could not be saved or fetched."
+            case .networkUnavailable: "The server cannot be reached."
+            case .networkFailure: "The exchange with the server broke off."
+            case .badContainer: "The container is not known or not configured."
+            case .serviceUnavailable: "The server is not available at the moment."
+            case .requestRateLimited: "The server asks to wait before the next request."
+            case .missingEntitlement: "The app is not set up for this container."
+            case .notAuthenticated: "Nobody is signed in, or the sign-in is not valid."
+            case .permissionFailure: "This user may not do that."
+            case .unknownItem: "The item does not exist on the server."
+            case .invalidArguments: "The request is not valid."
+            case .resultsTruncated: "There are more results than were sent."
+            case .serverRecordChanged: "The record was changed on the server."
+            case .serverRejectedRequest: "The server refused the request."
+            case .assetFileNotFound: "The file of an asset is missing."
+            case .assetFileModified: "The file of an asset changed while it was sent."
+            case .incompatibleVersion: "The app is too old for these data."
+            case .constraintViolation: "A value that must be unique is taken."
+            case .operationCancelled: "The operation was cancelled."
+            case .changeTokenExpired: "The change token is too old; changes are to be fetched from the start."
+            case .batchRequestFailed: "Another item of the batch failed, so nothing of it was saved."
+            case .zoneBusy: "The zone is busy."
+            case .badDatabase: "That is not possible in this database."
+            case .quotaExceeded: "The storage is full."
+            case .zoneNotFound: "The zone does not exist."
+            case .limitExceeded: "The request is too large."
+            case .userDeletedZone: "The user deleted the app's data."
+            case .tooManyParticipants: "The share has too many participants."
+            case .alreadyShared: "The record is part of another share."
+            case .referenceViolation: "A record that is referred to is missing."
+            case .managedAccountRestricted: "The account may not be used for this."
+            case .participantMayNeedVerification: "The participant has to be verified."
+            case .serverResponseLost: "The answer of the server was lost; the request may have been carried out."
+            case .assetNotAvailable: "The content of an asset cannot be had."
+            case .accountTemporarilyUnavailable: "The account needs attention."
+            case .participantAlreadyInvited: "The participant is invited already."
+            }
+        }
+    }
+}
+
+extension CKError {
+    public static var internalError: Code { .internalError }
+    public static var partialFailure: Code { .partialFailure }
+    public static var networkUnavailable: Code { .networkUnavailable }
+    public static var networkFailure: Code { .networkFailure }
+    public static var badContainer: Code { .badContainer }
+    public static var serviceUnavailable: Code { .serviceUnavailable }
+    public static var requestRateLimited: Code { .requestRateLimited }
+    public static var missingEntitlement: Code { .missingEntitlement }
+    public static var notAuthenticated: Code { .notAuthenticated }
+    public static var permissionFailure: Code { .permissionFailure }
+    public static var unknownItem: Code { .unknownItem }
+    public static var invalidArguments: Code { .invalidArguments }
+    public static var resultsTruncated: Code { .resultsTruncated }
+    public static var serverRecordChanged: Code { .serverRecordChanged }
+    public static var serverRejectedRequest: Code { .serverRejectedRequest }
+    public static var assetFileNotFound: Code { .assetFileNotFound }
+    public static var assetFileModified: Code { .assetFileModified }
+    public static var incompatibleVersion: Code { .incompatibleVersion }
+    public static var constraintViolation: Code { .constraintViolation }
+    public static var operationCancelled: Code { .operationCancelled }
+    public static var changeTokenExpired: Code { .changeTokenExpired }
+    public static var batchRequestFailed: Code { .batchRequestFailed }
+    public static var zoneBusy: Code { .zoneBusy }
+    public static var badDatabase: Code { .badDatabase }
+    public static var quotaExceeded: Code { .quotaExceeded }
+    public static var zoneNotFound: Code { .zoneNotFound }
+    public static var limitExceeded: Code { .limitExceeded }
+    public static var userDeletedZone: Code { .userDeletedZone }
+    public static var tooManyParticipants: Code { .tooManyParticipants }
+    public static var alreadyShared: Code { .alreadyShared }
+    public static var referenceViolation: Code { .referenceViolation }
+    public static var managedAccountRestricted: Code { .managedAccountRestricted }
+    public static var participantMayNeedVerification: Code { .participantMayNeedVerification }
+    public static var serverResponseLost: Code { .serverResponseLost }
+    public static var assetNotAvailable: Code { .assetNotAvailable }
+    public static var accountTemporarilyUnavailable: Code { .accountTemporarilyUnavailable }
+    public static var participantAlreadyInvited: Code { .participantAlreadyInvited }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+public import Foundation
+
+extension CKRecord {
+    /// A record's name and zone. Equal by value.
+    ///
+    /// Source: Apple's documentation of `CKRecord.ID`.
+    public final class ID: NSObject, NSCopying, NSSecureCoding, Sendable {
+        public let recordName: String
+        public let zoneID: CKRecordZone.ID
+
+        /// - Parameter recordName: At most 255 ASCII characters, without an underscore in front.
+        public init(recordName: String = UUID().uuidString, zoneID: CKRecordZone.ID = .default) {
+            self.recordName = recordName
+            self.zoneID = zoneID
+        }
+
+        public override func isEqual(_ object: Any?) -> Bool {
+            guard let other = object as? ID else { return false }
+            return recordName == other.recordName && zoneID == other.zoneID
+        }
+
+        public override var hash: Int {
+            var hasher = Hasher()
+            hasher.combine(recordName)
+            hasher.combine(zoneID)
+            return hasher.finalize()
+        }
+
+        public override var description: String { "<CKRecord.ID \(recordName), zone \(zoneID.zoneName)>" }
+
+        public func copy(with zone: NSZone? = nil) -> Any { self }
+
+        // MARK: Archives
+
+        public static var supportsSecureCoding: Bool { true }
+
+        public init?(coder: NSCoder) {
+            guard let recordName = coder.decodeObject(of: NSString.self, forKey: "recordName"),
+                let zoneID = coder.decodeObject(of: CKRecordZone.ID.self, forKey: "zoneID")
+            else { return nil }
+            self.recordName = recordName as String
+            self.zoneID = zoneID
+        }
+
+        public func encode(with coder: NSCoder) {
+            coder.encode(recordName as NSString, forKey: "recordName")
+            coder.encode(zoneID, forKey: "zoneID")
+        }
+    }
+
+    /// What deleting the target of a reference does to the record that refers to it.
+    public enum ReferenceAction: UInt, Sendable {
+        case none = 0
+        case deleteSelf = 1
+    }
+
+    /// The value of a field that names another record of the same database.
+    ///
+    /// Source: Apple's documentation of `CKRecord.Reference`.
+    public final class Reference: NSObject, NSCopying, Sendable {
+        public typealias Action = ReferenceAction
+
+        public let recordID: ID
+        public let action: ReferenceAction
+
+        public init(recordID: ID, action: ReferenceAction) {
+            self.recordID = recordID
+            self.action = action
+        }
+
+        public convenience init(record: CKRecord, action: ReferenceAction) {
+            self.init(recordID: record.recordID, action: action)
+        }
+
+        /// - Parameter zoneID: The zone of the record that refers, where the reference names none.
+        convenience init(_ reference: RecordReference, in zoneID: CKRecordZone.ID, scope: CKDatabase.Scope) {
+            self.init(
+                recordID: ID(
+                    recordName: reference.recordName,
+                    zoneID: reference.zoneID.map { CKRecordZone.ID($0, scope: scope) } ?? zoneID),
+                action: reference.action == .deleteSelf ? .deleteSelf : .none)
+        }
+
+        var wire: RecordReference {
+            RecordReference(
+                recordName: recordID.recordName, zoneID: recordID.zoneID.wire,
+                action: action == .deleteSelf ? .deleteSelf : .none)
+        }
+
+        public override func isEqual(_ object: Any?) -> Bool {
+            guard let other = object as? Reference else { return false }
+            return recordID == other.recordID && action == other.action
+        }
+
+        public override var hash: Int { recordID.hash }
+
+        public func copy(with zone: NSZone? = nil) -> Any { self }
+    }
+}

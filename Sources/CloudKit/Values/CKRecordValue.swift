@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+public import Foundation
+
+/// What a field of a record may hold: texts, numbers, dates, data, references, assets, and arrays of one kind of these.
+///
+/// Source: Apple's documentation of `CKRecordValueProtocol`.
+public protocol CKRecordValueProtocol {}
+public typealias CKRecordValue = CKRecordValueProtocol
+
+extension String: CKRecordValueProtocol {}
+extension Bool: CKRecordValueProtocol {}
+extension Int: CKRecordValueProtocol {}
+extension Int8: CKRecordValueProtocol {}
+extension Int16: CKRecordValueProtocol {}
+extension Int32: CKRecordValueProtocol {}
+extension Int64: CKRecordValueProtocol {}
+extension UInt: CKRecordValueProtocol {}
+extension UInt8: CKRecordValueProtocol {}
+extension UInt16: CKRecordValueProtocol {}
+extension UInt32: CKRecordValueProtocol {}
+extension UInt64: CKRecordValueProtocol {}
+extension Double: CKRecordValueProtocol {}
+extension Float: CKRecordValueProtocol {}
+extension Date: CKRecordValueProtocol {}
+extension Data: CKRecordValueProtocol {}
+extension NSString: CKRecordValueProtocol {}
+extension NSNumber: CKRecordValueProtocol {}
+extension NSDate: CKRecordValueProtocol {}
+extension NSData: CKRecordValueProtocol {}
+extension NSArray: CKRecordValueProtocol {}
+extension CKRecord.Reference: CKRecordValueProtocol {}
+extension CKAsset: CKRecordValueProtocol {}
+extension Array: CKRecordValueProtocol where Element: CKRecordValueProtocol {}
+
+/// A field's value as a record holds it: as on the wire, but for assets, which are files until they are sent.
+enum LocalValue: Sendable {
+    case wire(FieldValue)
+    case asset(CKAsset)
+    case assets([CKAsset])
+
+    /// - Returns: Nil if the value is of none of the kinds that a field may have: a number beyond 64 bits with sign, a
+    ///   date beyond what milliseconds can say, an array of different kinds.
+    init?(_ value: any CKRecordValueProtocol) {
+        switch value {
+        case let asset as CKAsset: self = .asset(asset)
+        case let array as [any Sendable] where !(value is CKRecord.Reference): self.init(array: array)
+        case let array as NSArray: self.init(array: Array(array))
+        default:
+            guard let value = LocalValue.scalar(value) else { return nil }
+            self = .wire(value)
+        }
+    }
+
+    private init?(array: [Any]) {
+        let assets = array.compactMap { $0 as? CKAsset }
+        if !assets.isEmpty {
+            guard assets.count == array.count else { return nil }
+            self = .assets(assets)
+            return
+        }
+        var elements: [FieldValue] = []
+        for element in array {
+            guard let value = LocalValue.scalar(element) else { return nil }
+            guard elements.first.map({ $0.type == value.type }) ?? true else { return nil }
+            elements.append(value)
+        }
+        self = .wire(.list(elements, of: elements.first?.type))
+    }
+
+    private static func scalar(_ value: Any) -> FieldValue? {
+        switch value {
+        case let text as String: return .string(text)
+        case let text as NSString: return .string(text as String)
+        case let flag as Bool: return .int64(flag ? 1 : 0)
+        case let number as any BinaryInteger: return Int64(exactly: number).map { .int64($0) }
+        case let number as Double: return .double(number)
+        case let number as Float: return .double(Double(number))
+        case let number as NSNumber: return scalar(number)
+        case let date as Date: return timestamp(date)
+        case let date as NSDate: return timestamp(Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate))
+        case let data as Data: return .bytes(Array(data))
+        case let data as NSData: return .bytes(Array(Data(referencing: data)))
+        case let reference as CKRecord.Reference: return .reference(reference.wire)
+        default: return nil
+        }
+    }
+
+    private static func scalar(_ number: NSNumber) -> FieldValue? {
+        switch String(cString: number.objCType) {
+        case "d", "f": .double(number.doubleValue)
+        case "Q": Int64(exactly: number.uint64Value).map { .int64($0) }
+        default: .int64(number.int64Value)
+        }
+    }
+
+    private static func timestamp(_ date: Date) -> FieldValue? {
+        Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded()).map { .timestamp($0) }
+    }
+
+    // MARK: To the app
+
+    /// The value as an app reads it. Numbers come as `NSNumber`, as on Apple's platforms, so that `as? Int` and
+    /// `as? Double` both work.
+    func appValue(in zoneID: CKRecordZone.ID, scope: CKDatabase.Scope) -> (any CKRecordValueProtocol)? {
+        switch self {
+        case .asset(let asset): return asset
+        case .assets(let assets): return assets
+        case .wire(.list(let elements, _)):
+            return LocalValue.array(elements.compactMap { LocalValue.appScalar($0, zoneID, scope) })
+        case .wire(let value): return LocalValue.appScalar(value, zoneID, scope)
+        }
+    }
+
+    private static func appScalar(
+        _ value: FieldValue, _ zoneID: CKRecordZone.ID, _ scope: CKDatabase.Scope
+    ) -> (any CKRecordValueProtocol)? {
+        switch value {
+        case .string(let text): text
+        case .int64(let number): NSNumber(value: number)
+        case .double(let number): NSNumber(value: number)
+        case .timestamp(let milliseconds): Date(timeIntervalSince1970: Double(milliseconds) / 1000)
+        case .bytes(let bytes): Data(bytes)
+        case .reference(let reference): CKRecord.Reference(reference, in: zoneID, scope: scope)
+        case .asset(let asset): CKAsset(asset, fileURL: nil)
+        // Foundation has no type for places here.
+        case .location, .list: nil
+        }
+    }
+
+    /// An array of the elements' own type, so that `as? [String]` works.
+    private static func array(_ elements: [any CKRecordValueProtocol]) -> any CKRecordValueProtocol {
+        switch elements.first {
+        case is String: elements.compactMap { $0 as? String }
+        case is NSNumber: elements.compactMap { $0 as? NSNumber }
+        case is Date: elements.compactMap { $0 as? Date }
+        case is Data: elements.compactMap { $0 as? Data }
+        case is CKRecord.Reference: elements.compactMap { $0 as? CKRecord.Reference }
+        case is CKAsset: elements.compactMap { $0 as? CKAsset }
+        default: [String]()
+        }
+    }
+}
+
+extension LocalValue {
+    /// The value as a type that the app names; numbers turn into any number type that holds them.
+    static func cast<Value: CKRecordValueProtocol>(_ value: any CKRecordValueProtocol, to type: Value.Type) -> Value? {
+        if let value = value as? Value { return value }
+        if let numbers = value as? [NSNumber] {
+            switch type {
+            case is [Int].Type: return numbers.map(\.intValue) as? Value
+            case is [Int64].Type: return numbers.map(\.int64Value) as? Value
+            case is [Double].Type: return numbers.map(\.doubleValue) as? Value
+            case is [Bool].Type: return numbers.map(\.boolValue) as? Value
+            default: return nil
+            }
+        }
+        guard let number = value as? NSNumber else { return nil }
+        switch type {
+        case is Bool.Type: return number.boolValue as? Value
+        case is Int.Type: return number.intValue as? Value
+        case is Int64.Type: return number.int64Value as? Value
+        case is Double.Type: return number.doubleValue as? Value
+        case is Float.Type: return number.floatValue as? Value
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+public import Foundation
+
+/// The owner name that stands for whoever is signed in.
+public let CKCurrentUserDefaultName = "__defaultOwner__"
+public let CKRecordZoneDefaultName = CKRecordZone.ID.defaultZoneName
+
+/// A part of a database whose records can be changed together and whose changes can be asked for.
+///
+/// Source: Apple's documentation of `CKRecordZone`.
+public final class CKRecordZone: NSObject, NSCopying, Sendable {
+    public struct Capabilities: OptionSet, Hashable, Sendable {
+        public let rawValue: UInt
+
+        public init(rawValue: UInt) { self.rawValue = rawValue }
+
+        public static let fetchChanges = Capabilities(rawValue: 1)
+        public static let atomic = Capabilities(rawValue: 2)
+        public static let sharing = Capabilities(rawValue: 4)
+        public static let zoneWideSharing = Capabilities(rawValue: 8)
+    }
+
+    public let zoneID: ID
+    /// What the server says the zone can do; nothing before it was saved or fetched.
+    public let capabilities: Capabilities
+
+    public convenience init(zoneName: String) {
+        self.init(zoneID: ID(zoneName: zoneName))
+    }
+
+    public convenience init(zoneID: ID) {
+        self.init(zoneID: zoneID, capabilities: [])
+    }
+
+    package init(zoneID: ID, capabilities: Capabilities) {
+        self.zoneID = zoneID
+        self.capabilities = capabilities
+    }
+
+    convenience init(_ zone: Zone, scope: CKDatabase.Scope) {
+        self.init(zoneID: ID(zone.zoneID, scope: scope), capabilities: zone.atomic ? [.fetchChanges, .atomic] : [])
+    }
+
+    public class func `default`() -> CKRecordZone { CKRecordZone(zoneID: .default) }
+
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+}
+
+extension CKRecordZone {
+    /// A zone's name and owner. Equal by value.
+    public final class ID: NSObject, NSCopying, NSSecureCoding, Sendable {
+        public static let defaultZoneName = ZoneID.defaultZoneName
+        public static let `default` = ID()
+
+        public let zoneName: String
+        public let ownerName: String
+
+        public init(zoneName: String = ID.defaultZoneName, ownerName: String = CKCurrentUserDefaultName) {
+            self.zoneName = zoneName
+            self.ownerName = ownerName
+        }
+
+        /// In the shared database zones have other owners; elsewhere all are the caller's, whose name is left out of
+        /// identifiers so that they equal those the app makes itself.
+        package convenience init(_ zoneID: ZoneID, scope: CKDatabase.Scope) {
+            let owner = scope == .shared ? zoneID.ownerRecordName : nil
+            self.init(zoneName: zoneID.zoneName, ownerName: owner ?? CKCurrentUserDefaultName)
+        }
+
+        package var wire: ZoneID {
+            ZoneID(zoneName: zoneName, ownerRecordName: ownerName == CKCurrentUserDefaultName ? nil : ownerName)
+        }
+
+        public override func isEqual(_ object: Any?) -> Bool {
+            guard let other = object as? ID else { return false }
+            return zoneName == other.zoneName && ownerName == other.ownerName
+        }
+
+        public override var hash: Int {
+            var hasher = Hasher()
+            hasher.combine(zoneName)
+            hasher.combine(ownerName)
+            return hasher.finalize()
+        }
+
+        public override var description: String { "<CKRecordZone.ID \(zoneName), owner \(ownerName)>" }
+
+        public func copy(with zone: NSZone? = nil) -> Any { self }
+
+        // MARK: Archives
+
+        public static var supportsSecureCoding: Bool { true }
+
+        public init?(coder: NSCoder) {
+            guard let zoneName = coder.decodeObject(of: NSString.self, forKey: "zoneName"),
+                let ownerName = coder.decodeObject(of: NSString.self, forKey: "ownerName")
+            else { return nil }
+            self.zoneName = zoneName as String
+            self.ownerName = ownerName as String
+        }
+
+        public func encode(with coder: NSCoder) {
+            coder.encode(zoneName as NSString, forKey: "zoneName")
+            coder.encode(ownerName as NSString, forKey: "ownerName")
+        }
+    }
+}
