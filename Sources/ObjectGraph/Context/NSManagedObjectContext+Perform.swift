@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+
+extension NSManagedObjectContext {
+    public enum ScheduledTaskType: Sendable {
+        /// Runs at once when the caller is on the context's queue already.
+        case immediate
+        case enqueued
+    }
+
+    /// Runs a block on the context's queue, later. Changes are announced when it ends.
+    public func perform(_ block: @escaping @Sendable () -> Void) {
+        queue.queue.async {
+            block()
+            self.processPendingChanges()
+        }
+    }
+
+    /// Runs a block on the context's queue before it returns; in place when the caller is there already.
+    @preconcurrency
+    public func performAndWait<T>(_ block: @Sendable () throws -> T) rethrows -> T {
+        let isNested = queue.isCurrent
+        return try queue.sync {
+            defer { if !isNested { processPendingChanges() } }
+            return try block()
+        }
+    }
+
+    @preconcurrency
+    public nonisolated func perform<T>(
+        schedule: ScheduledTaskType = .immediate, _ block: @escaping @Sendable () throws -> T
+    ) async rethrows -> T {
+        let work = Unchecked(block)
+        let result: Result<Unchecked<T>, any Error> = await withCheckedContinuation { continuation in
+            let run: @Sendable () -> Void = {
+                let result = Result { try Unchecked(work.value()) }
+                self.processPendingChanges()
+                continuation.resume(returning: result)
+            }
+            if schedule == .immediate, queue.isCurrent { run() } else { queue.queue.async(execute: run) }
+        }
+        return try result.rethrow { try $0() }
+    }
+}

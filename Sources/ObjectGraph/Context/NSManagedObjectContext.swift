@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+package import ManagedModel
+import Synchronization
+
+/// A scratchpad of objects over the stores of a coordinator.
+///
+/// Everything about a context and its objects happens on its queue: inside ``perform(_:)`` for private-queue
+/// contexts, on the main queue for the others. Nothing reaches a store before ``save()``.
+///
+/// Source: developer.apple.com/documentation/coredata/nsmanagedobjectcontext
+open class NSManagedObjectContext: NSObject, @unchecked Sendable {
+    // Unchecked: all state below is used on `queue` only, which each entry checks.
+    public enum ConcurrencyType: Sendable { case privateQueue, mainQueue }
+
+    public let concurrencyType: NSManagedObjectContextConcurrencyType
+    let queue: ContextQueue
+
+    open var persistentStoreCoordinator: NSPersistentStoreCoordinator? {
+        willSet { precondition(registry.objects.isEmpty, "a context with objects cannot change its coordinator") }
+        didSet {
+            oldValue?.unregister(self)
+            persistentStoreCoordinator?.register(self)
+        }
+    }
+    open var name: String?
+    open var userInfo: NSMutableDictionary = [:]
+    /// Written to each history transaction, so that readers of history can tell writers apart.
+    open var transactionAuthor: String?
+    /// An `NSMergePolicy`; saves that meet somebody else's change ask it.
+    open var mergePolicy: Any = NSMergePolicy.error
+    /// Whether saves of other contexts, and what mirroring imports, show up here by themselves.
+    open var automaticallyMergesChangesFromParent: Bool {
+        get { mergesAutomatically.withLock { $0 } }
+        set { mergesAutomatically.withLock { $0 = newValue } }
+    }
+    open var retainsRegisteredObjects = false
+
+    var registry = IdentityMap()
+    /// Objects that wait for a save, held strongly.
+    var pending: [ObjectIdentifier: NSManagedObject] = [:]
+    /// Objects that changed since the last notification.
+    var unannounced: [NSManagedObject] = []
+    var isProcessingScheduled = false
+    var retained: [ObjectIdentifier: NSManagedObject] = [:]
+    private let mergesAutomatically = Mutex(false)
+
+    public init(concurrencyType: NSManagedObjectContextConcurrencyType) {
+        self.concurrencyType = concurrencyType
+        queue = ContextQueue(concurrencyType == .mainQueueConcurrencyType ? .mainQueue : .privateQueue)
+        super.init()
+    }
+
+    public convenience init(_ type: ConcurrencyType) {
+        self.init(concurrencyType: type == .mainQueue ? .mainQueueConcurrencyType : .privateQueueConcurrencyType)
+    }
+
+    open var hasChanges: Bool { !pending.isEmpty }
+
+    open var insertedObjects: Set<NSManagedObject> { Set(pending.values.filter { $0.isInserted && !$0.isDeleted }) }
+    open var updatedObjects: Set<NSManagedObject> { Set(pending.values.filter { $0.isUpdated && !$0.isDeleted }) }
+    open var deletedObjects: Set<NSManagedObject> { Set(pending.values.filter(\.isDeleted)) }
+    open var registeredObjects: Set<NSManagedObject> { Set(registry.objects) }
+
+    // MARK: Objects by identity
+
+    /// Never reads, and is never nil: a fault whose row may turn out to be missing.
+    open func object(with objectID: NSManagedObjectID) -> NSManagedObject {
+        preconditionIsCurrent()
+        return object(for: localKey(of: objectID))
+    }
+
+    /// - Returns: nil for an object that this context has not met.
+    open func registeredObject(for objectID: NSManagedObjectID) -> NSManagedObject? {
+        preconditionIsCurrent()
+        return registry[localKey(of: objectID)]
+    }
+
+    /// Reads if needed.
+    ///
+    /// - Throws: ``CocoaError`` 133000 if there is no such row.
+    open func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
+        preconditionIsCurrent()
+        let key = localKey(of: objectID)
+        if let known = registry[key], !known.isFault, !known.isDeleted { return known }
+        guard registry[key]?.isDeleted != true, let row = try requireCoordinator().row(key) else {
+            throw CocoaError(
+                .managedObjectReferentialIntegrity,
+                sentence: "There is no \(objectID.entity.name ?? "object") with the ID \(objectID.uriRepresentation().absoluteString).")
+        }
+        let object = register(row)
+        object.willRead()
+        return object
+    }
+
+    package func object(for key: RowKey) -> NSManagedObject {
+        if let known = registry[key] { return known }
+        let coordinator = requireCoordinator()
+        let layout = coordinator.layouts[key.entityIndex]
+        let id = NSManagedObjectID(key: key, layout: layout, store: coordinator.store(numbered: key.store))
+        let object = NSManagedObject.make(id, layout: layout, in: self)
+        enter(object)
+        return object
+    }
+
+    func registeredObject(for key: RowKey) -> NSManagedObject? { registry[key] }
+
+    func enter(_ object: NSManagedObject) {
+        registry.insert(object)
+        if retainsRegisteredObjects { retained[ObjectIdentifier(object)] = object }
+    }
+
+    /// An object for a row that was just read. A registered object with values keeps them.
+    func register(_ row: Row) -> NSManagedObject {
+        let object = object(for: row.key)
+        if object.flags.contains(.fault), !object.flags.contains(.hasRow) || object.version < row.version { object.take(row) }
+        return object
+    }
+
+    /// The ID's key as this context's coordinator numbers its stores.
+    private func localKey(of id: NSManagedObjectID) -> RowKey {
+        guard !id.isTemporaryID, let coordinator = persistentStoreCoordinator, coordinator.store(numbered: id.key.store) == nil,
+            let local = coordinator.managedObjectID(forURIRepresentation: id.uriRepresentation())
+        else { return id.key }
+        return local.key
+    }
+
+    func requireCoordinator() -> NSPersistentStoreCoordinator {
+        guard let persistentStoreCoordinator else {
+            preconditionFailure("the context has no persistent store coordinator; get contexts from a container")
+        }
+        return persistentStoreCoordinator
+    }
+
+    func preconditionIsCurrent() {
+        precondition(queue.isCurrent, "a context or object was used off the context's queue; wrap the call in perform")
+    }
+}
+
+/// Raw values are Apple's. The confinement type (0) is not supported.
+public enum NSManagedObjectContextConcurrencyType: UInt, Sendable {
+    case privateQueueConcurrencyType = 1
+    case mainQueueConcurrencyType = 2
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+import SQLiteStore
+
+/// Keys of the user info of Core Data's errors.
+///
+/// Source: developer.apple.com/documentation/coredata/error_codes
+public let NSDetailedErrorsKey = "NSDetailedErrors"
+public let NSValidationObjectErrorKey = "NSValidationErrorObject"
+public let NSValidationKeyErrorKey = "NSValidationErrorKey"
+public let NSValidationPredicateErrorKey = "NSValidationErrorPredicate"
+public let NSValidationValueErrorKey = "NSValidationErrorValue"
+public let NSAffectedStoresErrorKey = "NSAffectedStoresErrorKey"
+public let NSAffectedObjectsErrorKey = "NSAffectedObjectsErrorKey"
+public let NSPersistentStoreSaveConflictsErrorKey = "conflictList"
+
+// Foundation on Linux has no Core Data codes; the numbers are those of Apple's headers.
+extension CocoaError.Code {
+    public static var managedObjectValidation: Self { Self(rawValue: 1550) }
+    public static var validationMultipleErrors: Self { Self(rawValue: 1560) }
+    public static var validationMissingMandatoryProperty: Self { Self(rawValue: 1570) }
+    public static var validationRelationshipLacksMinimumCount: Self { Self(rawValue: 1580) }
+    public static var validationRelationshipExceedsMaximumCount: Self { Self(rawValue: 1590) }
+    public static var validationRelationshipDeniedDelete: Self { Self(rawValue: 1600) }
+    public static var validationNumberTooLarge: Self { Self(rawValue: 1610) }
+    public static var validationNumberTooSmall: Self { Self(rawValue: 1620) }
+    public static var validationDateTooLate: Self { Self(rawValue: 1630) }
+    public static var validationDateTooSoon: Self { Self(rawValue: 1640) }
+    public static var validationInvalidDate: Self { Self(rawValue: 1650) }
+    public static var validationStringTooLong: Self { Self(rawValue: 1660) }
+    public static var validationStringTooShort: Self { Self(rawValue: 1670) }
+    public static var validationStringPatternMatching: Self { Self(rawValue: 1680) }
+    public static var managedObjectContextLocking: Self { Self(rawValue: 132_000) }
+    public static var persistentStoreCoordinatorLocking: Self { Self(rawValue: 132_010) }
+    public static var managedObjectReferentialIntegrity: Self { Self(rawValue: 133_000) }
+    public static var managedObjectExternalRelationship: Self { Self(rawValue: 133_010) }
+    public static var managedObjectMerge: Self { Self(rawValue: 133_020) }
+    public static var managedObjectConstraintMerge: Self { Self(rawValue: 133_021) }
+    public static var persistentStoreInvalidType: Self { Self(rawValue: 134_000) }
+    public static var persistentStoreTypeMismatch: Self { Self(rawValue: 134_010) }
+    public static var persistentStoreIncompatibleSchema: Self { Self(rawValue: 134_020) }
+    public static var persistentStoreSave: Self { Self(rawValue: 134_030) }
+    public static var persistentStoreIncompleteSave: Self { Self(rawValue: 134_040) }
+    public static var persistentStoreSaveConflicts: Self { Self(rawValue: 134_050) }
+    public static var coreData: Self { Self(rawValue: 134_060) }
+    public static var persistentStoreOperation: Self { Self(rawValue: 134_070) }
+    public static var persistentStoreOpen: Self { Self(rawValue: 134_080) }
+    public static var persistentStoreTimeout: Self { Self(rawValue: 134_090) }
+    public static var persistentStoreUnsupportedRequestType: Self { Self(rawValue: 134_091) }
+    public static var persistentStoreIncompatibleVersionHash: Self { Self(rawValue: 134_100) }
+    public static var migration: Self { Self(rawValue: 134_110) }
+    public static var migrationMissingSourceModel: Self { Self(rawValue: 134_130) }
+    public static var migrationMissingMappingModel: Self { Self(rawValue: 134_140) }
+    public static var inferredMappingModel: Self { Self(rawValue: 134_190) }
+    public static var persistentHistoryTokenExpired: Self { Self(rawValue: 134_301) }
+    public static var sqlite: Self { Self(rawValue: 134_180) }
+}
+
+extension CocoaError {
+    /// An error whose `localizedDescription` is one sentence that says what happened and what to do.
+    package init(_ code: CocoaError.Code, sentence: String, userInfo: [String: Any] = [:]) {
+        self.init(code, userInfo: userInfo.merging([NSLocalizedDescriptionKey: sentence]) { $1 })
+    }
+
+    /// The only place where a store's error becomes what apps catch.
+    package init(_ error: StoreError) {
+        let code: CocoaError.Code =
+            switch error.code {
+            case .busy: .persistentStoreTimeout
+            case .conflict: .managedObjectMerge
+            case .constraint: .managedObjectConstraintMerge
+            case .corrupt: .fileReadCorruptFile
+            case .diskFull: .fileWriteOutOfSpace
+            case .incompatibleModel, .newerFormat: .persistentStoreIncompatibleVersionHash
+            case .notFound: .persistentStoreOpen
+            case .notPermitted: .fileWriteNoPermission
+            case .unsupportedPredicate, .other: .persistentStoreOperation
+            }
+        let detail = error.detail.isEmpty ? "" : ": \(error.detail)"
+        self.init(code, sentence: "\(error.what)\(detail)")
+    }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import Foundation
+package import ManagedModel
+
+/// Attribute values as an app sees them, to and from what a store keeps.
+package enum AttributeCoding {
+    /// What `value(forKey:)` gives for a stored value.
+    package static func value(_ stored: StoredValue, of type: AttributeType) -> Any? {
+        switch stored {
+        case .null: nil
+        case .int(let value):
+            switch type {
+            case .boolean: value != 0
+            case .integer16: Int16(truncatingIfNeeded: value)
+            case .integer32: Int32(truncatingIfNeeded: value)
+            default: value
+            }
+        case .double(let value): type == .float ? Float(value) : value
+        case .decimal(let value): NSDecimalNumber(decimal: value)
+        case .string(let value): value
+        case .date(let value): Date(timeIntervalSinceReferenceDate: value)
+        case .data(let value): value
+        case .uuid(let value): value
+        case .url(let value): URL(string: value)
+        case .reference: nil
+        }
+    }
+
+    /// - Returns: nil when the value cannot be one of the attribute's type.
+    package static func stored(_ value: Any?, as type: AttributeType) -> StoredValue? {
+        guard let value = unwrapped(value) else { return .null }
+        switch type {
+        case .integer16, .integer32, .integer64, .boolean: return integer(value).map(StoredValue.int)
+        case .double, .float: return double(value).map(StoredValue.double)
+        case .decimal: return decimal(value).map(StoredValue.decimal)
+        case .string: return ((value as? String) ?? (value as? NSString).map(String.init)).map(StoredValue.string)
+        case .date:
+            return ((value as? Date) ?? (value as? NSDate).map { $0 as Date }).map { .date($0.timeIntervalSinceReferenceDate) }
+        case .binaryData: return ((value as? Data) ?? (value as? NSData).map { $0 as Data }).map(StoredValue.data)
+        case .uuid: return ((value as? UUID) ?? (value as? NSUUID).map { $0 as UUID }).map(StoredValue.uuid)
+        case .uri: return ((value as? URL) ?? (value as? NSURL).map { $0 as URL }).map { .url($0.absoluteString) }
+        case .undefined, .transformable, .objectID, .composite: return nil
+        }
+    }
+
+    /// Flattens an optional that an `Any` hides.
+    private static func unwrapped(_ value: Any?) -> Any? {
+        guard let value, !(value is NSNull) else { return nil }
+        let mirror = Mirror(reflecting: value)
+        guard mirror.displayStyle == .optional else { return value }
+        return mirror.children.first.flatMap { unwrapped($0.value) }
+    }
+
+    private static func integer(_ value: Any) -> Int64? {
+        switch value {
+        case let value as Bool: value ? 1 : 0
+        case let value as any BinaryInteger: Int64(exactly: value)
+        case let value as any BinaryFloatingPoint: Int64(exactly: Double(value))
+        case let value as NSNumber: value.int64Value
+        default: nil
+        }
+    }
+
+    private static func double(_ value: Any) -> Double? {
+        switch value {
+        case let value as any BinaryFloatingPoint: Double(value)
+        case let value as any BinaryInteger: Double(value)
+        case let value as NSNumber: value.doubleValue
+        default: nil
+        }
+    }
+
+    private static func decimal(_ value: Any) -> Decimal? {
+        switch value {
+        case let value as Decimal: value
+        case let value as NSDecimalNumber: value.decimalValue
+        case let value as any BinaryInteger: Int64(exactly: value).map { Decimal($0) }
+        case let value as any BinaryFloatingPoint: Decimal(Double(value))
+        case let value as NSNumber: value.decimalValue
+        default: nil
+        }
+    }
+}

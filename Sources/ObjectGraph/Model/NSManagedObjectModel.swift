@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+package import ManagedModel
+import Synchronization
+
+/// The entities of an app, as a model file or code describes them.
+///
+/// A model may be changed until a coordinator or an object uses it; changing it later traps.
+///
+/// Source: developer.apple.com/documentation/coredata/nsmanagedobjectmodel
+open class NSManagedObjectModel: NSObject, @unchecked Sendable {
+    // Unchecked: written before the model is in use by the one who builds it, constant afterwards (`frozen`).
+    private let frozen = Mutex<Frozen?>(nil)
+    private var storedEntities: [NSEntityDescription] = []
+    private var configurationEntityNames: [String: [String]] = [:]
+    /// Free text to tell versions apart while debugging; it plays no part in compatibility.
+    open var versionIdentifiers: Set<AnyHashable> = []
+
+    /// What objects and stores work with once the model is in use.
+    package struct Frozen: Sendable {
+        package let resolved: ResolvedModel
+        package let layouts: [EntityLayout]
+    }
+
+    public override init() { super.init() }
+
+    package init(_ model: Model) {
+        super.init()
+        configurationEntityNames = model.configurations
+        versionIdentifiers = Set(model.versionIdentifiers.map { AnyHashable($0) })
+        entities = NSEntityDescription.descriptions(of: model)
+    }
+
+    /// Every entity, heirs included, by name.
+    open var entities: [NSEntityDescription] {
+        get { storedEntities }
+        set {
+            preconditionIsMutable()
+            for entity in storedEntities { entity.managedObjectModelReference = nil }
+            storedEntities = newValue
+            for entity in newValue { entity.managedObjectModelReference = self }
+        }
+    }
+
+    open var entitiesByName: [String: NSEntityDescription] {
+        Dictionary(storedEntities.compactMap { entity in entity.name.map { ($0, entity) } }, uniquingKeysWith: { $1 })
+    }
+
+    open var configurations: [String] { configurationEntityNames.keys.sorted() }
+
+    /// - Parameter configuration: nil for all entities.
+    /// - Returns: nil for a configuration that the model does not have.
+    open func entities(forConfigurationName configuration: String?) -> [NSEntityDescription]? {
+        guard let configuration else { return storedEntities }
+        guard let names = configurationEntityNames[configuration] else { return nil }
+        let included = Set(names)
+        return storedEntities.filter { included.contains($0.name ?? "") }
+    }
+
+    open func setEntities(_ entities: [NSEntityDescription], forConfigurationName configuration: String) {
+        preconditionIsMutable()
+        configurationEntityNames[configuration] = entities.compactMap(\.name)
+    }
+
+    /// The model as a value.
+    package var value: Model {
+        Model(
+            entities: storedEntities.map(\.value), configurations: configurationEntityNames,
+            versionIdentifiers: versionIdentifiers.compactMap { $0.base as? String }.sorted())
+    }
+
+    /// Checks the model and makes it constant.
+    ///
+    /// - Throws: ``CocoaError`` 134020 with every problem, each with entity and property, in its description.
+    package func freeze() throws -> Frozen {
+        try frozen.withLock { state in
+            if let state { return state }
+            let resolved: ResolvedModel
+            do {
+                resolved = try ResolvedModel(value)
+            } catch {
+                throw CocoaError(.persistentStoreIncompatibleSchema, sentence: "The model cannot be used: \(error.description).")
+            }
+            let byName = entitiesByName
+            let layouts = resolved.entities.map { entity in
+                guard let description = byName[entity.name] else {
+                    preconditionFailure("resolved entities come from this model's descriptions")
+                }
+                return EntityLayout(entity, description: description, model: self)
+            }
+            let result = Frozen(resolved: resolved, layouts: layouts)
+            state = result
+            return result
+        }
+    }
+
+    private func preconditionIsMutable() {
+        precondition(
+            frozen.withLock { $0 == nil },
+            "the model is in use by a coordinator or an object and cannot be changed; change it before, or copy it")
+    }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+package import ManagedModel
+
+// Relationships and their inverses. Both sides change together, at once.
+
+extension NSManagedObject {
+    final func toOne(_ slot: Int) -> NSManagedObject? {
+        willRead()
+        guard let key = values[slot].reference else { return nil }
+        return requireContext().object(for: key)
+    }
+
+    final func setToOne(_ slot: Int, to destination: NSManagedObject?) {
+        guard case .toOne(let relationship) = layout.entity.slots[slot] else {
+            preconditionFailure("'\(layout.name).\(layout.entity.slots[slot].name)' is an attribute")
+        }
+        willRead()
+        let previous = values[slot].reference
+        if let destination { preconditionCanRelate(destination, by: relationship) }
+        guard previous != destination?.key else { return setSlot(slot, to: values[slot]) }
+        if let inverse = relationship.inverse, let previous { requireContext().object(for: previous).forget(self, at: inverse) }
+        setSlot(slot, to: destination.map { .reference($0.key) } ?? .null)
+        guard let inverse = relationship.inverse, let destination else { return }
+        if case .slot(let inverseSlot) = inverse, let rival = destination.toOne(inverseSlot), rival !== self {
+            rival.forget(destination, at: .slot(slot))
+        }
+        destination.remember(self, at: inverse)
+    }
+
+    /// The members, in no particular order.
+    final func toManyObjects(_ index: Int) -> [NSManagedObject] {
+        toManyKeys(index).map { requireContext().object(for: $0) }
+    }
+
+    final func toManyKeys(_ index: Int) -> Set<RowKey> {
+        willRead()
+        guard !flags.contains(.detached) else { return [] }
+        if toMany[index].stored == nil { toMany[index].load(requireContext().loadDestinations(of: self, index)) }
+        return toMany[index].members
+    }
+
+    final func addToMany(_ index: Int, _ destination: NSManagedObject) {
+        let relationship = layout.entity.toMany[index]
+        preconditionCanRelate(destination, by: relationship)
+        // Taking a child away from its former parent is the parent's change too.
+        if case .slot(let inverseSlot) = relationship.inverse {
+            destination.setToOne(inverseSlot, to: self)
+        } else {
+            remember(destination, at: .toMany(index))
+            if let inverse = relationship.inverse { destination.remember(self, at: inverse) }
+        }
+    }
+
+    final func removeFromMany(_ index: Int, _ destination: NSManagedObject) {
+        forget(destination, at: .toMany(index))
+        if let inverse = layout.entity.toMany[index].inverse { destination.forget(self, at: inverse) }
+    }
+
+    final func setToMany(_ index: Int, to objects: [NSManagedObject]) {
+        let wanted = Set(objects.map(\.key))
+        for object in toManyObjects(index) where !wanted.contains(object.key) { removeFromMany(index, object) }
+        let present = toManyKeys(index)
+        for object in objects where !present.contains(object.key) { addToMany(index, object) }
+    }
+
+    /// One side of a relationship only: the caller takes care of the other.
+    private final func remember(_ object: NSManagedObject, at location: PropertyLocation) {
+        switch location {
+        case .slot(let slot): setSlot(slot, to: .reference(object.key))
+        case .toMany(let index):
+            willWrite()
+            toMany[index].insert(object.key)
+        }
+    }
+
+    final func forget(_ object: NSManagedObject, at location: PropertyLocation) {
+        guard !flags.contains(.detached) else { return }
+        switch location {
+        case .slot(let slot):
+            willRead()
+            if values[slot].reference == object.key { setSlot(slot, to: .null) }
+        case .toMany(let index):
+            willWrite()
+            toMany[index].remove(object.key)
+        }
+    }
+
+    private final func preconditionCanRelate(_ destination: NSManagedObject, by relationship: ResolvedRelationship) {
+        precondition(
+            destination.contextReference === contextReference,
+            "'\(layout.name).\(relationship.name)' cannot relate objects of different contexts; "
+                + "use object(with:) to get the other object in this context")
+        precondition(
+            contextReference?.persistentStoreCoordinator?.isKind(destination.layout.index, of: relationship.destination) ?? true,
+            "'\(layout.name).\(relationship.name)' cannot hold a \(destination.layout.name)")
+    }
+}
+
+extension NSManagedObject {
+    /// Whether reading the relationship would need the store.
+    public func hasFault(forRelationshipNamed key: String) -> Bool {
+        switch location(of: key) {
+        case .slot(let slot):
+            guard let destination = values[slot].reference else { return false }
+            return contextReference?.registeredObject(for: destination)?.isFault ?? true
+        case .toMany(let index): return toMany[index].stored == nil
+        }
+    }
+
+    /// IDs of the members, without making objects of them.
+    public func objectIDs(forRelationshipNamed key: String) -> [NSManagedObjectID] {
+        switch location(of: key) {
+        case .slot(let slot): toOne(slot).map { [$0.objectID] } ?? []
+        case .toMany(let index): toManyKeys(index).map { requireContext().object(for: $0).objectID }
+        }
+    }
+
+    /// A set through which the relationship can be changed.
+    public func mutableSetValue(forKey key: String) -> NSMutableSet {
+        guard case .toMany(let index) = location(of: key) else {
+            preconditionFailure("'\(layout.name).\(key)' is not a to-many relationship")
+        }
+        return RelationshipSet(owner: self, index: index)
+    }
+}
+
+/// A live view of a to-many relationship.
+private final class RelationshipSet: NSMutableSet {
+    private let owner: NSManagedObject
+    private let index: Int
+
+    init(owner: NSManagedObject, index: Int) {
+        self.owner = owner
+        self.index = index
+        super.init(capacity: 0)
+    }
+
+    @available(*, unavailable, message: "a relationship's set cannot be decoded")
+    required init?(coder: NSCoder) { preconditionFailure("a relationship's set cannot be decoded") }
+
+    @available(*, unavailable, message: "a relationship's set is made by its object")
+    required init(capacity: Int) { preconditionFailure("a relationship's set is made by its object") }
+
+    override var count: Int { owner.toManyKeys(index).count }
+
+    override func member(_ object: Any) -> Any? {
+        guard let object = object as? NSManagedObject, owner.toManyKeys(index).contains(object.key) else { return nil }
+        return object
+    }
+
+    override func objectEnumerator() -> NSEnumerator { (owner.toManyObjects(index) as NSArray).objectEnumerator() }
+
+    override func add(_ object: Any) {
+        guard let object = object as? NSManagedObject else { preconditionFailure("a relationship holds managed objects") }
+        owner.addToMany(index, object)
+    }
+
+    override func remove(_ object: Any) {
+        if let object = object as? NSManagedObject { owner.removeFromMany(index, object) }
+    }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+package import ManagedModel
+
+// Reading and writing slots, and key-value coding over them.
+
+extension NSManagedObject {
+    /// Makes sure the object's values are here. Call before every read.
+    @inline(__always)
+    final func willRead() {
+        if !flags.isDisjoint(with: [.fault, .detached]) { realise() }
+    }
+
+    /// - Precondition: The context is alive and this is its queue.
+    final func requireContext() -> NSManagedObjectContext {
+        guard let context = contextReference else {
+            preconditionFailure("\(layout.name) \(objectID) has no context: it was deleted, or its context is gone")
+        }
+        context.preconditionIsCurrent()
+        return context
+    }
+
+    private final func realise() {
+        guard !flags.contains(.detached) else { return }
+        requireContext().fulfill(self)
+    }
+
+    final func setSlot(_ slot: Int, to value: StoredValue) {
+        willWrite()
+        values[slot] = value
+    }
+
+    /// Takes the snapshot that changes are measured against, and tells the context.
+    final func willWrite() {
+        willRead()
+        precondition(!flags.contains(.detached), "\(layout.name) was deleted and can no longer be changed")
+        if committed == nil { committed = values }
+        contextReference?.noteChanged(self)
+    }
+
+    // MARK: Key-value coding
+
+    /// - Precondition: The entity has a property of that name.
+    /// - Returns: A value of the attribute's type, an object, or a set of objects.
+    open func value(forKey key: String) -> Any? { primitiveValue(forKey: key) }
+
+    /// - Precondition: The entity has a property of that name, and the value is of its type.
+    open func setValue(_ value: Any?, forKey key: String) {
+        switch location(of: key) {
+        case .slot(let index):
+            switch layout.entity.slots[index] {
+            case .attribute(let attribute): setSlot(index, to: stored(value, for: attribute))
+            case .toOne: setToOne(index, to: managedObject(value, key: key))
+            }
+        case .toMany(let index): setToMany(index, to: managedObjects(value, key: key))
+        }
+    }
+
+    /// Follows to-one relationships. Ends with nil where one of them is nil.
+    open func value(forKeyPath keyPath: String) -> Any? {
+        guard let dot = keyPath.firstIndex(of: ".") else { return value(forKey: keyPath) }
+        let rest = String(keyPath[keyPath.index(after: dot)...])
+        return (value(forKey: String(keyPath[..<dot])) as? NSManagedObject)?.value(forKeyPath: rest)
+    }
+
+    open func primitiveValue(forKey key: String) -> Any? {
+        switch location(of: key) {
+        case .slot(let index):
+            willRead()
+            switch layout.entity.slots[index] {
+            case .attribute(let attribute): return AttributeCoding.value(values[index], of: attribute.type)
+            case .toOne: return toOne(index)
+            }
+        case .toMany(let index): return NSSet(array: toManyObjects(index))
+        }
+    }
+
+    /// Sets a value without marking the object as changed and without touching inverses.
+    open func setPrimitiveValue(_ value: Any?, forKey key: String) {
+        guard case .slot(let index) = location(of: key), case .attribute(let attribute) = layout.entity.slots[index] else {
+            preconditionFailure("'\(layout.name).\(key)' is a relationship; set it with setValue(_:forKey:)")
+        }
+        willRead()
+        values[index] = stored(value, for: attribute)
+    }
+
+    /// Kept for code that brackets its accessors; reading needs no announcement here.
+    open func willAccessValue(forKey key: String?) { willRead() }
+    open func didAccessValue(forKey key: String?) {}
+    open func willChangeValue(forKey key: String) { willWrite() }
+    open func didChangeValue(forKey key: String) {}
+
+    /// Values that differ from what was last saved, by property name.
+    open func changedValues() -> [String: Any] {
+        var result: [String: Any] = [:]
+        for index in changedSlots() { result[layout.entity.slots[index].name] = apiValue(values[index], slot: index) ?? NSNull() }
+        for (index, state) in toMany.enumerated() where state.hasChanges {
+            result[layout.entity.toMany[index].name] = NSSet(array: toManyObjects(index))
+        }
+        return result
+    }
+
+    /// What was last fetched or saved.
+    ///
+    /// - Parameter keys: Names of attributes and to-one relationships; nil for all of them.
+    open func committedValues(forKeys keys: [String]?) -> [String: Any] {
+        willRead()
+        let source = committed ?? values
+        var result: [String: Any] = [:]
+        for (index, slot) in layout.entity.slots.enumerated() where keys?.contains(slot.name) ?? true {
+            result[slot.name] = apiValue(source[index], slot: index) ?? NSNull()
+        }
+        return result
+    }
+
+    final func changedSlots() -> [Int] {
+        guard let committed else { return isInserted ? Array(values.indices) : [] }
+        return values.indices.filter { values[$0] != committed[$0] }
+    }
+
+    final func location(of key: String) -> PropertyLocation {
+        guard let location = layout.entity.location(of: key) else {
+            preconditionFailure("entity '\(layout.name)' has no property '\(key)'")
+        }
+        return location
+    }
+
+    private final func apiValue(_ value: StoredValue, slot: Int) -> Any? {
+        switch layout.entity.slots[slot] {
+        case .attribute(let attribute): AttributeCoding.value(value, of: attribute.type)
+        case .toOne: value.reference.flatMap { contextReference?.object(for: $0) }
+        }
+    }
+
+    private final func stored(_ value: Any?, for attribute: Attribute) -> StoredValue {
+        guard let stored = AttributeCoding.stored(value, as: attribute.type) else {
+            preconditionFailure(
+                "'\(layout.name).\(attribute.name)' is of type \(attribute.type) and cannot hold a \(value.map { "\(type(of: $0))" } ?? "nil")")
+        }
+        return stored
+    }
+
+    private final func managedObject(_ value: Any?, key: String) -> NSManagedObject? {
+        guard let value, !(value is NSNull) else { return nil }
+        guard let object = value as? NSManagedObject else {
+            preconditionFailure("'\(layout.name).\(key)' is a relationship and cannot hold a \(type(of: value))")
+        }
+        return object
+    }
+
+    private final func managedObjects(_ value: Any?, key: String) -> [NSManagedObject] {
+        let elements: [Any] =
+            switch value {
+            case nil, is NSNull: []
+            case let set as NSSet: set.allObjects
+            case let set as NSOrderedSet: set.array
+            case let array as [Any]: array
+            case let set as Set<NSManagedObject>: Array(set)
+            default: preconditionFailure("'\(layout.name).\(key)' is a to-many relationship and needs a set of objects")
+            }
+        return elements.compactMap { managedObject($0, key: key) }
+    }
+}

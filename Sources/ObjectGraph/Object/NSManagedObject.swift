@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+package import ManagedModel
+import Synchronization
+
+/// One object of an app's data, backed by a row of a store.
+///
+/// An object belongs to one context and is used on that context's queue only; what travels between queues is
+/// its ``objectID``. Until a property is read an object may be a fault: it knows its identity and nothing else.
+///
+/// Source: developer.apple.com/documentation/coredata/nsmanagedobject
+open class NSManagedObject: NSObject {
+    struct Flags: OptionSet {
+        let rawValue: UInt32
+        /// Values have not been asked for. They may be at hand all the same (``hasRow``).
+        static let fault = Flags(rawValue: 1)
+        static let inserted = Flags(rawValue: 2)
+        static let updated = Flags(rawValue: 4)
+        static let deleted = Flags(rawValue: 8)
+        /// `values` holds the row, so that firing the fault needs no read.
+        static let hasRow = Flags(rawValue: 16)
+        /// Deleted and saved, or its context is gone: it holds nothing any more.
+        static let detached = Flags(rawValue: 32)
+        /// Changed since the context last told anybody about changes.
+        static let unannounced = Flags(rawValue: 64)
+        /// Delete rules were applied for this deletion.
+        static let propagated = Flags(rawValue: 128)
+        static let pending: Flags = [.inserted, .updated, .deleted]
+    }
+
+    package final let layout: EntityLayout
+    @exclusivity(unchecked) final var flags: Flags = []
+    /// One value per slot of the layout. References may be temporary until the save.
+    @exclusivity(unchecked) final var values: ContiguousArray<StoredValue>
+    /// What the store holds, while `values` differs or may differ from it.
+    final var committed: ContiguousArray<StoredValue>?
+    final var toMany: [ToManyState]
+    /// Optimistic-lock version of the row that `values` came from; 0 before the first save.
+    final var version: Int64 = 0
+    final weak var contextReference: NSManagedObjectContext?
+    /// Rises with creation: saves and notifications go in the order in which objects came to be.
+    final let sequence: Int64
+    private final var identity: NSManagedObjectID
+
+    private static let counter = Mutex<Int64>(0)
+
+    /// Creates an object with a temporary ID and its entity's default values.
+    ///
+    /// - Precondition: The entity is part of a valid model and not abstract.
+    public init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
+        let layout = Self.layout(of: entity)
+        sequence = Self.counter.withLock {
+            $0 += 1
+            return $0
+        }
+        self.layout = layout
+        values = layout.entity.defaultValues
+        toMany = layout.entity.toMany.map { _ in ToManyState(stored: []) }
+        let key = RowKey(store: RowKey.temporaryStore, entity: layout.index, primaryKey: -sequence)
+        identity = NSManagedObjectID(key: key, layout: layout, store: nil)
+        super.init()
+        if let context {
+            precondition(!entity.isAbstract, "entity '\(layout.name)' is abstract; insert an object of an heir")
+            context.insert(self)
+        }
+    }
+
+    public convenience init(context: NSManagedObjectContext) {
+        self.init(entity: Self.entity(in: context), insertInto: context)
+    }
+
+    // A class's own override of the designated initialiser runs, because a convenience initialiser delegates
+    // through the vtable; the symbol lets a metatype that is known only at run time be instantiated.
+    @_silgen_name("tarn_managed_object_init")
+    convenience init(dynamicEntity entity: NSEntityDescription, context: NSManagedObjectContext?) {
+        self.init(entity: entity, insertInto: context)
+    }
+
+    /// The entity that belongs to this class in any model that is in use.
+    open class func entity() -> NSEntityDescription {
+        guard let entity = ManagedClassEntities.entity(for: self) else {
+            preconditionFailure(
+                "no loaded model has an entity whose class is \(self); create the persistent container first")
+        }
+        return entity
+    }
+
+    open class func fetchRequest() -> NSFetchRequest<any NSFetchRequestResult> {
+        NSFetchRequest(entityName: entity().name ?? "")
+    }
+
+    public final var objectID: NSManagedObjectID { identity }
+    public final var entity: NSEntityDescription { layout.description }
+    public final var managedObjectContext: NSManagedObjectContext? { contextReference }
+
+    package final var key: RowKey { identity.key }
+
+    final func setIdentity(_ identity: NSManagedObjectID) { self.identity = identity }
+
+    public final var isInserted: Bool { flags.contains(.inserted) }
+    public final var isUpdated: Bool { flags.contains(.updated) && !flags.contains(.inserted) }
+    public final var isDeleted: Bool { flags.contains(.deleted) }
+    public final var isFault: Bool { flags.contains(.fault) }
+    public final var hasChanges: Bool { !flags.isDisjoint(with: .pending) }
+
+    /// Whether a persistent value differs from what was last saved.
+    public final var hasPersistentChangedValues: Bool { !changedValues().isEmpty || isInserted || isDeleted }
+
+    // MARK: Life cycle, for subclasses
+
+    /// Called once, when the object is inserted; defaults are set already.
+    open func awakeFromInsert() {}
+    /// Called when the object's values have come from the store.
+    open func awakeFromFetch() {}
+    /// Called before a save. Changes made here are part of the save.
+    open func willSave() {}
+    open func didSave() {}
+    /// Called when the object is marked for deletion, before delete rules are applied.
+    open func prepareForDeletion() {}
+    open func willTurnIntoFault() {}
+    open func didTurnIntoFault() {}
+
+    open func validateForInsert() throws { try validateProperties() }
+    open func validateForUpdate() throws { try validateProperties() }
+    open func validateForDelete() throws { try validateDeletion() }
+
+    open override var description: String {
+        let state = isFault ? "<fault>" : "\(layout.entity.slots.count) values"
+        return "<\(type(of: self)): \(objectID.uriRepresentation().absoluteString) \(state)>"
+    }
+
+    private static func layout(of entity: NSEntityDescription) -> EntityLayout {
+        if let layout = entity.layout { return layout }
+        do {
+            _ = try entity.managedObjectModel.freeze()
+        } catch {
+            preconditionFailure(error.localizedDescription)
+        }
+        guard let layout = entity.layout else { preconditionFailure("freezing a model lays out each of its entities") }
+        return layout
+    }
+
+    private static func entity(in context: NSManagedObjectContext) -> NSEntityDescription {
+        let entities = context.persistentStoreCoordinator?.layouts ?? []
+        return entities.first { $0.managedClass == self }?.description ?? entity()
+    }
+}
+
+@available(*, unavailable, message: "pass objectID to the other context instead")
+extension NSManagedObject: @unchecked Sendable {}
+
+extension NSManagedObject {
+    @_silgen_name("tarn_managed_object_init")
+    private static func dynamicInit(
+        _ entity: __owned NSEntityDescription, _ context: __owned NSManagedObjectContext?
+    ) -> NSManagedObject
+
+    /// Creates an object of the class that the entity names.
+    static func make(_ entity: NSEntityDescription, insertedInto context: NSManagedObjectContext?) -> NSManagedObject {
+        layout(of: entity).managedClass.dynamicInit(entity, context)
+    }
+
+    /// Creates a fault for a row, or an object that holds the row already.
+    static func make(_ id: NSManagedObjectID, layout: EntityLayout, in context: NSManagedObjectContext) -> NSManagedObject {
+        let object = layout.managedClass.dynamicInit(layout.description, nil)
+        object.setIdentity(id)
+        object.contextReference = context
+        object.flags = .fault
+        for index in object.toMany.indices { object.toMany[index].fault() }
+        return object
+    }
+}
+
+/// Which entity a class stands for, among the models that are in use.
+enum ManagedClassEntities {
+    private struct Reference: @unchecked Sendable {
+        // Unchecked: descriptions are constant once their model is in use.
+        weak var entity: NSEntityDescription?
+    }
+
+    private static let entities = Mutex<[ObjectIdentifier: Reference]>([:])
+
+    static func remember(_ layouts: [EntityLayout]) {
+        entities.withLock { table in
+            for layout in layouts where layout.managedClass != NSManagedObject.self {
+                table[ObjectIdentifier(layout.managedClass)] = Reference(entity: layout.description)
+            }
+        }
+    }
+
+    static func entity(for type: NSManagedObject.Type) -> NSEntityDescription? {
+        entities.withLock { $0[ObjectIdentifier(type)]?.entity }
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+package import ManagedModel
+import PredicateKit
+
+/// The identity of an object in its store, valid in every context and on every thread.
+///
+/// Source: developer.apple.com/documentation/coredata/nsmanagedobjectid
+public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
+    // Unchecked: nothing is written after init; the weak store reference is atomic.
+    package let key: RowKey
+    public let entity: NSEntityDescription
+    public private(set) weak var persistentStore: NSPersistentStore?
+    private let storeIdentifier: String?
+
+    package init(key: RowKey, layout: EntityLayout, store: NSPersistentStore?) {
+        self.key = key
+        entity = layout.description
+        persistentStore = store
+        storeIdentifier = store?.identifier
+    }
+
+    /// Whether the object has not been saved, nor asked for a permanent ID, yet.
+    public var isTemporaryID: Bool { key.isTemporary }
+
+    /// `x-coredata://STORE/ENTITY/pKEY`, or `x-coredata:///ENTITY/tKEY` for a temporary ID.
+    ///
+    /// The form of the temporary address is Tarn's choice; Apple does not document its own.
+    public func uriRepresentation() -> URL {
+        let text =
+            if let storeIdentifier, !key.isTemporary {
+                "x-coredata://\(storeIdentifier)/\(entity.name ?? "")/p\(key.primaryKey)"
+            } else {
+                "x-coredata:///\(entity.name ?? "")/t\(-key.primaryKey)"
+            }
+        guard let url = URL(string: text) else { preconditionFailure("entity names are valid in addresses") }
+        return url
+    }
+
+    public override var description: String { "<\(uriRepresentation().absoluteString)>" }
+
+    public override var hash: Int { key.primaryKey.hashValue }
+
+    /// The same row of the same store file is equal even when the file was added to two coordinators.
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? NSManagedObjectID else { return false }
+        if key == other.key { return true }
+        return key.primaryKey == other.key.primaryKey && !key.isTemporary && !other.key.isTemporary
+            && storeIdentifier == other.storeIdentifier && entity.name == other.entity.name
+    }
+
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+}
+
+extension NSManagedObjectID: RowIdentified {
+    package var rowKey: RowKey? { key.isTemporary ? nil : key }
+}
