@@ -45,6 +45,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     var unannounced: [NSManagedObject] = []
     var isProcessingScheduled = false
     var retained: [ObjectIdentifier: NSManagedObject] = [:]
+    /// Stores that new objects were assigned to.
+    var assignments: [ObjectIdentifier: NSPersistentStore] = [:]
     private let mergesAutomatically = Mutex(false)
 
     public init(concurrencyType: NSManagedObjectContextConcurrencyType) {

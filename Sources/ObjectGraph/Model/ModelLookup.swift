@@ -36,7 +36,7 @@ enum ModelLookup {
     }
 
     private static func compiled(_ data: Data) throws -> Model {
-        try CompiledModel(data: data).currentModel
+        try CompiledModel(data: data).current
     }
 
     private static func resourceFolders() -> [URL] {

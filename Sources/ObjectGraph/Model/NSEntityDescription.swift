@@ -23,8 +23,8 @@ open class NSEntityDescription: NSObject, @unchecked Sendable {
     weak var managedObjectModelReference: NSManagedObjectModel?
     private var ownProperties: [NSPropertyDescription] = []
     private var storedSubentities: [NSEntityDescription] = []
-    private var codeGeneration = CodeGeneration.manual
-    private var fetchIndexes: [FetchIndex] = []
+    /// What the API does not show (code generation, indexes, fetched properties) stays as the model file had it.
+    private var declared = Entity(name: "")
 
     open var managedObjectModel: NSManagedObjectModel {
         guard let managedObjectModelReference else {
@@ -92,10 +92,12 @@ open class NSEntityDescription: NSObject, @unchecked Sendable {
     package internal(set) weak var layout: EntityLayout?
 
     package var value: Entity {
-        var entity = Entity(
-            name: name ?? "", superentity: superentity?.name, isAbstract: isAbstract,
-            attributes: ownProperties.compactMap { ($0 as? NSAttributeDescription)?.value },
-            relationships: ownProperties.compactMap { ($0 as? NSRelationshipDescription)?.value })
+        var entity = declared
+        entity.name = name ?? ""
+        entity.superentity = superentity?.name
+        entity.isAbstract = isAbstract
+        entity.attributes = ownProperties.compactMap { ($0 as? NSAttributeDescription)?.value }
+        entity.relationships = ownProperties.compactMap { ($0 as? NSRelationshipDescription)?.value }
         let className = (managedObjectClassName ?? "NSManagedObject").split(separator: ".", maxSplits: 1)
         entity.className = className.last.map(String.init) ?? "NSManagedObject"
         entity.classModule = className.count == 2 ? String(className[0]) : nil
@@ -105,8 +107,6 @@ open class NSEntityDescription: NSObject, @unchecked Sendable {
         entity.uniquenessConstraints = uniquenessConstraints.map { constraint in
             constraint.compactMap { ($0 as? NSPropertyDescription)?.name ?? $0 as? String }
         }
-        entity.codeGeneration = codeGeneration
-        entity.indexes = fetchIndexes
         return entity
     }
 
@@ -132,8 +132,7 @@ open class NSEntityDescription: NSObject, @unchecked Sendable {
         renamingIdentifier = entity.renamingIdentifier
         versionHashModifier = entity.versionHashModifier
         uniquenessConstraints = entity.uniquenessConstraints
-        codeGeneration = entity.codeGeneration
-        fetchIndexes = entity.indexes
+        declared = entity
         properties =
             entity.attributes.map { NSAttributeDescription($0) } + entity.relationships.map { NSRelationshipDescription($0) }
     }

@@ -14,6 +14,8 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
     // Unchecked: written before the model is in use by the one who builds it, constant afterwards (`frozen`).
     private let frozen = Mutex<Frozen?>(nil)
     private var storedEntities: [NSEntityDescription] = []
+    /// What the API does not show stays as the model file had it.
+    private var declared = Model()
     private var configurationEntityNames: [String: [String]] = [:]
     /// Free text to tell versions apart while debugging; it plays no part in compatibility.
     open var versionIdentifiers: Set<AnyHashable> = []
@@ -28,6 +30,7 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
 
     package init(_ model: Model) {
         super.init()
+        declared = model
         configurationEntityNames = model.configurations
         versionIdentifiers = Set(model.versionIdentifiers.map { AnyHashable($0) })
         entities = NSEntityDescription.descriptions(of: model)
@@ -66,9 +69,11 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
 
     /// The model as a value.
     package var value: Model {
-        Model(
-            entities: storedEntities.map(\.value), configurations: configurationEntityNames,
-            versionIdentifiers: versionIdentifiers.compactMap { $0.base as? String }.sorted())
+        var model = declared
+        model.entities = storedEntities.map(\.value)
+        model.configurations = configurationEntityNames
+        model.versionIdentifiers = versionIdentifiers.compactMap { $0.base as? String }.sorted()
+        return model
     }
 
     /// Checks the model and makes it constant.

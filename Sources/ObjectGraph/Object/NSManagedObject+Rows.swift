@@ -51,12 +51,9 @@ extension NSManagedObject {
     }
 
     /// The save went through: what is here is what the store holds.
-    final func didCommit(version: Int64, permanent: (RowKey) -> RowKey) {
+    final func didCommit(version: Int64) {
         self.version = version
-        for slot in values.indices {
-            if case .reference(let key) = values[slot], key.isTemporary { values[slot] = .reference(permanent(key)) }
-        }
-        for index in toMany.indices { toMany[index].commit(permanent) }
+        for index in toMany.indices { toMany[index].commit() }
         committed = nil
         flags.subtract([.inserted, .updated, .unannounced])
     }

@@ -49,10 +49,15 @@ struct ToManyState {
     }
 
     /// The changes are in the store now.
-    mutating func commit(_ permanent: (RowKey) -> RowKey) {
-        if let known = stored { stored = Set(known.subtracting(removed).union(added).map(permanent)) }
-        added = []
-        removed = []
+    mutating func commit() {
+        if let known = stored { stored = known.subtracting(removed).union(added) }
+        rollback()
+    }
+
+    /// Replaces temporary keys of objects that were given permanent ones.
+    mutating func translate(_ translation: [RowKey: RowKey]) {
+        added = Set(added.map { translation[$0] ?? $0 })
+        stored = stored.map { Set($0.map { translation[$0] ?? $0 }) }
     }
 
     mutating func rollback() {

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+import ManagedModel
+import PredicateKit
+import SQLiteStore
+
+extension NSManagedObjectContext {
+    /// Objects of the stores, overlaid with what is unsaved here.
+    ///
+    /// - Throws: ``CocoaError`` 134070 if the predicate cannot run in the store (the sentence says why), or a file
+    ///   error of the store.
+    open func fetch<T>(_ request: NSFetchRequest<T>) throws -> [T] {
+        preconditionIsCurrent()
+        let parameters = request.parameters
+        switch parameters.resultType {
+        case .managedObjectIDResultType: return try cast(fetchObjects(parameters).map(\.objectID), of: request)
+        case .countResultType: return try cast([NSNumber(value: count(parameters))], of: request)
+        case .managedObjectResultType: return try cast(fetchObjects(parameters), of: request)
+        default:
+            throw CocoaError(.persistentStoreUnsupportedRequestType, sentence: "Dictionary results are not supported yet.")
+        }
+    }
+
+    open func count<T>(for request: NSFetchRequest<T>) throws -> Int {
+        preconditionIsCurrent()
+        return try count(request.parameters)
+    }
+
+    private func cast<T>(_ results: [Any], of request: NSFetchRequest<T>) throws -> [T] {
+        try results.map { result in
+            guard let result = result as? T else {
+                throw CocoaError(
+                    .persistentStoreOperation,
+                    sentence: "The request for \(request.entityName ?? "") gave a \(type(of: result)), not a \(T.self).")
+            }
+            return result
+        }
+    }
+
+    private func count(_ parameters: FetchParameters) throws -> Int {
+        let plan = try FetchPlan(parameters, coordinator: requireCoordinator())
+        guard !overlays(plan) else { return try fetchObjects(parameters).count }
+        return try plan.stores.reduce(0) { try $0 + $1.count(plan.query) }
+    }
+
+    func fetchObjects(_ parameters: FetchParameters) throws -> [NSManagedObject] {
+        processPendingChanges()
+        let plan = try FetchPlan(parameters, coordinator: requireCoordinator())
+        guard overlays(plan) || plan.stores.count > 1 else {
+            guard let store = plan.stores.first else { return [] }
+            return register(try store.fetch(plan.query), parameters)
+        }
+        // The window is cut after the overlay: what is unsaved may belong into it, or push something out of it.
+        var query = plan.query
+        query.limit = nil
+        query.offset = 0
+        var objects: [NSManagedObject] = []
+        for store in plan.stores { objects += register(try store.fetch(query), parameters) }
+        objects = try overlay(pending: plan, on: objects)
+        let end = parameters.limit > 0 ? min(objects.count, parameters.offset + parameters.limit) : objects.count
+        return parameters.offset < end ? Array(objects[parameters.offset..<end]) : []
+    }
+
+    private func overlays(_ plan: FetchPlan) -> Bool {
+        plan.includesPendingChanges && pending.values.contains { plan.entities.contains($0.layout.index) }
+    }
+
+    private func register(_ rows: [Row], _ parameters: FetchParameters) -> [NSManagedObject] {
+        rows.map { row in
+            let object = register(row)
+            if parameters.refreshesRefetched, object.flags.isDisjoint(with: .pending), row.version > object.version { object.merge(row) }
+            if !parameters.returnsObjectsAsFaults { object.willRead() }
+            return object
+        }
+    }
+
+    private func overlay(pending plan: FetchPlan, on stored: [NSManagedObject]) throws -> [NSManagedObject] {
+        guard overlays(plan) else { return plan.sorted(stored) }
+        let changed = pending.values.filter { plan.entities.contains($0.layout.index) }
+        let changedKeys = Set(changed.map(\.key))
+        var result = stored.filter { !changedKeys.contains($0.key) }
+        result += changed.filter { !$0.isDeleted && plan.accepts($0) }.sorted { $0.sequence < $1.sequence }
+        return plan.sorted(result)
+    }
+
+    // MARK: Faults
+
+    /// Reads a fault's row. A row that is gone leaves an object that is deleted, as Apple's contexts do by default
+    /// (`shouldDeleteInaccessibleFaults`).
+    func fulfill(_ object: NSManagedObject) {
+        if !object.flags.contains(.hasRow) {
+            let row = object.key.isTemporary ? nil : (try? requireCoordinator().row(object.key)) ?? nil
+            guard let row else {
+                object.flags.remove(.fault)
+                object.flags.insert(.detached)
+                return
+            }
+            object.take(row)
+        }
+        object.fire()
+    }
+
+    func loadDestinations(of object: NSManagedObject, _ index: Int) -> Set<RowKey> {
+        guard !object.key.isTemporary else { return [] }
+        return Set((try? requireCoordinator().destinations(of: object.key, toMany: index)) ?? [])
+    }
+}
+
+/// A fetch request with names looked up: what goes to the stores, and what decides in memory.
+struct FetchPlan {
+    let entities: Set<Int>
+    let query: StoreQuery
+    let stores: [NSPersistentStore]
+    let includesPendingChanges: Bool
+    private let predicate: PredicateKit.Predicate?
+    private let order: [NSSortDescriptor]
+
+    init(_ parameters: FetchParameters, coordinator: NSPersistentStoreCoordinator) throws {
+        guard let name = parameters.entityName, let layout = coordinator.layout(named: name) else {
+            throw CocoaError(
+                .persistentStoreOperation,
+                sentence: "The model has no entity named '\(parameters.entityName ?? "")'; a fetch request needs one.")
+        }
+        predicate = try parameters.predicate.map { predicate in
+            guard let parsed = parsed(predicate) else {
+                throw CocoaError(
+                    .persistentStoreOperation,
+                    sentence: "A predicate made from a block cannot run in a store; write it as a format or filter the results.")
+            }
+            return parsed
+        }
+        order = parameters.sortDescriptors
+        entities = parameters.includesSubentities ? Set(layout.entity.hierarchy) : [layout.index]
+        includesPendingChanges = parameters.includesPendingChanges
+        stores = (parameters.affectedStores ?? coordinator.persistentStores).filter { $0.holds(layout.index) }
+        var query = StoreQuery(entity: layout.index)
+        query.includesSubentities = parameters.includesSubentities
+        query.predicate = predicate
+        query.sort = try parameters.sortDescriptors.map { descriptor in
+            guard let key = descriptor.key else {
+                throw CocoaError(
+                    .persistentStoreOperation,
+                    sentence: "A sort descriptor with a comparator cannot run in a store; sort by key, or sort the results.")
+            }
+            return SortKey(keyPath: key.split(separator: ".").map(String.init), ascending: descriptor.ascending)
+        }
+        query.limit = parameters.limit > 0 ? parameters.limit : nil
+        query.offset = parameters.offset
+        self.query = query
+    }
+
+    func accepts(_ object: NSManagedObject) -> Bool {
+        guard let predicate else { return true }
+        return (try? predicate.evaluate(on: object)) ?? false
+    }
+
+    func sorted(_ objects: [NSManagedObject]) -> [NSManagedObject] {
+        guard !order.isEmpty else { return objects }
+        return objects.sorted { first, second in
+            for descriptor in order {
+                switch descriptor.compare(first, to: second) {
+                case .orderedAscending: return true
+                case .orderedDescending: return false
+                case .orderedSame: continue
+                }
+            }
+            return first.sequence < second.sequence
+        }
+    }
+}

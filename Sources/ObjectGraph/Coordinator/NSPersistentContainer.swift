@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+
+/// A model, its stores, and contexts over them: the whole stack of an app.
+///
+///     let container = NSPersistentContainer(name: "Posts")
+///     container.loadPersistentStores { _, error in … }
+///     let context = container.viewContext
+///
+/// Source: developer.apple.com/documentation/coredata/nspersistentcontainer
+open class NSPersistentContainer: NSObject, @unchecked Sendable {
+    // Unchecked: descriptions are set before loading, by the one who configures the container.
+    public let name: String
+    public let managedObjectModel: NSManagedObjectModel
+    public let persistentStoreCoordinator: NSPersistentStoreCoordinator
+    /// On the main queue. The main queue must be served: by `dispatchMain()`, a run loop, or an async `main`.
+    public let viewContext: NSManagedObjectContext
+    open var persistentStoreDescriptions: [NSPersistentStoreDescription]
+    private let modelProblem: (any Error)?
+
+    /// Finds the model by name: compiled into the program, or in a file beside it.
+    ///
+    /// A model that cannot be found is reported by ``loadPersistentStores(completionHandler:)``.
+    public convenience init(name: String) {
+        do {
+            self.init(name: name, model: NSManagedObjectModel(try ModelLookup.model(named: name)), problem: nil)
+        } catch {
+            self.init(name: name, model: NSManagedObjectModel(), problem: error)
+        }
+    }
+
+    public convenience init(name: String, managedObjectModel model: NSManagedObjectModel) {
+        self.init(name: name, model: model, problem: nil)
+    }
+
+    private init(name: String, model: NSManagedObjectModel, problem: (any Error)?) {
+        self.name = name
+        managedObjectModel = model
+        modelProblem = problem
+        persistentStoreCoordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+        viewContext = NSManagedObjectContext(.mainQueue)
+        let url = Self.defaultDirectoryURL().appendingPathComponent(name).appendingPathExtension("sqlite")
+        persistentStoreDescriptions = [NSPersistentStoreDescription(url: url)]
+        super.init()
+        viewContext.persistentStoreCoordinator = persistentStoreCoordinator
+    }
+
+    /// Where stores go unless a description says otherwise: `$XDG_DATA_HOME` or `~/.local/share`, and the
+    /// program's name.
+    ///
+    /// Differs: Apple's is the app's Application Support folder.
+    open class func defaultDirectoryURL() -> URL {
+        let environment = ProcessInfo.processInfo.environment
+        let base =
+            environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? URL(fileURLWithPath: $0, isDirectory: true) : nil }
+            ?? FileManager.default.homeDirectoryForCurrentUser.appendingPathComponent(".local/share", isDirectory: true)
+        return base.appendingPathComponent(ProcessInfo.processInfo.processName, isDirectory: true)
+    }
+
+    /// Opens each store that is described and not open yet.
+    ///
+    /// - Parameter block: Called once per store, with an error (``CocoaError``) whose description is one sentence if
+    ///   that store could not be opened.
+    open func loadPersistentStores(completionHandler block: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void) {
+        let report = Unchecked(block)
+        for description in persistentStoreDescriptions {
+            if let url = description.url, url.path != "/dev/null", persistentStoreCoordinator.persistentStore(for: url) != nil { continue }
+            if let modelProblem {
+                block(description, modelProblem)
+                continue
+            }
+            do {
+                try prepareToLoad(description)
+                if let url = description.url, url.path != "/dev/null" { try makeFolder(for: url) }
+            } catch {
+                block(description, error)
+                continue
+            }
+            persistentStoreCoordinator.addPersistentStore(with: description) { [weak self] description, error in
+                if error == nil { self?.didLoad(description) }
+                report.value(description, error)
+            }
+        }
+    }
+
+    open func newBackgroundContext() -> NSManagedObjectContext {
+        let context = NSManagedObjectContext(.privateQueue)
+        context.persistentStoreCoordinator = persistentStoreCoordinator
+        return context
+    }
+
+    open func performBackgroundTask(_ block: @escaping @Sendable (NSManagedObjectContext) -> Void) {
+        let context = newBackgroundContext()
+        context.perform { block(context) }
+    }
+
+    @preconcurrency
+    public func performBackgroundTask<T>(_ block: @escaping @Sendable (NSManagedObjectContext) throws -> T) async rethrows -> T {
+        let context = newBackgroundContext()
+        return try await context.perform { try block(context) }
+    }
+
+    // MARK: For containers that do more with their stores
+
+    /// Called before a store is opened; may change the description, or refuse it.
+    package func prepareToLoad(_ description: NSPersistentStoreDescription) throws {}
+    /// Called after a store was opened.
+    package func didLoad(_ description: NSPersistentStoreDescription) {}
+
+    private func makeFolder(for url: URL) throws {
+        let folder = url.deletingLastPathComponent()
+        do {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        } catch {
+            throw CocoaError(
+                .fileWriteNoPermission,
+                sentence: "The folder \(folder.path) for the store cannot be made; choose another in the store's description.")
+        }
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+package import ManagedModel
+import SQLiteStore
+
+/// The types of store. Only the SQLite type is built.
+public let NSSQLiteStoreType = "SQLite"
+public let NSInMemoryStoreType = "InMemory"
+
+/// One file of rows, added to a coordinator.
+///
+/// Source: developer.apple.com/documentation/coredata/nspersistentstore
+open class NSPersistentStore: NSObject, @unchecked Sendable {
+    // Unchecked: nothing is written after init but the weak coordinator, which is set once while it is added.
+    public let configurationName: String
+    public let url: URL?
+    public let isReadOnly: Bool
+    public let options: [AnyHashable: Any]?
+    public let type: String
+    open internal(set) weak var persistentStoreCoordinator: NSPersistentStoreCoordinator?
+    package let storage: SQLiteStore
+    package let isHistoryTracked: Bool
+    let postsRemoteChanges: Bool
+    private let entities: Set<Int>
+
+    init(_ storage: SQLiteStore, description: NSPersistentStoreDescription, entities: Set<Int>) {
+        self.storage = storage
+        self.entities = entities
+        configurationName = description.configuration ?? "PF_DEFAULT_CONFIGURATION_NAME"
+        url = description.url
+        isReadOnly = description.isReadOnly
+        options = description.options
+        type = description.type
+        isHistoryTracked = description.isHistoryTracked
+        postsRemoteChanges = description.postsRemoteChanges
+    }
+
+    /// The store's UUID, which is also the host of its objects' addresses.
+    public var identifier: String { storage.identifier }
+
+    package var number: UInt16 { storage.number }
+
+    package func holds(_ entity: Int) -> Bool { entities.contains(entity) }
+
+    func fetch(_ query: StoreQuery) throws -> [Row] { try translated { try storage.read { try $0.fetch(query) } } }
+    func count(_ query: StoreQuery) throws -> Int { try translated { try storage.read { try $0.count(query) } } }
+
+    func allocateKeys(for entity: Int, count: Int) throws -> [RowKey] {
+        try storage.write { try $0.allocateKeys(for: entity, count: count) }
+    }
+
+    func translated<T>(_ body: () throws -> T) throws -> T {
+        do {
+            return try body()
+        } catch let error as StoreError {
+            throw CocoaError(error)
+        }
+    }
+}

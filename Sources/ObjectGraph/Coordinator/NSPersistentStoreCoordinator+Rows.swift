@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+import SQLiteStore
+
+// Rows for contexts.
+
+extension NSPersistentStoreCoordinator {
+    func row(_ key: RowKey) throws -> Row? {
+        guard let store = store(numbered: key.store) else { return nil }
+        return try store.translated { try store.storage.read { try $0.row(key) } }
+    }
+
+    func rows(_ keys: [RowKey]) throws -> [Row] {
+        var rows: [Row] = []
+        for (number, keys) in Dictionary(grouping: keys, by: \.store).sorted(by: { $0.key < $1.key }) {
+            guard let store = store(numbered: number), !keys.isEmpty else { continue }
+            rows += try store.translated { try store.storage.read { try $0.rows(keys) } }
+        }
+        return rows
+    }
+
+    func destinations(of key: RowKey, toMany index: Int) throws -> [RowKey] {
+        guard let store = store(numbered: key.store) else { return [] }
+        return try store.translated { try store.storage.read { try $0.destinations(of: key, toMany: index) } }
+    }
+
+    /// Saves store by store.
+    ///
+    /// - Throws: ``StoreError`` of the first store that refused; earlier stores are saved then. With one store, which
+    ///   is the rule, a save is one transaction.
+    func save(_ changes: [UInt16: StoreChanges]) throws {
+        for (number, changes) in changes.sorted(by: { $0.key < $1.key }) where !changes.isEmpty {
+            guard let store = store(numbered: number) else {
+                throw CocoaError(.persistentStoreSave, sentence: "A store that pending objects belong to was removed.")
+            }
+            guard !store.isReadOnly else {
+                throw CocoaError(.fileWriteNoPermission, sentence: "The store at \(store.url?.path ?? "") was opened read-only.")
+            }
+            _ = try store.storage.save(changes)
+        }
+    }
+}
+
+/// What stores cannot keep yet. Refused when a store is added, never half done.
+enum ModelSupport {
+    static func check(_ entities: [ResolvedEntity], of model: ResolvedModel) throws {
+        var problems: [String] = []
+        for entity in entities {
+            for attribute in entity.declaration.attributes {
+                if [.transformable, .composite].contains(attribute.type) {
+                    problems.append("\(entity.name).\(attribute.name) is \(attribute.type)")
+                }
+                if attribute.derivationExpression != nil { problems.append("\(entity.name).\(attribute.name) is derived") }
+            }
+            for relationship in entity.toMany where relationship.declaringEntity == entity.index {
+                if relationship.declaration.isOrdered { problems.append("\(entity.name).\(relationship.name) is ordered") }
+                if relationship.inverse == nil { problems.append("\(entity.name).\(relationship.name) is to-many without an inverse") }
+            }
+            if !entity.declaration.uniquenessConstraints.isEmpty { problems.append("\(entity.name) has uniqueness constraints") }
+        }
+        guard problems.isEmpty else {
+            throw CocoaError(
+                .persistentStoreIncompatibleSchema,
+                sentence: "The model uses what stores do not support yet: \(problems.joined(separator: "; ")).")
+        }
+    }
+}

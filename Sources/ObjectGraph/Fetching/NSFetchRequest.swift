@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+import PredicateKit
+package import SQLiteStore
+
+/// A request to the stores of a coordinator.
+open class NSPersistentStoreRequest: NSObject {
+    open var affectedStores: [NSPersistentStore]?
+}
+
+/// What a fetch may return. Adopted by managed objects, object IDs, dictionaries and numbers.
+public protocol NSFetchRequestResult: NSObjectProtocol {}
+
+extension NSManagedObject: NSFetchRequestResult {}
+extension NSManagedObjectID: NSFetchRequestResult {}
+extension NSDictionary: NSFetchRequestResult {}
+extension NSNumber: NSFetchRequestResult {}
+
+public struct NSFetchRequestResultType: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static let managedObjectResultType: Self = []
+    public static let managedObjectIDResultType = Self(rawValue: 1)
+    public static let dictionaryResultType = Self(rawValue: 2)
+    public static let countResultType = Self(rawValue: 4)
+}
+
+/// Which objects to get, in which order.
+///
+/// The result type is without constraint: Swift off Apple's platforms cannot express
+/// `NSFetchRequest<NSFetchRequestResult>` otherwise.
+///
+/// Source: developer.apple.com/documentation/coredata/nsfetchrequest
+open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
+    private let givenEntityName: String?
+    open var entity: NSEntityDescription?
+    open var predicate: NSPredicate?
+    open var sortDescriptors: [NSSortDescriptor]?
+    /// 0 means without limit.
+    open var fetchLimit = 0
+    open var fetchOffset = 0
+    /// Accepted; rows come at once for now.
+    open var fetchBatchSize = 0
+    open var resultType: NSFetchRequestResultType = .managedObjectResultType
+    open var includesSubentities = true
+    open var includesPendingChanges = true
+    open var includesPropertyValues = true
+    open var returnsObjectsAsFaults = true
+    open var shouldRefreshRefetchedObjects = false
+    open var relationshipKeyPathsForPrefetching: [String]?
+
+    public override init() {
+        givenEntityName = nil
+        super.init()
+    }
+
+    public init(entityName: String) {
+        givenEntityName = entityName
+        super.init()
+    }
+
+    open var entityName: String? { entity?.name ?? givenEntityName }
+
+    /// The request without its result type.
+    package var parameters: FetchParameters {
+        FetchParameters(
+            entityName: entityName, predicate: predicate, sortDescriptors: sortDescriptors ?? [], limit: fetchLimit,
+            offset: fetchOffset, resultType: resultType, includesSubentities: includesSubentities,
+            includesPendingChanges: includesPendingChanges, returnsObjectsAsFaults: returnsObjectsAsFaults,
+            refreshesRefetched: shouldRefreshRefetchedObjects, affectedStores: affectedStores)
+    }
+}
+
+package struct FetchParameters {
+    package var entityName: String?
+    package var predicate: NSPredicate?
+    package var sortDescriptors: [NSSortDescriptor]
+    package var limit: Int
+    package var offset: Int
+    package var resultType: NSFetchRequestResultType
+    package var includesSubentities: Bool
+    package var includesPendingChanges: Bool
+    package var returnsObjectsAsFaults: Bool
+    package var refreshesRefetched: Bool
+    package var affectedStores: [NSPersistentStore]?
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ManagedModel
+package import PredicateKit
+
+extension NSManagedObject: PredicateSubject {
+    package func predicateValue(forKey key: String) -> PredicateValue {
+        guard let location = layout.entity.location(of: key) else { return .null }
+        switch location {
+        case .slot(let index):
+            willRead()
+            if case .toOne = layout.entity.slots[index] { return toOne(index).map { .object(PredicateObject($0)) } ?? .null }
+            return predicateValue(values[index], at: index)
+        case .toMany(let index): return .list(toManyObjects(index).map { .object(PredicateObject($0)) })
+        }
+    }
+
+    private func predicateValue(_ value: StoredValue, at slot: Int) -> PredicateValue {
+        switch value {
+        case .null, .reference: .null
+        case .int(let value):
+            if case .attribute(let attribute) = layout.entity.slots[slot], attribute.type == .boolean { .bool(value != 0) } else { .int(value) }
+        case .double(let value): .double(value)
+        case .decimal(let value): .decimal(value)
+        case .string(let value): .string(value)
+        case .date(let value): .date(value)
+        case .data(let value): .data(value)
+        case .uuid(let value): .uuid(value)
+        case .url(let value): .url(value)
+        }
+    }
+}
+
+extension NSManagedObject: PredicateIdentified {
+    package var predicateIdentity: AnyHashable { AnyHashable(objectID) }
+}
+
+extension NSManagedObjectID: PredicateIdentified {
+    package var predicateIdentity: AnyHashable { AnyHashable(self) }
+}
+
+extension NSManagedObject: RowIdentified {
+    package var rowKey: RowKey? { objectID.rowKey }
+}
