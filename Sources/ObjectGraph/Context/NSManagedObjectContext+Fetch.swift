@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-public import Foundation
+import Foundation
 import ManagedModel
 import PredicateKit
 import SQLiteStore
@@ -11,7 +11,7 @@ extension NSManagedObjectContext {
     ///
     /// - Throws: ``CocoaError`` 134070 if the predicate cannot run in the store (the sentence says why), or a file
     ///   error of the store.
-    open func fetch<T>(_ request: NSFetchRequest<T>) throws -> [T] {
+    public func fetch<T>(_ request: NSFetchRequest<T>) throws -> [T] {
         preconditionIsCurrent()
         let parameters = request.parameters
         switch parameters.resultType {
@@ -23,7 +23,7 @@ extension NSManagedObjectContext {
         }
     }
 
-    open func count<T>(for request: NSFetchRequest<T>) throws -> Int {
+    public func count<T>(for request: NSFetchRequest<T>) throws -> Int {
         preconditionIsCurrent()
         return try count(request.parameters)
     }

@@ -8,7 +8,7 @@ import ManagedModel
 
 extension NSManagedObjectContext {
     /// Brings another context's save into this one. Unsaved changes here stay on top.
-    open func mergeChanges(fromContextDidSave notification: Notification) {
+    public func mergeChanges(fromContextDidSave notification: Notification) {
         preconditionIsCurrent()
         var commit = StoreCommit(store: 0)
         func keys(_ name: String) -> [RowKey] {

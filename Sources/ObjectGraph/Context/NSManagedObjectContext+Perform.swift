@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-public import Foundation
+import Foundation
 
 extension NSManagedObjectContext {
     public enum ScheduledTaskType: Sendable {

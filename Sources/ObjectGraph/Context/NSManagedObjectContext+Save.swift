@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-public import Foundation
+import Foundation
 import ManagedModel
 import SQLiteStore
 
@@ -16,7 +16,7 @@ extension NSManagedObjectContext {
     /// - Throws: a validation error (1550–1680), or 1560 with several; 133020 with `NSMergeConflict`s when somebody
     ///   else changed the same rows and the merge policy is `error`; or a file error. Nothing was written then, and
     ///   what was pending still is.
-    open func save() throws {
+    public func save() throws {
         preconditionIsCurrent()
         processPendingChanges()
         guard hasChanges else { return }
@@ -120,7 +120,7 @@ extension NSManagedObjectContext {
     // MARK: Permanent identity
 
     /// Gives inserted objects the IDs they will have after the save.
-    open func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
+    public func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
         preconditionIsCurrent()
         do {
             try obtainPermanentKeys(for: objects, requireCoordinator())
@@ -167,7 +167,7 @@ extension NSManagedObjectContext {
     }
 
     /// Says which store a new object goes to.
-    open func assign(_ object: Any, to store: NSPersistentStore) {
+    public func assign(_ object: Any, to store: NSPersistentStore) {
         preconditionIsCurrent()
         guard let object = object as? NSManagedObject else { preconditionFailure("only managed objects are assigned to stores") }
         precondition(object.objectID.isTemporaryID, "\(object.layout.name) is in a store already")

@@ -35,11 +35,11 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
     public static let rollback = NSMergePolicy(merge: .rollbackMergePolicyType)
 }
 
-public let NSErrorMergePolicy: Any = NSMergePolicy.error
-public let NSMergeByPropertyStoreTrumpMergePolicy: Any = NSMergePolicy.mergeByPropertyStoreTrump
-public let NSMergeByPropertyObjectTrumpMergePolicy: Any = NSMergePolicy.mergeByPropertyObjectTrump
-public let NSOverwriteMergePolicy: Any = NSMergePolicy.overwrite
-public let NSRollbackMergePolicy: Any = NSMergePolicy.rollback
+public let NSErrorMergePolicy: any Sendable = NSMergePolicy.error
+public let NSMergeByPropertyStoreTrumpMergePolicy: any Sendable = NSMergePolicy.mergeByPropertyStoreTrump
+public let NSMergeByPropertyObjectTrumpMergePolicy: any Sendable = NSMergePolicy.mergeByPropertyObjectTrump
+public let NSOverwriteMergePolicy: any Sendable = NSMergePolicy.overwrite
+public let NSRollbackMergePolicy: any Sendable = NSMergePolicy.rollback
 
 /// An object and the row under it that somebody else changed.
 open class NSMergeConflict: NSObject {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import ManagedModel
+package import ManagedModel
 import SQLiteStore
 
 /// One committed save of one store, for everyone who shows its objects.

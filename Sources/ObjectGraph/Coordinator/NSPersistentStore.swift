@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 public import Foundation
-package import ManagedModel
-import SQLiteStore
+import ManagedModel
+package import SQLiteStore
 
 /// The types of store. Only the SQLite type is built.
 public let NSSQLiteStoreType = "SQLite"

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 public import Foundation
-import SQLiteStore
+package import SQLiteStore
 
 /// Keys of the user info of Core Data's errors.
 ///

@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 public import Foundation
-import PredicateKit
-package import SQLiteStore
 
 /// A request to the stores of a coordinator.
 open class NSPersistentStoreRequest: NSObject {

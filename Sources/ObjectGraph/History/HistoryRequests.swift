@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-public import Foundation
+import Foundation
 import SQLiteStore
 
 extension NSPersistentStoreCoordinator {
     /// The newest point of the history of some stores; all of them for nil.
-    open func currentPersistentHistoryToken(fromStores stores: [Any]?) -> NSPersistentHistoryToken? {
+    public func currentPersistentHistoryToken(fromStores stores: [Any]?) -> NSPersistentHistoryToken? {
         let wanted = stores?.compactMap { $0 as? NSPersistentStore } ?? persistentStores
         var positions: [String: Int64] = [:]
         for store in wanted where store.isHistoryTracked {
@@ -22,7 +22,7 @@ extension NSManagedObjectContext {
     ///
     /// - Throws: ``CocoaError`` 134091 for a kind of request that is not supported, or for the history of a store that
     ///   does not track it.
-    open func execute(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
+    public func execute(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
         preconditionIsCurrent()
         guard let request = request as? NSPersistentHistoryChangeRequest else {
             throw CocoaError(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-package import Foundation
+import Foundation
 package import ManagedModel
 
 /// Attribute values as an app sees them, to and from what a store keeps.

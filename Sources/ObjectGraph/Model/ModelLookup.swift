@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import Foundation
+public import Foundation
 import ManagedModel
 import ModelCompiler
 

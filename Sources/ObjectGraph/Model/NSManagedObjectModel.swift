@@ -83,7 +83,7 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
         try frozen.withLock { state in
             if let state { return state }
             let resolved: ResolvedModel
-            do {
+            do throws(ModelError) {
                 resolved = try ResolvedModel(value)
             } catch {
                 throw CocoaError(.persistentStoreIncompatibleSchema, sentence: "The model cannot be used: \(error.description).")

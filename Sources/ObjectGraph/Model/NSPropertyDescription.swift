@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 public import Foundation
-package import ManagedModel
+import ManagedModel
 
 /// What attributes and relationships have in common.
 ///

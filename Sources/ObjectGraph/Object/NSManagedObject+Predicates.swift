@@ -33,13 +33,9 @@ extension NSManagedObject: PredicateSubject {
 }
 
 extension NSManagedObject: PredicateIdentified {
-    package var predicateIdentity: AnyHashable { AnyHashable(objectID) }
+    package var predicateIdentity: AnyHashable { AnyHashable(objectID.key) }
 }
 
 extension NSManagedObjectID: PredicateIdentified {
-    package var predicateIdentity: AnyHashable { AnyHashable(self) }
-}
-
-extension NSManagedObject: RowIdentified {
-    package var rowKey: RowKey? { objectID.rowKey }
+    package var predicateIdentity: AnyHashable { AnyHashable(key) }
 }

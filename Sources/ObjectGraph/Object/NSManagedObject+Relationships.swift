@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 public import Foundation
-package import ManagedModel
+import ManagedModel
 
 // Relationships and their inverses. Both sides change together, at once.
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-public import Foundation
+import Foundation
 import ManagedModel
 
 // What a model demands of values, checked before a save.

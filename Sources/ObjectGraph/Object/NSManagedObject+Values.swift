@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-public import Foundation
-package import ManagedModel
+import Foundation
+import ManagedModel
 
 // Reading and writing slots, and key-value coding over them.
 
@@ -42,30 +42,7 @@ extension NSManagedObject {
 
     // MARK: Key-value coding
 
-    /// - Precondition: The entity has a property of that name.
-    /// - Returns: A value of the attribute's type, an object, or a set of objects.
-    open func value(forKey key: String) -> Any? { primitiveValue(forKey: key) }
-
-    /// - Precondition: The entity has a property of that name, and the value is of its type.
-    open func setValue(_ value: Any?, forKey key: String) {
-        switch location(of: key) {
-        case .slot(let index):
-            switch layout.entity.slots[index] {
-            case .attribute(let attribute): setSlot(index, to: stored(value, for: attribute))
-            case .toOne: setToOne(index, to: managedObject(value, key: key))
-            }
-        case .toMany(let index): setToMany(index, to: managedObjects(value, key: key))
-        }
-    }
-
-    /// Follows to-one relationships. Ends with nil where one of them is nil.
-    open func value(forKeyPath keyPath: String) -> Any? {
-        guard let dot = keyPath.firstIndex(of: ".") else { return value(forKey: keyPath) }
-        let rest = String(keyPath[keyPath.index(after: dot)...])
-        return (value(forKey: String(keyPath[..<dot])) as? NSManagedObject)?.value(forKeyPath: rest)
-    }
-
-    open func primitiveValue(forKey key: String) -> Any? {
+    final func readProperty(_ key: String) -> Any? {
         switch location(of: key) {
         case .slot(let index):
             willRead()
@@ -77,8 +54,18 @@ extension NSManagedObject {
         }
     }
 
-    /// Sets a value without marking the object as changed and without touching inverses.
-    open func setPrimitiveValue(_ value: Any?, forKey key: String) {
+    final func writeProperty(_ key: String, _ value: Any?) {
+        switch location(of: key) {
+        case .slot(let index):
+            switch layout.entity.slots[index] {
+            case .attribute(let attribute): setSlot(index, to: stored(value, for: attribute))
+            case .toOne: setToOne(index, to: managedObject(value, key: key))
+            }
+        case .toMany(let index): setToMany(index, to: managedObjects(value, key: key))
+        }
+    }
+
+    final func writePrimitive(_ key: String, _ value: Any?) {
         guard case .slot(let index) = location(of: key), case .attribute(let attribute) = layout.entity.slots[index] else {
             preconditionFailure("'\(layout.name).\(key)' is a relationship; set it with setValue(_:forKey:)")
         }
@@ -86,14 +73,15 @@ extension NSManagedObject {
         values[index] = stored(value, for: attribute)
     }
 
-    /// Kept for code that brackets its accessors; reading needs no announcement here.
-    open func willAccessValue(forKey key: String?) { willRead() }
-    open func didAccessValue(forKey key: String?) {}
-    open func willChangeValue(forKey key: String) { willWrite() }
-    open func didChangeValue(forKey key: String) {}
+    /// Follows to-one relationships. Ends with nil where one of them is nil.
+    public func value(forKeyPath keyPath: String) -> Any? {
+        guard let dot = keyPath.firstIndex(of: ".") else { return value(forKey: keyPath) }
+        let rest = String(keyPath[keyPath.index(after: dot)...])
+        return (value(forKey: String(keyPath[..<dot])) as? NSManagedObject)?.value(forKeyPath: rest)
+    }
 
     /// Values that differ from what was last saved, by property name.
-    open func changedValues() -> [String: Any] {
+    public func changedValues() -> [String: Any] {
         var result: [String: Any] = [:]
         for index in changedSlots() { result[layout.entity.slots[index].name] = apiValue(values[index], slot: index) ?? NSNull() }
         for (index, state) in toMany.enumerated() where state.hasChanges {
@@ -105,7 +93,7 @@ extension NSManagedObject {
     /// What was last fetched or saved.
     ///
     /// - Parameter keys: Names of attributes and to-one relationships; nil for all of them.
-    open func committedValues(forKeys keys: [String]?) -> [String: Any] {
+    public func committedValues(forKeys keys: [String]?) -> [String: Any] {
         willRead()
         let source = committed ?? values
         var result: [String: Any] = [:]

@@ -126,6 +126,26 @@ open class NSManagedObject: NSObject {
     open func validateForUpdate() throws { try validateProperties() }
     open func validateForDelete() throws { try validateDeletion() }
 
+    // MARK: Key-value coding, open to subclasses
+
+    /// - Precondition: The entity has a property of that name.
+    /// - Returns: A value of the attribute's type, an object, or a set of objects.
+    open func value(forKey key: String) -> Any? { readProperty(key) }
+
+    /// - Precondition: The entity has a property of that name, and the value is of its type.
+    open func setValue(_ value: Any?, forKey key: String) { writeProperty(key, value) }
+
+    open func primitiveValue(forKey key: String) -> Any? { readProperty(key) }
+
+    /// Sets a value without marking the object as changed and without touching inverses.
+    open func setPrimitiveValue(_ value: Any?, forKey key: String) { writePrimitive(key, value) }
+
+    // For code that brackets its accessors.
+    open func willAccessValue(forKey key: String?) { willRead() }
+    open func didAccessValue(forKey key: String?) {}
+    open func willChangeValue(forKey key: String) { willWrite() }
+    open func didChangeValue(forKey key: String) {}
+
     open override var description: String {
         let state = isFault ? "<fault>" : "\(layout.entity.slots.count) values"
         return "<\(type(of: self)): \(objectID.uriRepresentation().absoluteString) \(state)>"

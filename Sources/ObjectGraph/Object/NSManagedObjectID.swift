@@ -3,7 +3,6 @@
 
 public import Foundation
 package import ManagedModel
-import PredicateKit
 
 /// The identity of an object in its store, valid in every context and on every thread.
 ///
@@ -52,8 +51,4 @@ public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
     }
 
     public func copy(with zone: NSZone? = nil) -> Any { self }
-}
-
-extension NSManagedObjectID: RowIdentified {
-    package var rowKey: RowKey? { key.isTemporary ? nil : key }
 }
