@@ -130,10 +130,13 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     }
 
     private func storeOptions(_ description: NSPersistentStoreDescription) -> SQLiteStore.Options {
-        var options = SQLiteStore.Options()
+        var options = SQLiteStore.Options(
+            clock: { Date().timeIntervalSinceReferenceDate }, makeIdentifier: { UUID() })
+        options.processID = "\(ProcessInfo.processInfo.processIdentifier)"
+        options.bundleID = ProcessInfo.processInfo.processName
         options.isReadOnly = description.isReadOnly
         options.isHistoryEnabled = description.isHistoryTracked
-        options.busyTimeout = description.timeout
+        options.busyTimeout = .seconds(description.timeout)
         return options
     }
 
