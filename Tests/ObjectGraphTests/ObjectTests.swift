@@ -18,7 +18,7 @@ import Testing
 
     @Test func everyAttributeTypeComesBackFromAFreshContext() throws {
         let container = try Library.container()
-        let values: [String: Any] = [
+        nonisolated(unsafe) let values: [String: Any] = [
             "title": "Grüße 🏔", "pages": Int32.max, "added": Date(timeIntervalSinceReferenceDate: 1.25), "code": UUID(), "isRead": true,
             "price": NSDecimalNumber(string: "12.34"), "site": try #require(URL(string: "https://example.org/a?b=c")),
             "scan": Data([0, 255, 7]), "rating": 0.1,

@@ -124,7 +124,7 @@ struct FetchPlan {
                 sentence: "The model has no entity named '\(parameters.entityName ?? "")'; a fetch request needs one.")
         }
         predicate = try parameters.predicate.map { predicate in
-            guard let parsed = parsed(predicate) else {
+            guard let parsed = PredicateBridge.parsed(predicate) else {
                 throw CocoaError(
                     .persistentStoreOperation,
                     sentence: "A predicate made from a block cannot run in a store; write it as a format or filter the results.")
@@ -139,7 +139,7 @@ struct FetchPlan {
         query.includesSubentities = parameters.includesSubentities
         query.predicate = predicate
         query.sort = try parameters.sortDescriptors.map { descriptor in
-            guard let key = descriptor.key else {
+            guard let key = PredicateBridge.key(of: descriptor) else {
                 throw CocoaError(
                     .persistentStoreOperation,
                     sentence: "A sort descriptor with a comparator cannot run in a store; sort by key, or sort the results.")
@@ -153,7 +153,7 @@ struct FetchPlan {
 
     func accepts(_ object: NSManagedObject) -> Bool {
         guard let predicate else { return true }
-        return (try? predicate.evaluate(on: object)) ?? false
+        return PredicateBridge.evaluate(predicate, on: object)
     }
 
     func sorted(_ objects: [NSManagedObject]) -> [NSManagedObject] {

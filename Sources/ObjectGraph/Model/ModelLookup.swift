@@ -30,7 +30,7 @@ enum ModelLookup {
 
     static func model(at url: URL) throws -> Model {
         if url.pathExtension == "xcdatamodeld" || url.pathExtension == "xcdatamodel" {
-            return try ModelCompiler.currentModel(at: url)
+            return try ModelCompiler.compile(contentsOf: url).compiled.current
         }
         return try compiled(Data(contentsOf: url))
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import ManagedModel
+package import ManagedModel
 package import PredicateKit
+import SQLiteStore
 
 extension NSManagedObject: PredicateSubject {
     package func predicateValue(forKey key: String) -> PredicateValue {
@@ -32,10 +33,11 @@ extension NSManagedObject: PredicateSubject {
     }
 }
 
-extension NSManagedObject: PredicateIdentified {
-    package var predicateIdentity: AnyHashable { AnyHashable(objectID.key) }
+// An object and its ID answer with the same key, so that either may stand for the other in a predicate.
+extension NSManagedObject: RowIdentified {
+    package var rowKey: RowKey? { key }
 }
 
-extension NSManagedObjectID: PredicateIdentified {
-    package var predicateIdentity: AnyHashable { AnyHashable(key) }
+extension NSManagedObjectID: RowIdentified {
+    package var rowKey: RowKey? { key }
 }
