@@ -148,11 +148,15 @@ let package = Package(
         .testTarget(
             name: "CloudServerTests",
             dependencies: [
-                "CloudEngine", "CloudEngineSQLite", "CloudPush", "CloudServer", "CloudWire",
+                "CloudEngine", "CloudEngineSQLite", "CloudInProcess", "CloudKit", "CloudPush", "CloudServer", "CloudWire",
+                "TarnCommands",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         .testTarget(
             name: "EndToEndTests",

@@ -30,9 +30,14 @@ package struct ServiceResponder: HTTPResponder {
             to: ServiceRequest(
                 method: request.method.rawValue, path: request.uri.path, headers: headers,
                 body: .stream(request.body.map { Array(buffer: $0) }),
-                baseURL: "http://\(request.head.authority ?? fallbackHost)"))
+                baseURL: "\(scheme(headers))://\(request.head.authority ?? fallbackHost)"))
         log(answer, took: .now - start)
         return response(to: answer)
+    }
+
+    /// A gateway in front tells how it was reached. Only the caller's own addresses of assets depend on it.
+    private func scheme(_ headers: [String: String]) -> String {
+        headers["x-forwarded-proto"] == "https" ? "https" : "http"
     }
 
     private func response(to answer: ServiceResponse) -> Response {

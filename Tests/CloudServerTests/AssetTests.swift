@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Foundation
+import NIOHTTP1
+import Testing
+
+@Suite struct AssetTests {
+    private static let photo = (0..<700_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+
+    private func address(_ server: LiveServer, token: String) async throws -> String {
+        let item = AssetUploadRequest.Item(recordType: "Plant", recordName: "p1", fieldName: "photo")
+        let message = AssetUploadRequest(items: [item], zoneID: LiveServer.garden)
+        let response = try AssetUploadResponse(json: try await server.post(.uploadAssets, message, token: token).body)
+        guard case .address(let address) = response.results.first else { throw WireError(.internalError, "no address") }
+        return address.url
+    }
+
+    private func upload(_ server: LiveServer, token: String) async throws -> AssetValue {
+        let answer = try await server.send("POST", try await address(server, token: token), token: nil, body: Self.photo)
+        return try AssetUploadReceipt(json: answer.body).asset
+    }
+
+    private func save(_ asset: AssetValue, as name: String = "p1", _ server: LiveServer, token: String) async throws -> RecordResult {
+        let record = Record(recordName: name, recordType: "Plant", fields: ["photo": Field(.asset(asset))])
+        let answer = try await server.modify(.init(.forceUpdate, record), token: token)
+        return try ModifyRecordsResponse(json: answer.body).results[0]
+    }
+
+    private func asset(in result: RecordResult) -> AssetValue? {
+        guard case .record(let record) = result, case .asset(let asset) = record.fields["photo"]?.value else { return nil }
+        return asset
+    }
+
+    @Test func aFileGoesUpAndComesDownWholeAndInParts() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            try await server.makeGarden(token: token)
+            let receipt = try await upload(server, token: token)
+            #expect(receipt.size == Int64(Self.photo.count) && receipt.receipt != nil)
+            let saved = try #require(asset(in: try await save(receipt, server, token: token)))
+            #expect(saved.receipt == nil && saved.fileChecksum == receipt.fileChecksum)
+            let url = try #require(saved.downloadURL)
+
+            let whole = try await server.send("GET", url, token: nil)
+            #expect(whole.status == 200 && whole.body == Self.photo)
+            let part = try await server.send("GET", url, token: nil, headers: [("Range", "bytes=699990-800000")])
+            #expect(part.status == 206 && part.body == Array(Self.photo.suffix(10)))
+            #expect(part.headers.first(name: "Content-Range") == "bytes 699990-699999/700000")
+            #expect(try await server.send("GET", url, token: nil, headers: [("Range", "bytes=9-2")]).status == 200)
+
+            // The value comes back as it was given out, without a receipt, and stays.
+            #expect(asset(in: try await save(saved, server, token: token))?.fileChecksum == receipt.fileChecksum)
+        }
+    }
+
+    @Test func anAddressIsGoodForItselfAndForAWhile() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            try await server.makeGarden(token: token)
+            let saved = asset(in: try await save(try await upload(server, token: token), server, token: token))
+            let url = try #require(saved?.downloadURL)
+            let changed = url.replacing("private", with: "public")
+            #expect(try await server.send("GET", changed, token: token).status == 403)
+            #expect(try await server.send("GET", url.dropLast(1) + (url.hasSuffix("0") ? "1" : "0"), token: token).status == 403)
+            #expect(try await server.send("POST", url, token: token, body: [1]).status == 404)
+            let unused = try await address(server, token: token)
+            server.clock.advance(seconds: 901)
+            #expect(try await server.send("POST", unused, token: nil, body: [1]).status == 403)
+            #expect(try await server.send("GET", url, token: nil).status == 200)
+            server.clock.advance(seconds: 3600)
+            #expect(try await server.send("GET", url, token: nil).status == 403)
+        }
+    }
+
+    @Test func aChecksumAloneIsNoProofOfHavingTheFile() async throws {
+        try await LiveServer.run { server in
+            let (mia, bo) = (try await server.addUser("mia"), try await server.addUser("bo"))
+            try await server.makeGarden(token: mia)
+            try await server.makeGarden(token: bo)
+            let receipt = try await upload(server, token: mia)
+            _ = try await save(receipt, server, token: mia)
+            let claimed = AssetValue(fileChecksum: receipt.fileChecksum, size: receipt.size)
+            #expect(asset(in: try await save(claimed, server, token: bo)) == nil)
+            #expect(asset(in: try await save(receipt, server, token: bo)) == nil, "a receipt is its owner's")
+            #expect(asset(in: try await save(claimed, as: "p2", server, token: mia)) == nil)
+        }
+    }
+
+    @Test func filesThatNothingRefersToGoAfterADay() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            try await server.makeGarden(token: token)
+            func files() throws -> Int {
+                let all = FileManager.default.enumerator(atPath: server.folder.path + "/assets")?.allObjects as? [String]
+                return (all ?? []).count { $0.split(separator: "/").count == 3 }
+            }
+            let receipt = try await upload(server, token: token)
+            let saved = try await save(receipt, server, token: token)
+            server.clock.advance(seconds: 2 * 86_400)
+            try await server.removeExpired()
+            #expect(try files() == 1)
+            #expect(asset(in: saved) != nil)
+
+            _ = try await server.modify(.init(.forceDelete, Record(recordName: "p1")), token: token)
+            try await server.removeExpired()
+            #expect(try files() == 1, "a file stays for a day after its last reference went")
+            server.clock.advance(seconds: 2 * 86_400)
+            try await server.removeExpired()
+            #expect(try files() == 0)
+            #expect(asset(in: try await save(receipt, server, token: token)) == nil)
+        }
+    }
+
+    @Test func aFileOverTheLimitIsRefusedAndLeavesNothing() async throws {
+        var limits = Limits()
+        limits.assetBytes = 1000
+        try await LiveServer.run(limits: limits) { server in
+            let token = try await server.addUser("mia")
+            try await server.makeGarden(token: token)
+            let url = try await address(server, token: token)
+            let over = try await server.send("POST", url, token: nil, body: Array(repeating: 1, count: 1001))
+            #expect(over.status == 413 && over.error?.nativeCode == .limitExceeded)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: server.folder.path + "/incoming").isEmpty)
+            #expect(try await server.send("POST", url, token: nil, body: Array(repeating: 1, count: 1000)).status == 200)
+            let empty = try await server.send("POST", url, token: nil)
+            #expect(try AssetUploadReceipt(json: empty.body).asset.size == 0)
+        }
+    }
+}

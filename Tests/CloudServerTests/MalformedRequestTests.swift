@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Testing
+
+@Suite struct MalformedRequestTests {
+    struct Case: CustomTestStringConvertible, Sendable {
+        let method: String
+        let path: String
+        var body = ""
+        let status: Int
+        var reason = ""
+
+        var testDescription: String { "\(method) \(path.suffix(30)) \(body.prefix(40))" }
+    }
+
+    private static let database = LiveServer.database
+    private static let container = "/database/1/\(LiveServer.container)"
+
+    static let cases: [Case] = [
+        Case(method: "GET", path: "/", status: 404, reason: "could not find handler for endpoint"),
+        Case(method: "GET", path: "//", status: 404),
+        Case(method: "GET", path: "/database/1", status: 404),
+        Case(method: "GET", path: "\(database)/records/nonsense", status: 404),
+        Case(method: "GET", path: "\(database)/records/modify", status: 404),
+        Case(method: "DELETE", path: "\(database)/zones/list", status: 404),
+        Case(method: "GET", path: "\(container)/staging/private/zones/list", status: 400),
+        Case(method: "GET", path: "\(container)/development/secret/zones/list", status: 400),
+        Case(method: "GET", path: "/database/1/..%2F..%2Fetc/development/private/zones/list", status: 400),
+        Case(
+            method: "GET", path: "\(container)/development/public/zones/list", status: 400,
+            reason: "the public database is not available yet on this server"),
+        Case(
+            method: "GET", path: "\(container)/development/shared/zones/list", status: 400,
+            reason: "the shared database is not available yet on this server"),
+        Case(
+            method: "POST", path: "\(database)/records/query", body: #"{"query":{"recordType":"Plant"}}"#, status: 400,
+            reason: "records/query is not available yet on this server"),
+        Case(method: "POST", path: "\(database)/zones/list", body: "{}", status: 200),
+        Case(method: "GET", path: "/asset/1/", status: 404),
+        Case(method: "GET", path: "/asset/1/a/development/private/_x/download/00/99999999999/0011", status: 403),
+        Case(method: "GET", path: "/asset/1/a/development/private/_x/download/00/xx/0011", status: 404),
+        Case(method: "POST", path: "/device/1/a/development/push/stream", status: 404),
+    ]
+
+    @Test func whatTheServerDoesNotKnowHasAClearAnswer() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            for item in Self.cases {
+                let answer = try await server.send(item.method, item.path, token: token, body: Array(item.body.utf8))
+                #expect(answer.status == item.status, "\(item.testDescription)")
+                #expect(item.status == 200 || answer.error != nil, "\(item.testDescription)")
+                #expect(item.reason.isEmpty || answer.error?.reason == item.reason)
+            }
+        }
+    }
+
+    static let bodies = [
+        "", "{", "[]", "null", "7", "\"text\"", "{}", #"{"operations":7}"#, #"{"operations":[{}]}"#, #"{"operations":[null]}"#,
+        #"{"operations":[{"operationType":"explode","record":{}}]}"#, #"{"zones":[{"zoneID":{}}]}"#,
+        #"{"zones":[{"zoneID":{"zoneName":"Garden"},"resultsLimit":-1}]}"#, #"{"syncToken":7}"#, #"{"resultsLimit":1e99}"#,
+        #"{"records":[{"recordName":7}]}"#, #"{"subscriptions":[{"subscriptionID":""}]}"#, "\u{0}\u{1}\u{2}",
+        String(repeating: "[", count: 100_000), #"{"operations":[{"operationType":"create","record":{"fields":{"a":{"value":{}}}}}]}"#,
+    ]
+
+    /// The answer is an error or an empty result; the server answers the next request as before.
+    @Test(arguments: ServicePath.Operation.allCases)
+    func nothingInABodyEndsTheServer(_ operation: ServicePath.Operation) async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            for body in Self.bodies where operation.method == "POST" {
+                let answer = try await server.send(
+                    "POST", "\(LiveServer.database)/\(operation.rawValue)", token: token, body: Array(body.utf8))
+                #expect([200, 400, 404].contains(answer.status), "\(body.prefix(60)) is answered \(answer.status)")
+                if answer.status == 400 { #expect(answer.error?.code == .badRequest) }
+            }
+            let broken: [UInt8] = [0x7B, 0x22, 0xFF, 0xFE, 0x22, 0x3A, 0x31, 0x7D]
+            let path = "\(LiveServer.database)/\(operation.rawValue)"
+            _ = try await server.send(operation.method, path, token: token, body: broken)
+            #expect(try await server.send("GET", "\(LiveServer.database)/zones/list", token: token).status == 200)
+        }
+    }
+
+    @Test func aBrokenBodySaysWhatAndWhere() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            let answer = try await server.send(
+                "POST", "\(LiveServer.database)/zones/modify", token: token, body: Array(#"{"operations":[}"#.utf8))
+            #expect(answer.error?.code == .badRequest)
+            #expect(answer.error?.reason.contains("15") == true, "the reason names no place: \(answer.error?.reason ?? "")")
+        }
+    }
+
+    @Test func aBodyOverTheLimitIsRefused() async throws {
+        var limits = Limits()
+        limits.requestBodyBytes = 1000
+        try await LiveServer.run(limits: limits) { server in
+            let token = try await server.addUser("mia")
+            let path = "\(LiveServer.database)/zones/modify"
+            let over = try await server.send("POST", path, token: token, body: Array(repeating: 0x20, count: 1001))
+            #expect(over.status == 413 && over.error?.nativeCode == .limitExceeded)
+            let most = try await server.send(
+                "POST", path, token: token,
+                body: Array(#"{"operations":[]}"#.utf8) + Array(repeating: 0x20, count: 1000 - 17))
+            #expect(most.status == 200)
+        }
+    }
+}

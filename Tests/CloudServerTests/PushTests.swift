@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import AsyncHTTPClient
+import CloudEngine
+import CloudPush
+import CloudWire
+import NIOCore
+import NIOHTTP1
+import Testing
+
+@Suite struct PushTests {
+    private static let mia = PushAudience(
+        containerIdentifier: LiveServer.container, environment: .development, userRecordName: "_mia")
+
+    private static func notification(_ id: String, subscription: String = "all") -> PushNotification {
+        PushNotification(
+            notificationID: id, containerIdentifier: LiveServer.container, subscriptionID: subscription,
+            subject: .database(.private))
+    }
+
+    /// The next events of a listener, as words.
+    private static func next(_ count: Int, of listener: PushListener) async -> [String] {
+        var words: [String] = []
+        for await event in listener.events {
+            switch event {
+            case .heartbeat: words.append("beat")
+            case .notification(let notification): words.append(notification.notificationID)
+            }
+            if words.count == count { break }
+        }
+        return words
+    }
+
+    @Test func newsReachesTheOtherDevicesOfTheUserAndNobodyElse() async {
+        let hub = PushHub()
+        let bo = PushAudience(
+            containerIdentifier: LiveServer.container, environment: .development, userRecordName: "_bo")
+        let tablet = hub.listen(Self.mia, deviceID: "tablet")
+        let phone = hub.listen(Self.mia, deviceID: "phone")
+        let other = hub.listen(bo, deviceID: "phone")
+        hub.publish([Self.notification("n1")], to: Self.mia, exceptDevice: "tablet")
+        #expect(await Self.next(1, of: phone) == ["n1"])
+        #expect(await Self.next(1, of: tablet) == ["beat"])
+        #expect(await Self.next(1, of: other) == ["beat"])
+        tablet.close()
+        phone.close()
+        #expect(hub.listeners == 1)
+        hub.close()
+        #expect(await Self.next(1, of: other).isEmpty)
+        #expect(await Self.next(1, of: hub.listen(Self.mia, deviceID: "late")).isEmpty)
+    }
+
+    @Test func aSlowDeviceHoldsOneNotificationForEachSubscription() async {
+        let hub = PushHub()
+        let phone = hub.listen(Self.mia, deviceID: "phone")
+        for number in 0..<1000 {
+            hub.publish([Self.notification("a\(number)"), Self.notification("b\(number)", subscription: "b")], to: Self.mia, exceptDevice: "")
+            hub.beat()
+        }
+        #expect(await Self.next(3, of: phone) == ["a999", "b999", "beat"])
+    }
+
+    @Test func aDeviceThatWaitsIsWoken() async {
+        let hub = PushHub()
+        let phone = hub.listen(Self.mia, deviceID: "phone")
+        #expect(await Self.next(1, of: phone) == ["beat"])
+        async let words = Self.next(1, of: phone)
+        hub.publish([Self.notification("n1")], to: Self.mia, exceptDevice: "tablet")
+        #expect(await words == ["n1"])
+    }
+
+    @Test func tooManyListenersEndTheOldest() async {
+        let hub = PushHub()
+        let first = hub.listen(Self.mia, deviceID: "d")
+        let others = (0..<64).map { _ in hub.listen(Self.mia, deviceID: "d") }
+        #expect(hub.listeners == 64)
+        #expect(await Self.next(1, of: first).isEmpty)
+        #expect(await Self.next(1, of: others[63]) == ["beat"])
+    }
+}
+
+@Suite struct PushStreamTests {
+    /// Lines of a held connection.
+    private struct Lines {
+        var iterator: HTTPClientResponse.Body.AsyncIterator
+        var rest = ""
+
+        mutating func next() async throws -> String? {
+            while true {
+                if let end = rest.firstIndex(of: "\n") {
+                    defer { rest = String(rest[rest.index(after: end)...]) }
+                    return String(rest[..<end])
+                }
+                guard let buffer = try await iterator.next() else { return nil }
+                rest += String(buffer: buffer)
+            }
+        }
+    }
+
+    private func listen(_ server: LiveServer, token: String) async throws -> Lines {
+        let request = server.request(
+            "GET", "/device/1/\(LiveServer.container)/development/push/stream", token: token)
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(20))
+        #expect(response.status.code == 200)
+        return Lines(iterator: response.body.makeAsyncIterator())
+    }
+
+    @Test func aChangeReachesTheOtherDeviceAndNotTheOneThatMadeIt() async throws {
+        try await LiveServer.run { server in
+            let tablet = try await server.addUser("mia")
+            let phone = try await server.addDevice(of: "mia")
+            try await server.makeGarden(token: tablet)
+            var onTablet = try await listen(server, token: tablet)
+            var onPhone = try await listen(server, token: phone)
+            #expect(try await onTablet.next() == "", "the first line says that the device is heard")
+            #expect(try await onPhone.next() == "")
+
+            _ = try await server.modify(AccessTests.sage, token: tablet)
+            server.hub.beat()
+            #expect(try await onPhone.next() == "", "without a subscription there is no news")
+            #expect(try await onTablet.next() == "")
+
+            let subscription = Subscription(subscriptionID: "all", kind: .database, notification: .silent)
+            _ = try await server.post(
+                .modifySubscriptions, SubscriptionsModifyRequest(operations: [.create(subscription)]), token: tablet)
+            _ = try await server.modify(.init(.forceDelete, Record(recordName: "p1")), token: tablet)
+            let line = try #require(try await onPhone.next())
+            let notification = try PushNotification(json: Array(line.utf8))
+            #expect(notification.subject == .database(.private) && notification.subscriptionID == "all")
+            #expect(notification.containerIdentifier == LiveServer.container)
+            server.hub.beat()
+            #expect(try await onTablet.next() == "")
+
+            server.hub.close()
+            #expect(try await onTablet.next() == nil, "a server that stops ends its streams")
+            #expect(try await onPhone.next() == nil)
+        }
+    }
+
+    @Test func devicesThatShareATokenAreToldApartByTheirName() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            try await server.makeGarden(token: token)
+            let subscription = Subscription(subscriptionID: "all", kind: .database, notification: .silent)
+            _ = try await server.post(
+                .modifySubscriptions, SubscriptionsModifyRequest(operations: [.create(subscription)]), token: token)
+            var here = try await listen(server, token: token)
+            #expect(try await here.next() == "")
+            let message = ModifyRecordsRequest(operations: [AccessTests.sage], zoneID: LiveServer.garden)
+            _ = try await server.send(
+                "POST", "\(LiveServer.database)/records/modify", token: token, body: message.encoded(),
+                headers: [("X-Tarn-Device", "phone")])
+            #expect(try await here.next()?.isEmpty == false)
+        }
+    }
+}

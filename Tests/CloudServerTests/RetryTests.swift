@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Testing
+
+@Suite struct RetryTests {
+    @Test func theSameKeyIsCarriedOutOnceAndAnsweredAlike() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            try await server.makeGarden(token: token)
+            let first = try await server.modify(AccessTests.sage, token: token, key: "k1")
+            server.clock.advance(seconds: 60)
+            let second = try await server.modify(AccessTests.sage, token: token, key: "k1")
+            #expect(first.status == 200 && first.body == second.body)
+            let other = try ModifyRecordsResponse(json: try await server.modify(AccessTests.sage, token: token, key: "k2").body)
+            guard case .failure(_, let error, _?) = other.results[0] else {
+                Issue.record("another key is another request")
+                return
+            }
+            #expect(error.code == .conflict)
+        }
+    }
+
+    @Test func aKeyOfAnotherRequestIsRefused() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            try await server.makeGarden(token: token)
+            _ = try await server.modify(AccessTests.sage, token: token, key: "k1")
+            let other = RecordOperation(.forceDelete, Record(recordName: "p1"))
+            #expect(try await server.modify(other, token: token, key: "k1").error?.code == .badRequest)
+            let long = String(repeating: "k", count: 129)
+            #expect(try await server.modify(other, token: token, key: long).error?.code == .badRequest)
+            // Keys of one user say nothing about another's.
+            let bo = try await server.addUser("bo")
+            try await server.makeGarden(token: bo)
+            #expect(try await server.modify(other, token: bo, key: "k1").status == 200)
+        }
+    }
+
+    @Test func aRefusedRequestIsNotRemembered() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            #expect(try await server.modify(AccessTests.sage, token: token, key: "k1").error?.code == .zoneNotFound)
+            try await server.makeGarden(token: token)
+            #expect(try await server.modify(AccessTests.sage, token: token, key: "k1").status == 200)
+        }
+    }
+
+    @Test func keysOutliveARestartAndGoAfterADay() async throws {
+        let folder = TemporaryFolder()
+        try await LiveServer.run(folder: folder) { server in
+            let token = try await server.addUser("mia")
+            try await server.makeGarden(token: token)
+            let first = try await server.modify(AccessTests.sage, token: token, key: "k1")
+            try await server.removeExpired(afterSeconds: 1)
+            #expect(try await server.modify(AccessTests.sage, token: token, key: "k1").body == first.body)
+        }
+        try await LiveServer.run(folder: folder) { server in
+            let token = try await server.addDevice(of: "mia")
+            let again = try await server.modify(AccessTests.sage, token: token, key: "k1")
+            #expect(!again.text.contains("CONFLICT"))
+            try await server.removeExpired(afterSeconds: 2 * 86_400)
+            #expect(try await server.modify(AccessTests.sage, token: token, key: "k1").text.contains("CONFLICT"))
+        }
+    }
+}
