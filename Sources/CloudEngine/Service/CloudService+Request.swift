@@ -19,7 +19,7 @@ extension CloudService {
     }
 
     /// Names the device where several share one token; without it the token's own device is meant.
-    static let deviceHeader = "X-Tarn-Device"
+    package static let deviceHeader = "X-Tarn-Device"
 
     func call(
         _ request: ServiceRequest, _ device: DeviceIdentity, _ containerIdentifier: String,

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudEngineSQLite
+import CloudPush
+package import CloudWire
+import Foundation
+import Synchronization
+
+/// A whole server inside a test: the real service on a real store, without sockets, with a clock that moves when it is
+/// moved.
+///
+///     let cloud = try InProcessCloud()
+///     let tablet = try await cloud.addUser("mia", device: "tablet")
+///     let phone = try await cloud.addDevice("phone", of: "mia")
+///     CKContainer.connect(Connection(environment: .development, transport: tablet), for: "iCloud.org.example.notes")
+///
+/// Its data is in a folder that goes with it.
+package final class InProcessCloud: Sendable {
+    /// How addresses of assets begin. Nothing listens there.
+    static let baseURL = "http://tarn.in-process.invalid"
+
+    package let clock: HandDrivenClock
+    private let folder: ScratchFolder
+    private let limits: Limits
+    private let random: SeededBytes
+    private let running: Mutex<Running?>
+
+    private struct Running: Sendable {
+        var store: SQLiteServerStore
+        var hub: PushHub
+        var service: CloudService
+    }
+
+    /// - Parameters:
+    ///   - seed: Decides identifiers and record names of users.
+    ///   - start: Milliseconds since 1970 UTC.
+    package init(limits: Limits = Limits(), seed: UInt64 = 1, start: Int64 = 1_900_000_000_000) throws {
+        clock = HandDrivenClock(milliseconds: start)
+        folder = ScratchFolder()
+        self.limits = limits
+        random = SeededBytes(seed: seed)
+        running = Mutex(nil)
+        try self.start()
+    }
+
+    // MARK: Users and devices
+
+    /// Makes a user and returns the transport of their first device.
+    package func addUser(_ name: String, device: String) async throws -> InProcessTransport {
+        let token = try await store().addUser(name: name, deviceLabel: device, now: clock.milliseconds)
+        return InProcessTransport(cloud: self, token: token, deviceID: device)
+    }
+
+    /// Returns the transport of another device of a user.
+    package func addDevice(_ device: String, of user: String) async throws -> InProcessTransport {
+        let token = try await store().addToken(userName: user, deviceLabel: device, now: clock.milliseconds)
+        return InProcessTransport(cloud: self, token: token, deviceID: device)
+    }
+
+    // MARK: The server's life
+
+    /// Starts the server again after `stop`, on the same data.
+    package func start() throws {
+        let store = try SQLiteServerStore(path: folder.path, use: .server)
+        let hub = PushHub()
+        let (clock, random) = (clock, random)
+        let service = CloudService(
+            engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store,
+            push: hub,
+            surroundings: CloudService.Surroundings(now: { clock.milliseconds }, randomBytes: { random.next($0) }))
+        let previous = running.withLock { running in
+            defer { running = Running(store: store, hub: hub, service: service) }
+            return running
+        }
+        precondition(previous == nil, "a server that runs is started again")
+    }
+
+    /// Ends the server: held connections end, and devices find nobody until `start`.
+    package func stop() throws {
+        let ended = running.withLock { running in
+            defer { running = nil }
+            return running
+        }
+        ended?.hub.close()
+        try ended?.store.close()
+    }
+
+    /// Sends a heartbeat on every held connection.
+    package func beat() { running.withLock { $0?.hub }?.beat() }
+
+    /// How many devices hold a push stream.
+    package var listeners: Int { running.withLock { $0?.hub }?.listeners ?? 0 }
+
+    /// Does what the server does every hour.
+    package func removeExpired() async throws { try await store().removeExpired(now: clock.milliseconds) }
+
+    /// The service while the server runs.
+    var service: CloudService? { running.withLock { $0?.service } }
+
+    private func store() throws -> SQLiteServerStore {
+        guard let store = running.withLock({ $0?.store }) else {
+            throw StorageFailure(.unavailable, "the server is stopped")
+        }
+        return store
+    }
+}
+
+/// A clock that stands still until it is moved.
+package final class HandDrivenClock: Sendable {
+    private let time: Mutex<Int64>
+
+    package init(milliseconds: Int64) {
+        time = Mutex(milliseconds)
+    }
+
+    /// Milliseconds since 1970 UTC.
+    package var milliseconds: Int64 { time.withLock { $0 } }
+
+    package func advance(by duration: Duration) {
+        time.withLock { $0 += Int64(duration / .milliseconds(1)) }
+    }
+}
+
+/// Bytes that follow from a seed (SplitMix64).
+final class SeededBytes: Sendable {
+    private let state: Mutex<UInt64>
+
+    init(seed: UInt64) {
+        state = Mutex(seed)
+    }
+
+    func next(_ count: Int) -> [UInt8] {
+        state.withLock { state in
+            var bytes: [UInt8] = []
+            while bytes.count < count {
+                state &+= 0x9E37_79B9_7F4A_7C15
+                var mixed = state
+                mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+                mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+                mixed ^= mixed >> 31
+                withUnsafeBytes(of: mixed) { bytes.append(contentsOf: $0) }
+            }
+            return Array(bytes.prefix(count))
+        }
+    }
+}
+
+/// A folder that goes when nobody needs it any more.
+final class ScratchFolder: Sendable {
+    let path = FileManager.default.temporaryDirectory.appending(path: "tarn-cloud-\(UUID().uuidString)").path
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+package import CloudKit
+import CloudWire
+import Foundation
+import Synchronization
+
+/// One device's way to a server in the same process. It can be cut, and answers can be lost.
+package final class InProcessTransport: CloudTransport {
+    private struct State {
+        var isOffline = false
+        var requestsToLose = 0
+        var answersToLose = 0
+        var log: [String] = []
+        /// Ends the held connections when the device goes offline.
+        var held: [Int: @Sendable () -> Void] = [:]
+        var nextHeld = 0
+    }
+
+    package let deviceID: String
+    private let cloud: InProcessCloud
+    private let token: String
+    private let state = Mutex(State())
+
+    init(cloud: InProcessCloud, token: String, deviceID: String) {
+        self.cloud = cloud
+        self.token = token
+        self.deviceID = deviceID
+    }
+
+    // MARK: Faults
+
+    /// Cuts the device off: requests fail with `.networkUnavailable`, and held connections break.
+    package func goOffline() {
+        let held = state.withLock { state in
+            state.isOffline = true
+            defer { state.held = [:] }
+            return state.held
+        }
+        for end in held.values { end() }
+    }
+
+    package func goOnline() { state.withLock { $0.isOffline = false } }
+
+    package var isOffline: Bool { state.withLock { $0.isOffline } }
+
+    /// The next requests break off before the server sees them.
+    package func loseNextRequests(_ count: Int = 1) { state.withLock { $0.requestsToLose += count } }
+
+    /// The next requests are carried out, committed included, and break off before the answer arrives.
+    package func loseNextAnswers(_ count: Int = 1) { state.withLock { $0.answersToLose += count } }
+
+    /// Operations that were asked for, those that failed included, in order: `records/modify`, `asset`, `push/stream`.
+    package var log: [String] { state.withLock { $0.log } }
+
+    // MARK: CloudTransport
+
+    package func send(_ request: TransportRequest) async throws -> TransportResponse {
+        let response = try await exchange(request)
+        var body: [UInt8] = []
+        for try await piece in pieces(of: response) {
+            guard body.count + piece.count <= request.responseBytesMax else {
+                throw CKError(.networkFailure, "the server's answer is too large")
+            }
+            body += piece
+        }
+        return TransportResponse(status: response.status, headers: headers(of: response), body: body)
+    }
+
+    package func stream(_ request: TransportRequest) async throws -> TransportStream {
+        let response = try await exchange(request)
+        return TransportStream(status: response.status, headers: headers(of: response), chunks: pieces(of: response))
+    }
+
+    private func exchange(_ request: TransportRequest) async throws -> ServiceResponse {
+        let outgoing = try serviceRequest(request)
+        try state.withLock { state in
+            state.log.append(Self.operation(of: outgoing.path))
+            if state.isOffline { throw CKError(.networkUnavailable, "the device is offline") }
+            if state.requestsToLose > 0 {
+                state.requestsToLose -= 1
+                throw CKError(.networkFailure, "the request was lost")
+            }
+        }
+        guard let service = cloud.service else { throw CKError(.networkUnavailable, "the server is stopped") }
+        let response = await service.respond(to: outgoing)
+        let isLost = state.withLock { state in
+            if state.isOffline { return true }
+            guard state.answersToLose > 0 else { return false }
+            state.answersToLose -= 1
+            return true
+        }
+        guard !isLost else {
+            if case .events(let listener) = response.body { listener.close() }
+            throw CKError(.networkFailure, "the answer was lost")
+        }
+        return response
+    }
+
+    private func serviceRequest(_ request: TransportRequest) throws -> ServiceRequest {
+        var headers: [String: String] = [:]
+        for header in request.headers.all { headers[header.name.lowercased()] = header.value }
+        let path: String
+        switch request.target {
+        case .service(let service):
+            path = service
+            headers[HeaderNames.authorization.lowercased()] = HeaderNames.bearer(token)
+            headers[CloudService.deviceHeader.lowercased()] = deviceID
+        case .asset(let address):
+            guard address.hasPrefix(InProcessCloud.baseURL) else {
+                throw CKError(.networkUnavailable, "the address of the asset is on another server")
+            }
+            path = String(address.dropFirst(InProcessCloud.baseURL.count))
+        }
+        let body: [UInt8] =
+            switch request.body {
+            case .none: []
+            case .bytes(let bytes): bytes
+            case .file(let url, _): [UInt8](try Data(contentsOf: url))
+            }
+        return ServiceRequest(
+            method: request.method, path: path, headers: headers, body: .bytes(body), baseURL: InProcessCloud.baseURL)
+    }
+
+    private static func operation(of path: String) -> String {
+        let parts = path.split(separator: "/")
+        return parts.first == "asset" ? "asset" : parts.suffix(2).joined(separator: "/")
+    }
+
+    private func headers(of response: ServiceResponse) -> TransportHeaders {
+        var headers = TransportHeaders()
+        for (name, value) in response.headers { headers.add(name, value) }
+        return headers
+    }
+
+    // MARK: Bodies
+
+    private func pieces(of response: ServiceResponse) -> any AsyncSequence<[UInt8], any Error> & Sendable {
+        switch response.body {
+        case .bytes(let bytes):
+            AsyncThrowingStream { continuation in
+                if !bytes.isEmpty { continuation.yield(bytes) }
+                continuation.finish()
+            }
+        case .file(let reader, let range):
+            AsyncThrowingStream { continuation in
+                let task = Task {
+                    do {
+                        var offset = range.lowerBound
+                        while offset < range.upperBound {
+                            let count = min(Self.pieceBytes, Int(range.upperBound - offset))
+                            let piece = try await reader.read(at: offset, count: count)
+                            guard !piece.isEmpty else { throw CKError(.networkFailure, "the file became shorter") }
+                            continuation.yield(piece)
+                            offset += Int64(piece.count)
+                        }
+                        continuation.finish()
+                    } catch {
+                        continuation.finish(throwing: error)
+                    }
+                }
+                continuation.onTermination = { _ in task.cancel() }
+            }
+        case .events(let listener):
+            lines(of: listener)
+        }
+    }
+
+    private static let pieceBytes = 1 << 16
+
+    /// One notification a line; an empty line is a heartbeat.
+    private func lines(of listener: PushListener) -> AsyncThrowingStream<[UInt8], any Error> {
+        AsyncThrowingStream { continuation in
+            let broken = CKError(.networkFailure, "the device went offline")
+            let number = state.withLock { state -> Int? in
+                guard !state.isOffline else { return nil }
+                state.nextHeld += 1
+                state.held[state.nextHeld] = {
+                    continuation.finish(throwing: broken)
+                    listener.close()
+                }
+                return state.nextHeld
+            }
+            guard let number else {
+                listener.close()
+                return continuation.finish(throwing: broken)
+            }
+            let task = Task {
+                for await event in listener.events {
+                    var line: [UInt8] = []
+                    if case .notification(let notification) = event { line = notification.encoded() }
+                    continuation.yield(line + [UInt8(ascii: "\n")])
+                }
+                continuation.finish()
+            }
+            continuation.onTermination = { [weak self] _ in
+                task.cancel()
+                listener.close()
+                self?.state.withLock { $0.held[number] = nil }
+            }
+        }
+    }
+}
