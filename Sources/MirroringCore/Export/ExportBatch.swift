@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+package import ManagedModel
+
+/// Second half of an export: what to send in one request, from the records and links that were marked.
+package struct ExportBatch: Hashable, Sendable {
+    package enum Operation: Hashable, Sendable {
+        case create
+        /// Given fields are written if the change tag still holds.
+        case update
+        /// Whatever the version; a record that is not there counts as deleted.
+        case forceDelete
+    }
+
+    package struct Upload: Hashable, Sendable {
+        package let field: String
+        package let bytes: [UInt8]
+    }
+
+    package struct Item: Hashable, Sendable {
+        package let operation: Operation
+        /// Complete for a new record, changed keys only for a known one, no fields for a deletion.
+        package let record: Record
+        /// To be uploaded first; the answers go into the record's fields of these names.
+        package let uploads: [Upload]
+        /// The mark that is settled when the item is accepted.
+        let mark: Int64
+        let isLink: Bool
+
+        package var recordName: String { record.recordName }
+
+        package func with(_ assets: [String: AssetValue]) -> Record {
+            var record = record
+            for upload in uploads { if let asset = assets[upload.field] { record.fields[upload.field] = Field(.asset(asset)) } }
+            return record
+        }
+    }
+
+    package struct Needs: Hashable, Sendable {
+        /// Whose rows to load, with the record names of all their to-one targets.
+        package var keys: [RowKey] = []
+        /// Record names whose parked relationships to load.
+        package var sources: [String] = []
+    }
+
+    package struct Loaded: Sendable {
+        package var rows: [RowKey: Row] = [:]
+        /// Record names of to-one targets.
+        package var names: [RowKey: String] = [:]
+        package var parked: [ParkedRelationship] = []
+
+        package init() {}
+    }
+
+    package private(set) var items: [Item] = []
+    /// Records that turned out to need nothing: to be written before the next batch is planned.
+    package private(set) var changes = BookkeepingChanges()
+
+    package static func needs(of pending: [RecordState]) -> Needs {
+        let uploads = pending.filter { $0.stage == .needsUpload }
+        return Needs(keys: uploads.map(\.key), sources: uploads.map(\.recordName))
+    }
+
+    /// - Parameters:
+    ///   - pending: Marked records without a failure, oldest mark first. What does not fit waits for the next batch.
+    ///   - itemsMax: At most this many items, and never more than the limit of a request.
+    package init(
+        records pending: [RecordState], links: [LinkState], loaded: Loaded, mapping: RecordMapping,
+        itemsMax: Int = .max, limits: Limits = Limits()
+    ) {
+        precondition(itemsMax > 0, "a batch has room for one item")
+        let itemsMax = min(itemsMax, limits.operationsPerRequest)
+        var parked: [String: [String: String]] = [:]
+        for entry in loaded.parked { parked[entry.key.source, default: [:]][entry.key.relationship] = entry.destination }
+        var bytes = 0
+        func fits(_ item: Item) -> Bool {
+            let size = Self.approximateBytes(of: item.record)
+            guard items.isEmpty || bytes + size <= limits.requestRecordBytes else { return false }
+            bytes += size
+            return true
+        }
+        for state in pending where state.failure == nil {
+            guard items.count < itemsMax else { return }
+            switch state.stage {
+            case .uploaded, .missing: continue
+            case .needsDelete:
+                items.append(.deletion(of: state.recordName, type: mapping.recordType(of: state), mark: state.mark, isLink: false))
+            case .needsUpload:
+                // A row that is gone was deleted after history was read; the next scan sees to it.
+                guard let row = loaded.rows[state.key], let entity = mapping.entities[state.key.entityIndex] else { continue }
+                let local = LocalRecord(row: row, names: loaded.names, parked: parked[state.recordName] ?? [:])
+                guard let item = Item(state, local, entity, limits) else {
+                    var settled = state
+                    settled.stage = .uploaded
+                    changes.records.append(settled)
+                    continue
+                }
+                guard fits(item) else { return }
+                items.append(item)
+            }
+        }
+        for link in links where link.failure == nil {
+            guard items.count < itemsMax else { return }
+            guard let item = Item(link), fits(item) else { continue }
+            items.append(item)
+        }
+    }
+
+    private static func approximateBytes(of record: Record) -> Int {
+        record.recordName.utf8.count + record.recordType.utf8.count
+            + record.fields.reduce(0) { $0 + $1.key.utf8.count + ($1.value.value?.approximateBytes ?? 0) }
+    }
+}
+
+extension ExportBatch.Item {
+    fileprivate static func deletion(of name: String, type: String, mark: Int64, isLink: Bool) -> Self {
+        Self(operation: .forceDelete, record: Record(recordName: name, recordType: type), uploads: [], mark: mark, isLink: isLink)
+    }
+
+    /// nil when the row says what the server has.
+    fileprivate init?(_ state: RecordState, _ local: LocalRecord, _ entity: EntityMapping, _ limits: Limits) {
+        let isNew = state.changeTag == nil
+        let changes = RecordChanges(of: local, entity: entity, ancestor: state.ancestor, isNew: isNew, limits: limits)
+        guard !changes.isEmpty else { return nil }
+        self.init(
+            operation: isNew ? .create : .update,
+            record: Record(
+                recordName: state.recordName, recordType: entity.recordType, recordChangeTag: state.changeTag,
+                fields: changes.fields),
+            uploads: changes.uploads.map { ExportBatch.Upload(field: $0.field, bytes: $0.bytes) },
+            mark: state.mark, isLink: false)
+    }
+
+    fileprivate init?(_ link: LinkState) {
+        switch link.stage {
+        case .uploaded, .missing: return nil
+        case .needsDelete:
+            self = .deletion(of: link.recordName, type: MirrorNames.linkRecordType, mark: link.mark, isLink: true)
+        case .needsUpload:
+            // A link never changes: one that the server has already needs nothing.
+            self.init(
+                operation: .create,
+                record: Record(
+                    recordName: link.recordName, recordType: MirrorNames.linkRecordType,
+                    fields: RecordMapping.fields(of: link.pair)),
+                uploads: [], mark: link.mark, isLink: true)
+        }
+    }
+}
+
+extension RecordMapping {
+    fileprivate func recordType(of state: RecordState) -> String { entities[state.key.entityIndex]?.recordType ?? "" }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+import ManagedModel
+
+/// What the server did with one item of a batch.
+package enum ItemOutcome: Hashable, Sendable {
+    /// Saved: the record with its new change tag, and with all fields or those that were sent.
+    case saved(Record)
+    case deleted
+    case refused(CloudFailure)
+}
+
+/// What a batch brought, for the loop.
+package struct BatchVerdict: Hashable, Sendable {
+    package var accepted = 0
+    /// Refused for good; they are marked and not sent again until somebody changes them.
+    package var failed = 0
+    /// Somebody else was faster: their changes have to be imported before these are sent again.
+    package var needImport = 0
+    /// Refused for now.
+    package var postponed = 0
+    /// Why items were postponed; the first of them that says how long to wait, else any.
+    package var postponement: CloudFailure?
+    package var isTooLarge = false
+    /// The zone is gone, or something else that concerns more than one item.
+    package var requestFailure: CloudFailure?
+
+    package init() {}
+}
+
+/// Turns the server's answers about a batch into bookkeeping.
+package struct ExportSettlement: Hashable, Sendable {
+    package private(set) var changes = BookkeepingChanges()
+    package private(set) var verdict = BatchVerdict()
+
+    /// - Parameters:
+    ///   - outcomes: By record name. An item without an outcome stays marked, as after a lost answer.
+    ///   - assets: What was uploaded, by record name and field.
+    ///   - records: The present bookkeeping of the items, loaded in the transaction that writes the changes.
+    package init(
+        of batch: ExportBatch, outcomes: [String: ItemOutcome], assets: [String: [String: AssetValue]] = [:],
+        records: [String: RecordState], links: [String: LinkState], mapping: RecordMapping
+    ) {
+        for item in batch.items {
+            guard let outcome = outcomes[item.recordName] else {
+                verdict.postponed += 1
+                continue
+            }
+            if item.isLink, let link = links[item.recordName] {
+                settle(link, item, outcome, isAlone: batch.items.count == 1)
+            } else if let record = records[item.recordName] {
+                settle(record, item, outcome, assets[item.recordName] ?? [:], mapping, isAlone: batch.items.count == 1)
+            }
+        }
+    }
+
+    private mutating func settle(
+        _ state: RecordState, _ item: ExportBatch.Item, _ outcome: ItemOutcome, _ assets: [String: AssetValue],
+        _ mapping: RecordMapping, isAlone: Bool
+    ) {
+        var state = state
+        switch (outcome, item.operation) {
+        case (.saved(let record), .create), (.saved(let record), .update):
+            verdict.accepted += 1
+            guard let entity = mapping.entities[state.key.entityIndex] else { return }
+            state.adopt(record, sent: item, assets, entity)
+            if state.stage == .needsUpload, state.mark == item.mark { state.stage = .uploaded }
+            changes.records.append(state)
+        case (.deleted, _), (.saved, .forceDelete):
+            verdict.accepted += 1
+            changes.removedRecords.append(state.recordName)
+        case (.refused(let failure), .forceDelete) where failure.code == .unknownItem:
+            verdict.accepted += 1
+            changes.removedRecords.append(state.recordName)
+        case (.refused(let failure), .update) where failure.code == .unknownItem:
+            // Deletion beats edits. The record stays until import has told what was lost.
+            verdict.needImport += 1
+            state.stage = .missing
+            changes.records.append(state)
+        case (.refused(let failure), _):
+            if let reason = refuse(failure, isAlone: isAlone) {
+                state.failure = reason
+                changes.records.append(state)
+            }
+        }
+    }
+
+    private mutating func settle(_ link: LinkState, _ item: ExportBatch.Item, _ outcome: ItemOutcome, isAlone: Bool) {
+        var link = link
+        switch (outcome, item.operation) {
+        case (.saved(let record), .create), (.saved(let record), .update):
+            verdict.accepted += 1
+            link.changeTag = record.recordChangeTag
+            if link.stage == .needsUpload { link.stage = .uploaded }
+            changes.links.append(link)
+        case (.deleted, _), (.saved, .forceDelete):
+            verdict.accepted += 1
+            changes.removedLinks.append(link.recordName)
+        case (.refused(let failure), .forceDelete) where failure.code == .unknownItem:
+            verdict.accepted += 1
+            changes.removedLinks.append(link.recordName)
+        case (.refused(let failure), .create) where failure.code == .serverRecordChanged:
+            // An earlier attempt arrived whose answer was lost. Links never change, so it is the same.
+            verdict.accepted += 1
+            if link.stage == .needsUpload { link.stage = .uploaded }
+            changes.links.append(link)
+        case (.refused(let failure), _):
+            if let reason = refuse(failure, isAlone: isAlone) {
+                link.failure = reason
+                changes.links.append(link)
+            }
+        }
+    }
+
+    /// - Returns: The reason to be kept with the item if it is refused for good.
+    private mutating func refuse(_ failure: CloudFailure, isAlone: Bool) -> String? {
+        switch RetryPolicy.itemDecision(failure) {
+        case .importFirst: verdict.needImport += 1
+        case .later:
+            verdict.postponed += 1
+            if verdict.postponement?.retryAfter == nil { verdict.postponement = failure }
+        case .wholeRequest:
+            verdict.postponed += 1
+            verdict.requestFailure = verdict.requestFailure ?? failure
+        case .split where !isAlone:
+            verdict.postponed += 1
+            verdict.isTooLarge = true
+        case .split, .giveUp:
+            verdict.failed += 1
+            return failure.reason
+        }
+        return nil
+    }
+}
+
+extension RecordState {
+    /// Takes what the server holds now as the ancestor: what it held, what was sent, what it answered.
+    fileprivate mutating func adopt(
+        _ record: Record, sent item: ExportBatch.Item, _ assets: [String: AssetValue], _ entity: EntityMapping
+    ) {
+        var fields = item.operation == .create ? [:] : ancestor.fields.merging(ancestor.unapplied) { known, _ in known }
+        fields.merge(item.with(assets).fields) { _, sent in sent }
+        fields.merge(record.fields) { _, answered in answered }
+        var adopted = entity.ancestor(of: fields)
+        adopted.digests = ancestor.digests.filter { adopted.fields[$0.key] != nil }
+        for upload in item.uploads { adopted.digests[upload.field] = ContentDigest(upload.bytes) }
+        ancestor = adopted
+        changeTag = record.recordChangeTag
+        modified = record.modified
+        failure = nil
+    }
+}

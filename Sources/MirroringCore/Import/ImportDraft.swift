@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import ManagedModel
+
+/// The decisions about one page while they are made. Deletions come first, so that nothing is resolved to a row
+/// that goes; relationships come after all rows, so that the order of records does not matter; links come last.
+struct ImportDraft {
+    let page: ImportPage
+    let loaded: ImportPlan.Loaded
+    let mapping: RecordMapping
+    var rows: WorkingRows
+    var linkIntents: [LinkIntent] = []
+    var recordsApplied = 0
+
+    var states: [String: RecordState]
+    /// Record names of loaded bookkeeping.
+    let names: [RowKey: String]
+    private var touched: [String] = []
+    var removed: [String] = []
+    var parked: [ParkedRelationship.Key: String]
+    private let parkedByDestination: [String: [ParkedRelationship]]
+    /// Relationships that were parked before the page, by source.
+    private let waiting: [String: [String]]
+    private var parkedTouched: [ParkedRelationship.Key] = []
+    var conflicts: [ConflictEntry] = []
+    var links: LinkLedger
+    /// Record names of rows that this page inserts.
+    var inserted: [String] = []
+    /// To-one fields that rows take, to be resolved when all rows are known.
+    private var references: [(source: String, property: PropertyMapping, target: String?)] = []
+
+    init(page: ImportPage, loaded: ImportPlan.Loaded, mapping: RecordMapping) {
+        self.page = page
+        self.loaded = loaded
+        self.mapping = mapping
+        rows = WorkingRows(loaded: loaded.rows, existing: loaded.existing)
+        states = loaded.records
+        names = Dictionary(loaded.records.values.map { ($0.key, $0.recordName) }, uniquingKeysWith: { first, _ in first })
+        parked = Dictionary(loaded.parked.map { ($0.key, $0.destination) }, uniquingKeysWith: { first, _ in first })
+        parkedByDestination = Dictionary(grouping: loaded.parked, by: \.destination)
+        waiting = Dictionary(grouping: loaded.parked, by: \.key.source).mapValues { $0.map(\.key.relationship) }
+        links = LinkLedger(loaded.links)
+    }
+
+    mutating func run() {
+        let deletions = Set(page.deletions)
+        // In a page that names a record twice the later state counts.
+        var latest: [String: Int] = [:]
+        for (index, record) in page.records.enumerated() { latest[record.recordName] = index }
+        let records = page.records.enumerated().filter { latest[$1.recordName] == $0 && !deletions.contains($1.recordName) }.map(\.element)
+
+        for name in page.deletions { delete(name) }
+        for record in records where record.recordType != MirrorNames.linkRecordType { apply(record) }
+        for reference in references { resolve(reference) }
+        for name in inserted { adoptParked(waitingFor: name) }
+        for record in records where record.recordType == MirrorNames.linkRecordType { applyLink(record) }
+        settleLinks()
+    }
+
+    // MARK: Objects
+
+    private mutating func apply(_ record: Record) {
+        guard let entity = mapping.entity(of: record) else { return }
+        guard var state = states[record.recordName] else { return insert(record, entity) }
+        guard state.changeTag != record.recordChangeTag || state.changeTag == nil || page.generation != nil else { return }
+        let entity = mapping.entities[state.key.entityIndex] ?? entity
+        let merge = RecordMerge(entity: entity, ancestor: state.ancestor, remote: record.fields, assets: loaded.assets)
+        recordsApplied += 1
+
+        guard let row = rows[state.key] else {
+            // Deleted here, sent or not: deletion beats edits.
+            for change in merge.remoteChanges {
+                log(change.value, of: change.property, state, winner: .localDeletion, losing: record.modified, winning: nil)
+            }
+            adopt(record, into: &state, entity: entity, digests: [:])
+            return put(state)
+        }
+        let local = LocalRecord(row: row, names: loaded.names, parked: parked(of: record.recordName))
+        let outcome = merge.merge(into: local)
+        // A record that this device made and nobody changed since: the answer to the first attempt was lost,
+        // and what "loses" is an older value of our own.
+        let isEcho = state.changeTag == nil && record.created == record.modified
+        for lost in isEcho ? [] : outcome.lost {
+            log(lost.value, of: lost.property, state, winner: .local, losing: record.modified, winning: nil)
+        }
+        take(outcome.taken, of: record, into: state.key, merge)
+        adopt(record, into: &state, entity: entity, digests: outcome.digests)
+        if state.stage != .needsDelete { state.stage = outcome.isLocalAhead ? .needsUpload : .uploaded }
+        state.failure = nil
+        put(state)
+    }
+
+    private mutating func insert(_ record: Record, _ entity: EntityMapping) {
+        recordsApplied += 1
+        let merge = RecordMerge(entity: entity, ancestor: Ancestor(), remote: record.fields, assets: loaded.assets)
+        let outcome = merge.adopt()
+        let key = rows.insert(entity: entity.entity)
+        var state = RecordState(recordName: record.recordName, key: key, stage: .uploaded)
+        adopt(record, into: &state, entity: entity, digests: outcome.digests)
+        put(state)
+        inserted.append(record.recordName)
+        take(outcome.taken, of: record, into: key, merge)
+    }
+
+    private mutating func take(
+        _ taken: [(property: PropertyMapping, content: RemoteContent)], of record: Record, into key: RowKey,
+        _ merge: RecordMerge
+    ) {
+        for (property, content) in taken {
+            switch property.kind {
+            case .attribute: rows.set(merge.stored(content, for: property), slot: property.slot, of: key)
+            case .toOne:
+                let target = property.mirrored(content)
+                references.append((record.recordName, property, if case .value(.string(let name)) = target { name } else { nil }))
+            }
+        }
+    }
+
+    private func adopt(_ record: Record, into state: inout RecordState, entity: EntityMapping, digests: [String: ContentDigest]) {
+        state.ancestor = entity.ancestor(of: record.fields)
+        state.ancestor.digests = digests
+        state.changeTag = record.recordChangeTag
+        state.modified = record.modified
+        if let generation = page.generation { state.generation = generation }
+    }
+
+    // MARK: To-one relationships
+
+    private mutating func resolve(_ reference: (source: String, property: PropertyMapping, target: String?)) {
+        guard let key = states[reference.source]?.key else { return }
+        let parking = ParkedRelationship.Key(source: reference.source, relationship: reference.property.name)
+        park(parking, at: nil)
+        guard let target = reference.target else { return rows.set(.null, slot: reference.property.slot, of: key) }
+        if let destination = row(named: target, fitting: reference.property) {
+            rows.set(.reference(destination), slot: reference.property.slot, of: key)
+        } else {
+            rows.set(.null, slot: reference.property.slot, of: key)
+            park(parking, at: target)
+        }
+    }
+
+    /// Gives rows that waited for a record what they waited for, unless they were given something else since.
+    private mutating func adoptParked(waitingFor name: String) {
+        for waiting in parkedByDestination[name] ?? [] where parked[waiting.key] == name {
+            guard let source = states[waiting.key.source], let row = rows[source.key],
+                let property = mapping.entities[source.key.entityIndex]?.property(named: waiting.key.relationship)
+            else { continue }
+            if row.values[property.slot].isNull {
+                guard let key = self.row(named: name, fitting: property) else { continue }
+                rows.set(.reference(key), slot: property.slot, of: source.key)
+            }
+            park(waiting.key, at: nil)
+        }
+    }
+
+    private func row(named name: String, fitting property: PropertyMapping) -> RowKey? {
+        guard let key = states[name]?.key, rows.exists(key), case .toOne(let relationship) = property.kind,
+            mapping.model.entities[relationship.destination].hierarchy.contains(key.entityIndex)
+        else { return nil }
+        return key
+    }
+
+    func parked(of name: String) -> [String: String] {
+        var result: [String: String] = [:]
+        for relationship in waiting[name] ?? [] {
+            result[relationship] = parked[ParkedRelationship.Key(source: name, relationship: relationship)]
+        }
+        return result
+    }
+
+    mutating func park(_ key: ParkedRelationship.Key, at destination: String?) {
+        guard parked[key] != destination else { return }
+        parked[key] = destination
+        parkedTouched.append(key)
+    }
+
+    // MARK: Bookkeeping
+
+    mutating func put(_ state: RecordState) {
+        states[state.recordName] = state
+        touched.append(state.recordName)
+    }
+
+    mutating func log(
+        _ losing: FieldValue?, of property: PropertyMapping, _ state: RecordState, winner: ConflictEntry.Winner,
+        losing losingStamp: RecordStamp?, winning winningStamp: RecordStamp?
+    ) {
+        conflicts.append(
+            ConflictEntry(
+                entity: mapping.model.entities[state.key.entityIndex].name, recordName: state.recordName,
+                property: property.name, losing: losing, winner: winner, losingStamp: losingStamp, winningStamp: winningStamp))
+    }
+
+    var changes: BookkeepingChanges {
+        var changes = BookkeepingChanges()
+        var seen: Set<String> = []
+        changes.records = touched.compactMap { seen.insert($0).inserted ? states[$0] : nil }
+        changes.removedRecords = removed
+        changes.links = links.changed
+        changes.removedLinks = links.removed
+        var seenParked: Set<ParkedRelationship.Key> = []
+        for key in parkedTouched where seenParked.insert(key).inserted {
+            if let destination = parked[key] {
+                changes.parked.append(ParkedRelationship(source: key.source, relationship: key.relationship, destination: destination))
+            } else {
+                changes.unparked.append(key)
+            }
+        }
+        changes.conflicts = conflicts
+        return changes
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+package import ManagedModel
+
+/// What has to be loaded before a page can be planned, in two steps: the second depends on what the first found.
+///
+///     let first = ImportNeeds(page, mapping: mapping)
+///     var loaded = load(first)
+///     let second = first.details(loaded)
+///     load(second, into: &loaded)                  // assets are downloaded before the transaction that writes
+///     let plan = ImportPlan(page, loaded: loaded, mapping: mapping)
+package struct ImportNeeds: Sendable {
+    package struct Details: Hashable, Sendable {
+        /// Rows to load, with the record names of all their to-one targets.
+        package var keys: [RowKey] = []
+        /// Keys of which only has to be known whether they have a row.
+        package var targets: [RowKey] = []
+        /// Record names of which all links are wanted, with the bookkeeping of the objects at their other ends.
+        package var linkEnds: [String] = []
+        /// Rows that are about to go: all rows that refer to them by a to-one relationship are wanted, with
+        /// their bookkeeping.
+        package var referred: [RowKey] = []
+        /// Content to download.
+        package var assets: [AssetValue] = []
+    }
+
+    /// Record names whose bookkeeping, as objects or as links, is wanted.
+    package private(set) var names: [String] = []
+    /// Pairs all of whose links are wanted.
+    package private(set) var pairs: [LinkPair] = []
+    /// Names whose parked relationships are wanted, as source or as destination, with the bookkeeping of the sources.
+    package private(set) var parked: [String] = []
+    private let page: ImportPage
+    private let mapping: RecordMapping
+
+    package init(_ page: ImportPage, mapping: RecordMapping) {
+        self.page = page
+        self.mapping = mapping
+        var seen: Set<String> = []
+        func want(_ name: String) { if seen.insert(name).inserted { names.append(name) } }
+        for record in page.records {
+            if let pair = mapping.pair(of: record) {
+                want(record.recordName)
+                want(pair.first)
+                want(pair.second)
+                pairs.append(pair)
+            } else if let entity = mapping.entity(of: record) {
+                want(record.recordName)
+                parked.append(record.recordName)
+                for property in entity.properties {
+                    if case .toOne = property.kind, case .inline(.string(let target)) = property.content(in: record.fields) {
+                        want(target)
+                    }
+                }
+            }
+        }
+        for name in page.deletions {
+            want(name)
+            parked.append(name)
+        }
+    }
+
+    /// - Parameter loaded: What names and parked brought; its rows are not looked at.
+    package func details(_ loaded: ImportPlan.Loaded) -> Details {
+        var details = Details()
+        var keys: Set<RowKey> = []
+        func wantRow(_ key: RowKey) { if keys.insert(key).inserted { details.keys.append(key) } }
+        var targets: Set<RowKey> = []
+        for name in names {
+            if let key = loaded.records[name]?.key, targets.insert(key).inserted { details.targets.append(key) }
+        }
+        for record in page.records where mapping.pair(of: record) == nil {
+            guard let entity = mapping.entity(of: record) else { continue }
+            guard let state = loaded.records[record.recordName] else {
+                details.linkEnds.append(record.recordName)
+                details.assets += assets(of: record, entity: entity, ancestor: Ancestor())
+                continue
+            }
+            if state.changeTag != record.recordChangeTag || page.generation != nil {
+                wantRow(state.key)
+                details.assets += assets(of: record, entity: entity, ancestor: state.ancestor)
+            }
+        }
+        for name in page.deletions {
+            guard let state = loaded.records[name] else { continue }
+            wantRow(state.key)
+            details.referred.append(state.key)
+            details.linkEnds.append(name)
+        }
+        for parked in loaded.parked { if let source = loaded.records[parked.key.source] { wantRow(source.key) } }
+        return details
+    }
+
+    private func assets(of record: Record, entity: EntityMapping, ancestor: Ancestor) -> [AssetValue] {
+        RecordMerge(entity: entity, ancestor: ancestor, remote: record.fields, assets: [:]).assetsNeeded.map { needed in
+            // With its address, which the canonical form leaves out.
+            guard let field = needed.property.assetFieldName, case .asset(let asset)? = record.fields[field]?.value else {
+                return needed.asset
+            }
+            return asset
+        }
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+/// One page of a zone's changes.
+package struct ImportPage: Hashable, Sendable {
+    /// Saved records in their present state.
+    package var records: [Record]
+    /// Names of deleted records.
+    package var deletions: [String]
+    /// The token with which the page was asked for; nil at the beginning of a full fetch.
+    package var askedWith: String?
+    /// The token that the page moves to.
+    package var token: String
+    package var moreComing: Bool
+    /// The number of the full fetch that the page belongs to; nil when only changes are fetched.
+    ///
+    /// In a full fetch records whose version is known are merged as well, and every record seen gets the number:
+    /// what does not have it at the end was deleted while nobody listened.
+    package var generation: Int64?
+
+    package init(
+        records: [Record], deletions: [String], askedWith: String?, token: String, moreComing: Bool,
+        generation: Int64? = nil
+    ) {
+        self.records = records
+        self.deletions = deletions
+        self.askedWith = askedWith
+        self.token = token
+        self.moreComing = moreComing
+        self.generation = generation
+    }
+
+    /// Whether the page continues what was imported. A page that came twice, or late, does not, and is dropped:
+    /// what it says may be older than what is known.
+    package func follows(_ token: String?) -> Bool { askedWith == token }
+
+    /// Adds deletions that no page will tell of, when this is the last page.
+    ///
+    /// - Parameters:
+    ///   - missing: Records and links at stage `missing`.
+    ///   - unseen: Records and links with a change tag and an older generation than a full fetch that ends here.
+    package mutating func conclude(missing: [String], unseen: [String]) {
+        guard !moreComing else { return }
+        let live = Set(records.map(\.recordName))
+        deletions += missing.filter { !live.contains($0) }
+        if generation != nil { deletions += unseen.filter { !live.contains($0) } }
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+package import ManagedModel
+
+/// What to do with a row of the store.
+package enum RowIntent: Hashable, Sendable {
+    /// Keys are temporary: see ImportPlan/newKeys.
+    case insert(Row)
+    /// The row as it was read with its new values, and the slots that differ.
+    case update(Row, changedSlots: [Int])
+    case delete(RowKey, version: Int64)
+}
+
+/// A pair of a many-to-many relationship to be linked or unlinked, from its first side.
+package struct LinkIntent: Hashable, Sendable {
+    package var owner: RowKey
+    /// Index into the owner entity's `toMany`.
+    package var relationship: Int
+    package var destination: RowKey
+    package var isAddition: Bool
+}
+
+/// What a page of changes does to the store and to the bookkeeping, all of it in one transaction with the token.
+///
+/// Pages may come again, and their records in any order: a record whose version is known changes nothing, a
+/// relationship whose target has not come is parked until it does, a link waits for both its ends.
+///
+/// What this device did and has not sent yet is respected: see RecordMerge for fields. A deletion beats
+/// edits on either side, and what the edits said goes to the conflict log.
+package struct ImportPlan: Sendable {
+    package struct Loaded: Sendable {
+        /// By record name.
+        package var records: [String: RecordState] = [:]
+        package var links: [LinkState] = []
+        package var parked: [ParkedRelationship] = []
+        package var rows: [RowKey: Row] = [:]
+        /// Keys that have a row, of those that were asked about.
+        package var existing: Set<RowKey> = []
+        /// Record names of the to-one targets of rows.
+        package var names: [RowKey: String] = [:]
+        /// Keys of rows that refer to a row that goes, by that row's key. The rows are among rows.
+        package var referrers: [RowKey: [RowKey]] = [:]
+        /// Contents by asset, without addresses.
+        package var assets: [AssetValue: [UInt8]] = [:]
+
+        package init() {}
+
+        /// Adds the content of an asset that was asked for.
+        package mutating func add(_ bytes: [UInt8], of asset: AssetValue) { assets[asset.canonical] = bytes }
+
+        /// The assets of a plan's needs that are not here.
+        package func missing(_ details: ImportNeeds.Details) -> [AssetValue] {
+            details.assets.filter { assets[$0.canonical] == nil }
+        }
+    }
+
+    package private(set) var rows: [RowIntent] = []
+    package private(set) var links: [LinkIntent] = []
+    package private(set) var bookkeeping = BookkeepingChanges()
+    /// Records and deletions of the page that meant something here.
+    package private(set) var recordsApplied = 0
+
+    /// - Precondition: The page follows the stored token, and all it needs is in `loaded`.
+    package init(_ page: ImportPage, loaded: Loaded, mapping: RecordMapping) {
+        var draft = ImportDraft(page: page, loaded: loaded, mapping: mapping)
+        draft.run()
+        rows = draft.rows.intents
+        links = draft.linkIntents
+        bookkeeping = draft.changes
+        recordsApplied = draft.recordsApplied
+    }
+
+    /// Temporary keys of the rows to be inserted, in order.
+    package var newKeys: [RowKey] {
+        rows.compactMap { if case .insert(let row) = $0 { row.key } else { nil } }
+    }
+
+    /// Puts keys that the store allocated in the place of temporary ones, everywhere.
+    package func assigning(_ keys: [RowKey: RowKey]) -> ImportPlan {
+        func assigned(_ key: RowKey) -> RowKey {
+            guard key.isTemporary else { return key }
+            guard let real = keys[key] else { preconditionFailure("every new row of a plan gets a key from the store") }
+            return real
+        }
+        func assigned(_ row: Row) -> Row {
+            var row = row
+            row.key = assigned(row.key)
+            for slot in row.values.indices {
+                if let key = row.values[slot].reference { row.values[slot] = .reference(assigned(key)) }
+            }
+            return row
+        }
+        var plan = self
+        plan.rows = rows.map { intent in
+            switch intent {
+            case .insert(let row): .insert(assigned(row))
+            case .update(let row, let changedSlots): .update(assigned(row), changedSlots: changedSlots)
+            case .delete: intent
+            }
+        }
+        for index in plan.links.indices {
+            plan.links[index].owner = assigned(plan.links[index].owner)
+            plan.links[index].destination = assigned(plan.links[index].destination)
+        }
+        for index in plan.bookkeeping.records.indices {
+            plan.bookkeeping.records[index].key = assigned(plan.bookkeeping.records[index].key)
+        }
+        return plan
+    }
+}

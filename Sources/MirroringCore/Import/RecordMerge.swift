@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import ManagedModel
+
+/// Merges a record from the server into a row, field by field, against what the server held before.
+///
+///     changed there   changed here   the row gets        and
+///     no              –              nothing             the local change is sent by the next export
+///     yes             no             the remote value
+///     yes             yes, equally   nothing
+///     yes             yes            nothing             the remote value goes to the conflict log
+///
+/// The local value of a field that both sides changed wins because it was not sent yet: it reaches the server
+/// after the other one and so is the later by the server's clock, on every device.
+///
+/// Source: the talk *Using Core Data With CloudKit* (2019) promises that the last writer wins; Differs: by field
+/// instead of by record, and the loser is kept.
+struct RecordMerge {
+    struct Outcome {
+        /// Properties whose remote content the row takes.
+        var taken: [(property: PropertyMapping, content: RemoteContent)] = []
+        var lost: [(property: PropertyMapping, value: FieldValue?)] = []
+        /// Whether the row, once merged, still differs from the record.
+        var isLocalAhead = false
+        /// Digests for the new ancestor.
+        var digests: [String: ContentDigest] = [:]
+    }
+
+    let entity: EntityMapping
+    let ancestor: Ancestor
+    let remote: [String: Field]
+    let assets: [AssetValue: [UInt8]]
+
+    /// Assets whose content has to be at hand before the merge: those that the ancestor does not have.
+    var assetsNeeded: [(property: PropertyMapping, asset: AssetValue)] {
+        entity.properties.compactMap { property in
+            guard case .asset(let asset) = property.content(in: remote),
+                property.content(in: ancestor.fields) != .asset(asset) || digest(of: property) == nil
+            else { return nil }
+            return (property, asset)
+        }
+    }
+
+    func merge(into local: LocalRecord) -> Outcome {
+        var outcome = Outcome()
+        for property in entity.properties {
+            let before = property.content(in: ancestor.fields)
+            let there = property.content(in: remote)
+            let here = local.content(of: property)
+            let digestBefore = digest(of: property) ?? (there == before ? newDigest(of: there) : nil)
+            let digestThere = there == before ? digestBefore : newDigest(of: there)
+            if let field = property.assetFieldName, let digestThere { outcome.digests[field] = digestThere }
+
+            let isLocallyChanged = !property.isSame(here, as: before, digest: digestBefore)
+            if there == before {
+                if isLocallyChanged { outcome.isLocalAhead = true }
+            } else if property.isSame(here, as: there, digest: digestThere) {
+                continue
+            } else if isLocallyChanged {
+                outcome.isLocalAhead = true
+                outcome.lost.append((property, value(of: there)))
+            } else {
+                outcome.taken.append((property, there))
+            }
+        }
+        return outcome
+    }
+
+    /// Everything a new row takes.
+    func adopt() -> Outcome {
+        var outcome = Outcome()
+        for property in entity.properties {
+            let content = property.content(in: remote)
+            if let field = property.assetFieldName, let digest = newDigest(of: content) { outcome.digests[field] = digest }
+            outcome.taken.append((property, content))
+        }
+        return outcome
+    }
+
+    /// What a row holds for an attribute with this content.
+    func stored(_ content: RemoteContent, for property: PropertyMapping) -> StoredValue {
+        switch content {
+        case .absent: property.absentValue
+        case .inline(let value): property.stored(value)
+        case .asset(let asset):
+            if let bytes = assets[asset] {
+                property.stored(contentsOfAsset: bytes)
+            } else {
+                preconditionFailure("assets are downloaded before their page is planned")
+            }
+        }
+    }
+
+    /// Fields that changed on the server since the ancestor.
+    var remoteChanges: [(property: PropertyMapping, value: FieldValue?)] {
+        entity.properties.compactMap { property in
+            let there = property.content(in: remote)
+            return there == property.content(in: ancestor.fields) ? nil : (property, value(of: there))
+        }
+    }
+
+    /// Properties that the row changed since the ancestor, with what would have been sent.
+    static func localChanges(
+        of local: LocalRecord, since ancestor: Ancestor, entity: EntityMapping
+    ) -> [(property: PropertyMapping, content: LocalContent)] {
+        entity.properties.compactMap { property in
+            let here = local.content(of: property)
+            let digest = property.assetFieldName.flatMap { ancestor.digests[$0] }
+            return property.isSame(here, as: property.content(in: ancestor.fields), digest: digest) ? nil : (property, here)
+        }
+    }
+
+    private func digest(of property: PropertyMapping) -> ContentDigest? {
+        property.assetFieldName.flatMap { ancestor.digests[$0] }
+    }
+
+    private func newDigest(of content: RemoteContent) -> ContentDigest? {
+        guard case .asset(let asset) = content else { return nil }
+        return assets[asset].map { ContentDigest($0) }
+    }
+
+    private func value(of content: RemoteContent) -> FieldValue? {
+        switch content {
+        case .absent: nil
+        case .inline(let value): value
+        case .asset(let asset): assets[asset].map { .bytes($0) } ?? .asset(asset)
+        }
+    }
+}

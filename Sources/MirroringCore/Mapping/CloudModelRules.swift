@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import ManagedModel
+
+/// Whether a model can be mirrored. All violations are found together.
+///
+/// Source: *Creating a Core Data Model for CloudKit*; which delete rules pass is observed.
+package enum CloudModelRules {
+    package struct Violation: Hashable, Sendable {
+        package let entity: String
+        package let property: String?
+        /// A sentence without a subject: "must be optional or have a default value".
+        package let what: String
+
+        package var description: String { "\(property.map { "\(entity).\(bash)" } ?? entity) \(what)" }
+    }
+
+    /// Fields of a record type. Each long-able attribute takes two.
+    package static let fieldsPerTypeMax = 256
+    /// Fields that every record type has: the entity's name, and the receipt of a move between zones with its asset.
+    private static let fieldsOfEveryType = 3
+
+    /// - Parameter configuration: The store's configuration; nil for all entities.
+    package static func violations(of model: ResolvedModel, configuration: String? = nil) -> [Violation] {
+        let entities = model.entities(inConfiguration: configuration) ?? []
+        let included = Set(entities.map(\.index))
+        var violations: [Violation] = []
+        for entity in entities {
+            check(names: entity, &violations)
+            if !entity.declaration.uniquenessConstraints.isEmpty {
+                violations.append(Violation(entity: entity.name, property: nil, what: "must not have uniqueness constraints"))
+            }
+            for attribute in entity.declaration.attributes where attribute.isPersisted { check(attribute, of: entity, &violations) }
+            for relationship in entity.declaration.relationships where !relationship.isTransient {
+                check(relationship, of: entity, model, included, &violations)
+            }
+        }
+        for root in Set(entities.map(\.root)).sorted() { check(root: root, entities, model, &violations) }
+        return violations
+    }
+
+    private static func check(names entity: ResolvedEntity, _ violations: inout [Violation]) {
+        func isClean(_ name: String) -> Bool {
+            guard let first = name.unicodeScalars.first, first.isASCII, first.properties.isAlphabetic else { return false }
+            return name.unicodeScalars.allSatisfy { $0.isASCII && ($0.properties.isAlphabetic || $0.properties.numericType != nil || $0 == "_") }
+        }
+        let what = "has a name with other characters than letters, digits and underscores, or that does not start with a letter"
+        if !isClean(entity.name) { violations.append(Violation(entity: entity.name, property: nil, what: what)) }
+        let declared = entity.declaration.attributes.map(\.name) + entity.declaration.relationships.map(\.name)
+        for name in declared where !isClean(name) { violations.append(Violation(entity: entity.name, property: name, what: what)) }
+    }
+
+    private static func check(_ attribute: Attribute, of entity: ResolvedEntity, _ violations: inout [Violation]) {
+        func violated(_ what: String) { violations.append(Violation(entity: entity.name, property: attribute.name, what: what)) }
+        if attribute.type.cloudType == nil { violated("has a type that cannot be mirrored") }
+        if !attribute.isOptional, attribute.defaultValue.isNull { violated("must be optional or have a default value") }
+    }
+
+    private static func check(
+        _ relationship: Relationship, of entity: ResolvedEntity, _ model: ResolvedModel, _ included: Set<Int>,
+        _ violations: inout [Violation]
+    ) {
+        func violated(_ what: String) { violations.append(Violation(entity: entity.name, property: relationship.name, what: what)) }
+        if !relationship.isOptional { violated("must be optional") }
+        if relationship.inverse == nil { violated("must have an inverse") }
+        if relationship.isOrdered { violated("must not be ordered") }
+        if relationship.deleteRule == .deny { violated("must not have the delete rule Deny") }
+        if let destination = model.entity(named: relationship.destination), !included.contains(destination.index) {
+            violated("leaves the store's configuration")
+        }
+    }
+
+    /// All entities below a root share its record type.
+    private static func check(root: Int, _ entities: [ResolvedEntity], _ model: ResolvedModel, _ violations: inout [Violation]) {
+        var owners: [String: (entity: String, property: PropertyMapping)] = [:]
+        var count = fieldsOfEveryType
+        for entity in entities where entity.root == root {
+            for property in entity.slots.enumerated().compactMap({ PropertyMapping(slot: $0, $1) }) {
+                guard let known = owners[property.name] else {
+                    owners[property.name] = (entity.name, property)
+                    count += property.assetFieldName == nil ? 1 : 2
+                    continue
+                }
+                if known.property.fieldType != property.fieldType {
+                    violations.append(
+                        Violation(
+                            entity: entity.name, property: property.name,
+                            what: "has another type than \(known.entity).\(property.name), with which it shares a field"))
+                }
+            }
+        }
+        if count > fieldsPerTypeMax {
+            violations.append(
+                Violation(
+                    entity: model.entities[root].name, property: nil,
+                    what: "and its subentities need \(count) fields, more than the \(fieldsPerTypeMax) of a record type"))
+        }
+    }
+}
+
+extension PropertyMapping {
+    fileprivate var fieldType: String {
+        switch kind {
+        case .attribute(let attribute): "\(attribute.type.cloudType?.rawValue ?? "")\(isEncrypted ? " encrypted" : "")"
+        case .toOne: "STRING"
+        }
+    }
+}

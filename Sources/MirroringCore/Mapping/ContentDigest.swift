@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// Tells whether the content of an asset equals a value at hand, without keeping the content twice.
+///
+/// The length and a 128-bit FNV-1a hash. Good against accidents, not against somebody who looks for
+/// collisions: it decides only what a device sends again of its own data.
+package struct ContentDigest: Hashable, Sendable {
+    package let text: String
+
+    package init(_ bytes: [UInt8]) {
+        var hash: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
+        let prime: UInt128 = 0x0000_0000_0100_0000_0000_0000_0000_013b
+        bytes.withUnsafeBufferPointer { buffer in
+            for byte in buffer { hash = (hash ^ UInt128(byte)) &* prime }
+        }
+        text = "\(bytes.count)-\(String(hash, radix: 16))"
+    }
+
+    /// A digest that was stored as text.
+    package init(text: String) { self.text = text }
+}

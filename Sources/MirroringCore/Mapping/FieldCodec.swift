@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Foundation
+import ManagedModel
+
+/// Attribute values to field values and back.
+///
+/// What a field cannot hold is absent on the wire: numbers that are not finite, dates beyond the range of its
+/// milliseconds. A value of a kind that the attribute cannot hold is not decoded. Dates lose what is below a
+/// millisecond and decimals what a double cannot hold, so values are compared in their encoded form: a round
+/// trip is never seen as a change, and a device keeps the finer value that it had.
+///
+/// Source: *Reading CloudKit Records for Core Data*, the table of attribute types.
+enum FieldCodec {
+    private static let secondsTo2001 = 978_307_200.0
+
+    static func encode(_ value: StoredValue, as type: AttributeType) -> FieldValue? {
+        switch (type, value) {
+        case (.boolean, .int(let number)): .int64(number == 0 ? 0 : 1)
+        case (.integer16, .int(let number)), (.integer32, .int(let number)), (.integer64, .int(let number)): .int64(number)
+        case (.double, .double(let number)), (.float, .double(let number)): number.isFinite ? .double(number) : nil
+        case (.double, .int(let number)), (.float, .int(let number)): .double(Double(number))
+        // By way of text: the shortest text of a double reads back as that double, so that encoding what was
+        // decoded gives the same bits.
+        case (.decimal, .decimal(let number)): Double(number.description).flatMap { $0.isFinite ? .double($0) : nil }
+        case (.date, .date(let seconds)): milliseconds(seconds).map { .timestamp($0) }
+        case (.uuid, .uuid(let uuid)): .string(uuid.uuidString)
+        case (.uri, .url(let text)): .string(text)
+        case (.string, .string(let text)): .string(text)
+        case (.binaryData, .data(let data)), (.transformable, .data(let data)): .bytes([UInt8](data))
+        default: nil
+        }
+    }
+
+    /// - Returns: nil for a value that the attribute's type cannot hold.
+    static func decode(_ value: FieldValue, as type: AttributeType) -> StoredValue? {
+        switch (type, value) {
+        case (.boolean, .int64(let number)): .int(number == 0 ? 0 : 1)
+        case (.integer16, .int64(let number)): Int16(exactly: number).map { .int(Int64($0)) }
+        case (.integer32, .int64(let number)): Int32(exactly: number).map { .int(Int64($0)) }
+        case (.integer64, .int64(let number)): .int(number)
+        case (.integer16, .double), (.integer32, .double), (.integer64, .double), (.boolean, .double):
+            // Some services write whole numbers of either kind.
+            if case .double(let number) = value, let whole = Int64(exactly: number) {
+                decode(.int64(whole), as: type)
+            } else {
+                nil
+            }
+        case (.double, .double(let number)), (.float, .double(let number)): number.isFinite ? .double(number) : nil
+        case (.double, .int64(let number)), (.float, .int64(let number)): .double(Double(number))
+        case (.decimal, .double(let number)): Decimal(string: number.description).map { .decimal($0) }
+        case (.decimal, .int64(let number)): .decimal(Decimal(number))
+        case (.date, .timestamp(let milliseconds)): .date(Double(milliseconds) / 1000 - secondsTo2001)
+        case (.uuid, .string(let text)): UUID(uuidString: text).map { .uuid($0) }
+        case (.uri, .string(let text)): .url(text)
+        case (.string, .string(let text)): .string(text)
+        case (.binaryData, .bytes(let bytes)), (.transformable, .bytes(let bytes)): .data(Data(bytes))
+        default: nil
+        }
+    }
+
+    /// - Returns: nil for bytes that are no text where text is wanted.
+    static func decode(contentsOfAsset bytes: [UInt8], as type: AttributeType) -> StoredValue? {
+        switch type {
+        case .string: String(validating: bytes, as: UTF8.self).map { .string($0) }
+        case .binaryData, .transformable: .data(Data(bytes))
+        default: nil
+        }
+    }
+
+    private static func milliseconds(_ seconds: Double) -> Int64? {
+        Int64(exactly: ((seconds + secondsTo2001) * 1000).rounded())
+    }
+}
+
+extension AttributeType {
+    /// The type of the field that holds values of this type; nil for types that are not mirrored.
+    package var cloudType: FieldType? {
+        switch self {
+        case .integer16, .integer32, .integer64, .boolean: .int64
+        case .double, .float, .decimal: .double
+        case .date: .timestamp
+        case .string, .uuid, .uri: .string
+        case .binaryData, .transformable: .bytes
+        case .undefined, .objectID, .composite: nil
+        }
+    }
+
+    /// Whether long values move to an asset field.
+    var canBeAsset: Bool { self == .string || self == .binaryData || self == .transformable }
+}
+
+extension FieldValue {
+    /// Bytes that the value takes in a record, as the server counts them.
+    var approximateBytes: Int {
+        switch self {
+        case .string(let text): text.utf8.count
+        case .bytes(let bytes): bytes.count
+        case .int64, .double, .timestamp: 8
+        case .reference(let reference): reference.recordName.utf8.count + 32
+        case .location: 64
+        case .asset: 0
+        case .list(let values, of: _): values.reduce(0) { $0 + $1.approximateBytes }
+        }
+    }
+
+    /// The bytes an asset would hold instead of the value; nil for kinds that never move to an asset.
+    var contents: [UInt8]? {
+        switch self {
+        case .string(let text): [UInt8](text.utf8)
+        case .bytes(let bytes): bytes
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+/// Which many-to-many relationship a link record belongs to, as it is written in the record.
+package struct LinkKind: Hashable, Sendable {
+    /// `Post:Tag`
+    package let entityNames: String
+    /// `tags:posts`, in the order of entityNames
+    package let relationships: String
+
+    package init(entityNames: String, relationships: String) {
+        self.entityNames = entityNames
+        self.relationships = relationships
+    }
+}
+
+/// One linked pair of objects, by record name, in the order of its kind.
+package struct LinkPair: Hashable, Sendable {
+    package let kind: LinkKind
+    package let first: String
+    package let second: String
+
+    package init(kind: LinkKind, first: String, second: String) {
+        self.kind = kind
+        self.first = first
+        self.second = second
+    }
+}
+
+/// A many-to-many relationship, whose pairs are records of type `CDMR`.
+///
+/// The side whose entity comes first in the alphabet is the first; the relationship's name decides between
+/// equal entities. Several records for one pair are harmless: two devices may have linked the same two objects.
+///
+/// Source: *Reading CloudKit Records for Core Data*, "many-to-many"; the separator is a colon in samples and
+/// live data and a semicolon in the text, so a colon is written and both are read.
+package struct LinkMapping: Hashable, Sendable {
+    package struct Side: Hashable, Sendable {
+        /// The entity that declares the relationship.
+        package let entity: Int
+        package let entityName: String
+        /// Index into `toMany`, of the entity and of its heirs.
+        package let relationship: Int
+        package let relationshipName: String
+    }
+
+    package let kind: LinkKind
+    package let first: Side
+    package let second: Side
+
+    /// Whether the relationship is its own inverse, as in "friends": a pair has no direction then.
+    package var isSymmetric: Bool { first == second }
+
+    init(_ one: Side, _ other: Side) {
+        let inOrder = (one.entityName, one.relationshipName) <= (other.entityName, other.relationshipName)
+        first = inOrder ? one : other
+        second = inOrder ? other : one
+        kind = LinkKind(
+            entityNames: "\(first.entityName):\(second.entityName)",
+            relationships: "\(first.relationshipName):\(second.relationshipName)")
+    }
+
+    /// - Parameter owner: The record name of the object that has the relationship at `toMany` of its entity.
+    func pair(owner: String, ownersRelationship: Int, ownersEntity: Int, destination: String, in mapping: RecordMapping) -> LinkPair {
+        if isSymmetric {
+            return LinkPair(kind: kind, first: min(owner, destination), second: max(owner, destination))
+        }
+        let isFirst =
+            ownersRelationship == first.relationship
+            && mapping.model.entities[first.entity].hierarchy.contains(ownersEntity)
+        return isFirst
+            ? LinkPair(kind: kind, first: owner, second: destination)
+            : LinkPair(kind: kind, first: destination, second: owner)
+    }
+}
+
+extension RecordMapping {
+    /// - Returns: nil for a record that is no link, or one of a relationship that this model lacks.
+    func pair(of record: Record) -> LinkPair? {
+        guard record.recordType == MirrorNames.linkRecordType,
+            let entities = Self.parts(record.fields[MirrorNames.linkEntityNames]),
+            let names = Self.parts(record.fields[MirrorNames.linkRecordNames]),
+            let relationships = Self.parts(record.fields[MirrorNames.linkRelationships])
+        else { return nil }
+        // The entities named may be heirs of those that declare the relationship, and in either order.
+        guard let one = model.entity(named: entities.0),
+            case .toMany(let index)? = one.location(of: relationships.0),
+            let link = link(entity: one.index, toMany: index),
+            one.toMany[index].inverseName == relationships.1, model.entity(named: entities.1) != nil
+        else { return nil }
+        return link.pair(owner: names.0, ownersRelationship: index, ownersEntity: one.index, destination: names.1, in: self)
+    }
+
+    /// The fields of a new link record.
+    static func fields(of pair: LinkPair) -> [String: Field] {
+        [
+            MirrorNames.linkEntityNames: Field(.string(pair.kind.entityNames)),
+            MirrorNames.linkRecordNames: Field(.string("\(pair.first):\(pair.second)")),
+            MirrorNames.linkRelationships: Field(.string(pair.kind.relationships)),
+        ]
+    }
+
+    private static func parts(_ field: Field?) -> (String, String)? {
+        guard case .string(let text)? = field?.value else { return nil }
+        let parts = text.split(separator: text.contains(":") ? ":" : ";", omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else { return nil }
+        return (String(parts[0]), String(parts[1]))
+    }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// Names with which mirrored data is laid out on the server. They are Apple's, so that other clients read it.
+///
+/// Source: *Reading CloudKit Records for Core Data*; zone and author names observed in public logs and schemas.
+package enum MirrorNames {
+    package static let zone = "com.apple.coredata.cloudkit.zone"
+    package static let privateSubscription = "com.apple.coredata.cloudkit.private.subscription"
+    /// Author of history that import wrote: apps filter on it, and export leaves it out.
+    package static let importAuthor = "NSCloudKitMirroringDelegate.import"
+
+    /// Record type of a pair of a many-to-many relationship.
+    package static let linkRecordType = "CDMR"
+    package static let linkEntityNames = "CD_entityNames"
+    package static let linkRecordNames = "CD_recordNames"
+    package static let linkRelationships = "CD_relationships"
+
+    /// Field with the concrete entity's name; the record type names the root entity.
+    package static let entityNameField = "CD_entityName"
+
+    package static func recordType(forRoot entity: String) -> String { "CD_" + entity }
+    package static func field(for property: String) -> String { "CD_" + property }
+    package static func assetField(for property: String) -> String { "CD_" + property + "_ckAsset" }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Foundation
+import ManagedModel
+
+/// What a record's fields say about one property.
+enum RemoteContent: Hashable {
+    case absent
+    case inline(FieldValue)
+    case asset(AssetValue)
+}
+
+/// What a row says about one property, in the words of the wire.
+enum LocalContent: Hashable {
+    case absent
+    case value(FieldValue)
+    /// A to-one target that has no record name yet.
+    case unnamed(RowKey)
+
+    var value: FieldValue? { if case .value(let value) = self { value } else { nil } }
+}
+
+/// A row with what is needed to say its to-one targets by name.
+struct LocalRecord {
+    let row: Row
+    let names: [RowKey: String]
+    /// Names of targets that are not there, by relationship.
+    let parked: [String: String]
+
+    func content(of property: PropertyMapping) -> LocalContent {
+        let value = row.values[property.slot]
+        switch property.kind {
+        case .attribute(let attribute):
+            // What is nil although it must not be counts as its default, which is what other devices make of it.
+            let encoded = FieldCodec.encode(value, as: attribute.type) ?? FieldCodec.encode(property.absentValue, as: attribute.type)
+            return encoded.map { .value($0) } ?? .absent
+        case .toOne:
+            if let key = value.reference { return names[key].map { .value(.string($0)) } ?? .unnamed(key) }
+            return parked[property.name].map { .value(.string($0)) } ?? .absent
+        }
+    }
+}
+
+extension PropertyMapping {
+    /// Reads the inline field first, then the asset.
+    func content(in fields: [String: Field]) -> RemoteContent {
+        let asset: AssetValue? =
+            if let assetFieldName, case .asset(let asset)? = fields[assetFieldName]?.value { asset.canonical } else { nil }
+        guard let inline = fields[fieldName]?.value else { return asset.map { .asset($0) } ?? .absent }
+        if let asset, inline.approximateBytes == 0 { return .asset(asset) }
+        return .inline(inline)
+    }
+
+    /// What a row holds for a property whose field is absent.
+    ///
+    /// Nil is absent on the wire, so an optional property is cleared by absence, and only one that cannot be
+    /// nil takes its default value.
+    var absentValue: StoredValue {
+        guard case .attribute(let attribute) = kind, !attribute.isOptional else { return .null }
+        return attribute.defaultValue
+    }
+
+    /// The row's value for an attribute's inline field; the absent value if the field is of a foreign kind.
+    func stored(_ value: FieldValue) -> StoredValue {
+        guard case .attribute(let attribute) = kind else { return .null }
+        return FieldCodec.decode(value, as: attribute.type) ?? absentValue
+    }
+
+    func stored(contentsOfAsset bytes: [UInt8]) -> StoredValue {
+        guard case .attribute(let attribute) = kind else { return .null }
+        return FieldCodec.decode(contentsOfAsset: bytes, as: attribute.type) ?? absentValue
+    }
+
+    /// What a row that holds exactly the remote content says: the measure for "changed here".
+    ///
+    /// Never the remote content itself, since a value may not survive the way into a row unchanged.
+    func mirrored(_ content: RemoteContent) -> LocalContent {
+        switch (kind, content) {
+        case (.attribute(let attribute), .inline(let value)):
+            FieldCodec.encode(stored(value), as: attribute.type).map { .value($0) } ?? .absent
+        case (.attribute(let attribute), .absent):
+            FieldCodec.encode(absentValue, as: attribute.type).map { .value($0) } ?? .absent
+        case (.toOne, .inline(.string(let name))): name.isEmpty ? .absent : .value(.string(name))
+        case (.toOne, _), (.attribute, .asset): .absent
+        }
+    }
+
+    /// Whether a row's content is what the record holds.
+    ///
+    /// - Parameter digest: Of the asset's content, if the record holds an asset.
+    func isSame(_ local: LocalContent, as content: RemoteContent, digest: ContentDigest?) -> Bool {
+        if case .inline(let value) = content, local == .value(value) { return true }
+        guard case .asset = content else { return local == mirrored(content) }
+        guard let digest, let bytes = local.value?.contents else { return false }
+        return digest == ContentDigest(bytes)
+    }
+}
+
+extension AssetValue {
+    /// Without what differs from answer to answer.
+    var canonical: AssetValue { AssetValue(fileChecksum: fileChecksum, size: size) }
+}
+
+extension EntityMapping {
+    /// Splits a record's fields into an ancestor: understood fields and others, without empty and passing parts.
+    func ancestor(of fields: [String: Field]) -> Ancestor {
+        var ancestor = Ancestor()
+        for (name, field) in fields {
+            guard let value = field.value else { continue }
+            let canonical: Field =
+                if case .asset(let asset) = value { Field(.asset(asset.canonical), isEncrypted: field.isEncrypted) } else { field }
+            if knownFields.contains(name) {
+                ancestor.fields[name] = canonical
+            } else {
+                ancestor.unapplied[name] = canonical
+            }
+        }
+        return ancestor
+    }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+package import ManagedModel
+
+/// How the entities of a model, or of one of its configurations, become record types and fields.
+///
+/// Transient and derived attributes and the many side of a one-to-many relationship have no field: the first
+/// are computed, the last is the inverse of what the other side's records say.
+///
+/// Source: *Reading CloudKit Records for Core Data*.
+package struct RecordMapping: Sendable {
+    package let model: ResolvedModel
+    /// By index of the entity.
+    package let entities: [Int: EntityMapping]
+    package let links: [LinkKind: LinkMapping]
+    private let roots: [String: Int]
+
+    /// - Parameter configuration: nil for all entities. An unknown configuration maps nothing.
+    package init(model: ResolvedModel, configuration: String? = nil) {
+        self.model = model
+        let included = model.entities(inConfiguration: configuration) ?? []
+        var entities: [Int: EntityMapping] = [:]
+        var links: [LinkKind: LinkMapping] = [:]
+        for entity in included {
+            let mapping = EntityMapping(entity: entity, root: model.entities[entity.root])
+            for case let link? in mapping.entity.toMany.indices.map({ Self.link(of: entity, at: $0, in: model) }) {
+                links[link.kind] = link
+            }
+            entities[entity.index] = mapping
+        }
+        self.entities = entities
+        self.links = links
+        roots = Dictionary(
+            included.map { (MirrorNames.recordType(forRoot: model.entities[$0.root].name), $0.root) },
+            uniquingKeysWith: { first, _ in first })
+    }
+
+    /// - Returns: The concrete entity of a record, or nil for a record of a type or entity that this model lacks.
+    package func entity(of record: Record) -> EntityMapping? {
+        guard let root = roots[record.recordType] else { return nil }
+        var index = root
+        if case .string(let name)? = record.fields[MirrorNames.entityNameField]?.value {
+            guard let named = model.entity(named: name), named.root == root else { return nil }
+            index = named.index
+        }
+        guard let mapping = entities[index], !mapping.entity.isAbstract else { return nil }
+        return mapping
+    }
+
+    /// - Returns: How a to-many relationship of an entity is mirrored by records of its own; nil for one-to-many.
+    package func link(entity: Int, toMany index: Int) -> LinkMapping? {
+        Self.link(of: model.entities[entity], at: index, in: model).flatMap { links[$0.kind] }
+    }
+
+    private static func link(of entity: ResolvedEntity, at index: Int, in model: ResolvedModel) -> LinkMapping? {
+        let relationship = entity.toMany[index]
+        guard relationship.shape == .manyToMany, !relationship.declaration.isTransient,
+            let inverseOwner = relationship.inverseDeclaringEntity, let inverseName = relationship.inverseName,
+            case .toMany(let inverseIndex)? = relationship.inverse
+        else { return nil }
+        let near = LinkMapping.Side(
+            entity: relationship.declaringEntity, entityName: model.entities[relationship.declaringEntity].name,
+            relationship: index, relationshipName: relationship.name)
+        let far = LinkMapping.Side(
+            entity: inverseOwner, entityName: model.entities[inverseOwner].name, relationship: inverseIndex,
+            relationshipName: inverseName)
+        return LinkMapping(near, far)
+    }
+}
+
+/// How one entity's objects become records.
+package struct EntityMapping: Sendable {
+    package let entity: ResolvedEntity
+    package let recordType: String
+    /// In order of slots.
+    package let properties: [PropertyMapping]
+    /// Fields that this model understands, among them those of assets.
+    let knownFields: Set<String>
+
+    init(entity: ResolvedEntity, root: ResolvedEntity) {
+        self.entity = entity
+        recordType = MirrorNames.recordType(forRoot: root.name)
+        properties = entity.slots.enumerated().compactMap { PropertyMapping(slot: $0, $1) }
+        knownFields = Set([MirrorNames.entityNameField] + properties.flatMap { [$0.fieldName, $0.assetFieldName].compactMap(\.self) })
+    }
+
+    func property(named name: String) -> PropertyMapping? { properties.first { $0.name == name } }
+}
+
+/// How one attribute or to-one relationship becomes a field.
+package struct PropertyMapping: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
+        case attribute(Attribute)
+        /// A string: the record name of the target. Both sides of a one-to-one relationship have one.
+        case toOne(ResolvedRelationship)
+    }
+
+    package let slot: Int
+    package let name: String
+    package let kind: Kind
+    package let fieldName: String
+    /// Where a value goes that is too long for fieldName.
+    package let assetFieldName: String?
+    package let isEncrypted: Bool
+
+    init?(slot index: Int, _ slot: Slot) {
+        self.slot = index
+        name = slot.name
+        fieldName = MirrorNames.field(for: slot.name)
+        switch slot {
+        case .attribute(let attribute):
+            guard attribute.isMirrored else { return nil }
+            kind = .attribute(attribute)
+            assetFieldName = attribute.type.canBeAsset ? MirrorNames.assetField(for: slot.name) : nil
+            isEncrypted = attribute.allowsCloudEncryption
+        case .toOne(let relationship):
+            guard !relationship.declaration.isTransient else { return nil }
+            kind = .toOne(relationship)
+            assetFieldName = nil
+            isEncrypted = false
+        }
+    }
+}
+
+extension Attribute {
+    /// Whether the attribute has a field on the server, or would have one if its type allowed it.
+    var isPersisted: Bool { !isTransient && derivationExpression == nil }
+    var isMirrored: Bool { isPersisted && type.cloudType != nil }
+}

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import Foundation
+
+/// The life of one mirror: set up, import, export, listen; one thing at a time.
+///
+///     ┌──────────┐    ┌───────────┐  conflict  ┌──────────┐    ┌──────┐
+///     │ settingUp├───▶│ importing │◀───────────┤ planning │───▶│ idle │
+///     └────▲─────┘    └─────┬─────┘            │ sending  │    └──┬───┘
+///          │                └─────────────────▶└──────────┘       │ push, save
+///          │ timer, connected                                     ▼
+///     ┌────┴─────┐   any failure   import comes before export, so that what is sent was merged
+///     │ waiting  │◀───────────────
+///     └──────────┘
+///
+/// The shell performs one operation at a time, says when it finished with the identifier that it was given, and
+/// feeds what happens around it. An answer with an older identifier is late and changes nothing.
+package struct SyncMachine: Sendable {
+    package struct OperationID: Hashable, Sendable { let number: Int }
+    package struct TimerID: Hashable, Sendable { let number: Int }
+
+    package enum Reset: Hashable, Sendable {
+        /// Forget the token; everything is fetched and merged again, and what does not come is deleted.
+        case fetchAgain
+        /// Forget what the server had; everything is sent again, under the same names.
+        case uploadAgain
+        /// The user deleted the data: delete the mirrored rows and all bookkeeping.
+        case removeRows
+    }
+
+    package enum Operation: Hashable, Sendable {
+        case setUp
+        /// Fetch one page and apply it.
+        case fetchChanges
+        /// Read history and prepare a batch of at most so many items.
+        case planExport(itemsMax: Int)
+        /// Send the batch that was prepared last and settle it.
+        case sendBatch
+        case reset(Reset)
+    }
+
+    package enum Outcome: Hashable, Sendable {
+        case done
+        case pageApplied(records: Int, moreComing: Bool)
+        /// - Parameter pending: All that waits to be sent, the batch included.
+        case batchPlanned(count: Int, pending: Int)
+        case batchSettled(BatchVerdict)
+        case failed(CloudFailure)
+    }
+
+    package enum Event: Hashable, Sendable {
+        case started
+        case stopped
+        case paused
+        case resumed
+        case accountUnavailable(reason: String)
+        /// Somebody saved.
+        case storeChanged
+        case pushArrived
+        /// The push connection stands: what was pushed before is not known.
+        case connected
+        case networkLost
+        case timerFired(TimerID)
+        case finished(OperationID, Outcome)
+        case pendingCounted(Int)
+    }
+
+    package enum Effect: Hashable, Sendable {
+        case perform(Operation, OperationID)
+        /// Stop what is being performed; its answer is not wanted.
+        case cancel(OperationID)
+        /// Open the push connection and keep it open.
+        case listen
+        case wait(seconds: Double, TimerID)
+        case countPending
+        case report(SyncStatus)
+    }
+
+    private enum State: Hashable {
+        case stopped
+        case settingUp(OperationID)
+        case importing(OperationID, done: Int)
+        case planning(OperationID)
+        case sending(OperationID, count: Int)
+        case resetting(OperationID, Reset)
+        case idle
+        case waiting(TimerID, isOffline: Bool, reason: String)
+        case paused
+        case halted(reason: String, isFinal: Bool)
+    }
+
+    /// What is still to be done when nothing is being done.
+    private struct Wishes: Hashable {
+        var reset: Reset?
+        var setUp = true
+        var importing = true
+        var exporting = true
+    }
+
+    /// Rounds of conflict in a row after which the next attempt waits.
+    package static let conflictRoundsMax = 3
+
+    private var state = State.stopped
+    private var wishes = Wishes()
+    private var isListening = false
+    private var attempt = 0
+    private var conflictRounds = 0
+    private var pending = 0
+    private var sent = 0
+    private var itemsMax: Int
+    private let itemsLimit: Int
+    private var lastSuccess: Date?
+    private var lastReported: SyncStatus?
+    private var nextNumber = 0
+
+    /// - Parameter itemsMax: Items of a request.
+    package init(itemsMax: Int = 200, lastSuccess: Date? = nil) {
+        itemsLimit = itemsMax
+        self.itemsMax = itemsMax
+        self.lastSuccess = lastSuccess
+    }
+
+    package var status: SyncStatus {
+        let activity: SyncStatus.Activity =
+            switch state {
+            case .stopped, .paused: .paused
+            case .settingUp, .resetting: .starting
+            case .importing(_, let done): .importing(done: done)
+            case .planning: sent > 0 ? .exporting(done: sent, total: sent + pending) : .idle
+            case .sending: .exporting(done: sent, total: sent + pending)
+            case .idle: .idle
+            case .waiting(_, let isOffline, let reason): isOffline ? .offline : .error(reason: reason)
+            case .halted(let reason, _): .error(reason: reason)
+            }
+        return SyncStatus(activity: activity, pendingCount: pending, lastSuccess: lastSuccess)
+    }
+
+    /// - Parameters:
+    ///   - now: Read by the shell's clock.
+    ///   - unit: A random number from 0 to 1, for the spread of delays.
+    package mutating func handle(_ event: Event, now: Date, unit: Double) -> [Effect] {
+        var effects: [Effect] = []
+        switch event {
+        case .started: if state == .stopped { next(now, &effects) }
+        case .stopped: interrupt(.stopped, &effects)
+        case .paused: interrupt(.paused, &effects)
+        case .resumed: if state == .paused { next(now, &effects) }
+        case .accountUnavailable(let reason): interrupt(.halted(reason: reason, isFinal: false), &effects)
+        case .storeChanged: storeChanged(now, &effects)
+        case .pushArrived: somethingIsNew(now, &effects)
+        case .connected:
+            wishes.exporting = true
+            somethingIsNew(now, &effects)
+        case .networkLost:
+            if state == .idle {
+                wishes.importing = true
+                wait(failureOffline, now, unit, &effects)
+            }
+        case .timerFired(let timer): if case .waiting(timer, _, _) = state { next(now, &effects) }
+        case .pendingCounted(let count): pending = count
+        case .finished(let id, let outcome): if id == operation { finished(outcome, now, unit, &effects) }
+        }
+        let status = status
+        if status != lastReported {
+            lastReported = status
+            effects.append(.report(status))
+        }
+        return effects
+    }
+
+    private var failureOffline: CloudFailure { CloudFailure(.networkUnavailable, "the server cannot be reached") }
+
+    private var operation: OperationID? {
+        switch state {
+        case .settingUp(let id), .importing(let id, _), .planning(let id), .sending(let id, _), .resetting(let id, _): id
+        case .stopped, .idle, .waiting, .paused, .halted: nil
+        }
+    }
+
+    // MARK: From outside
+
+    private mutating func interrupt(_ new: State, _ effects: inout [Effect]) {
+        if let operation { effects.append(.cancel(operation)) }
+        // What was under way may or may not have happened: both directions are looked at again.
+        switch state {
+        case .settingUp: wishes.setUp = true
+        case .resetting(_, let reset): wishes.reset = reset
+        default: break
+        }
+        wishes.importing = true
+        wishes.exporting = true
+        if case .halted(_, isFinal: true) = state, new != .stopped { return }
+        if state == .stopped { return }
+        state = new
+    }
+
+    private mutating func storeChanged(_ now: Date, _ effects: inout [Effect]) {
+        wishes.exporting = true
+        switch state {
+        case .idle: next(now, &effects)
+        case .waiting, .paused, .halted: effects.append(.countPending)
+        case .stopped, .settingUp, .importing, .planning, .sending, .resetting: break
+        }
+    }
+
+    /// Something is new on the server, or may be; that it could say so means that it can be reached.
+    private mutating func somethingIsNew(_ now: Date, _ effects: inout [Effect]) {
+        wishes.importing = true
+        switch state {
+        case .idle, .waiting(_, isOffline: true, _), .halted(_, isFinal: false):
+            attempt = 0
+            next(now, &effects)
+        case .waiting, .stopped, .paused, .halted, .settingUp, .importing, .planning, .sending, .resetting: break
+        }
+    }
+}
+
+// MARK: - Steps
+
+extension SyncMachine {
+    private mutating func next(_ now: Date, _ effects: inout [Effect]) {
+        if let reset = wishes.reset {
+            wishes.reset = nil
+            state = .resetting(begin(.reset(reset), &effects), reset)
+        } else if wishes.setUp {
+            wishes.setUp = false
+            state = .settingUp(begin(.setUp, &effects))
+        } else if wishes.importing {
+            wishes.importing = false
+            state = .importing(begin(.fetchChanges, &effects), done: 0)
+        } else if wishes.exporting {
+            wishes.exporting = false
+            sent = 0
+            state = .planning(begin(.planExport(itemsMax: itemsMax), &effects))
+        } else {
+            attempt = 0
+            conflictRounds = 0
+            sent = 0
+            lastSuccess = now
+            state = .idle
+        }
+    }
+
+    private mutating func begin(_ operation: Operation, _ effects: inout [Effect]) -> OperationID {
+        nextNumber += 1
+        let id = OperationID(number: nextNumber)
+        effects.append(.perform(operation, id))
+        return id
+    }
+
+    private mutating func finished(_ outcome: Outcome, _ now: Date, _ unit: Double, _ effects: inout [Effect]) {
+        switch (state, outcome) {
+        case (_, .failed(let failure)): failed(failure, now, unit, &effects)
+        case (.settingUp, .done):
+            attempt = 0
+            wishes.importing = true
+            wishes.exporting = true
+            if !isListening {
+                isListening = true
+                effects.append(.listen)
+            }
+            next(now, &effects)
+        case (.resetting(_, let reset), .done):
+            if reset != .fetchAgain { wishes.setUp = true }
+            wishes.importing = true
+            wishes.exporting = true
+            next(now, &effects)
+        case (.importing(_, let done), .pageApplied(let records, let moreComing)):
+            attempt = 0
+            if moreComing {
+                state = .importing(begin(.fetchChanges, &effects), done: done + records)
+            } else {
+                next(now, &effects)
+            }
+        case (.planning, .batchPlanned(let count, let waiting)):
+            pending = waiting
+            if count > 0 {
+                state = .sending(begin(.sendBatch, &effects), count: count)
+            } else {
+                next(now, &effects)
+            }
+        case (.sending(_, let count), .batchSettled(let verdict)):
+            settled(verdict, of: count, now, unit, &effects)
+        case (.settingUp, _), (.resetting, _), (.importing, _), (.planning, _), (.sending, _), (.stopped, _), (.idle, _),
+            (.waiting, _), (.paused, _), (.halted, _):
+            preconditionFailure("an operation finishes with an outcome of its own kind")
+        }
+    }
+
+    private mutating func settled(
+        _ verdict: BatchVerdict, of count: Int, _ now: Date, _ unit: Double, _ effects: inout [Effect]
+    ) {
+        pending = max(0, pending - verdict.accepted - verdict.failed)
+        sent += verdict.accepted
+        wishes.exporting = true
+        if let failure = verdict.requestFailure { return failed(failure, now, unit, &effects) }
+        if verdict.isTooLarge {
+            itemsMax = max(1, count / 2)
+        } else if verdict.accepted > 0 {
+            attempt = 0
+            itemsMax = min(itemsLimit, itemsMax * 2)
+        }
+        if verdict.needImport > 0 {
+            wishes.importing = true
+            conflictRounds += 1
+            if conflictRounds > Self.conflictRoundsMax {
+                let failure = CloudFailure(.zoneBusy, "other devices keep changing the same records")
+                return wait(failure, now, unit, &effects)
+            }
+        }
+        if verdict.postponed > 0, verdict.accepted == 0, !verdict.isTooLarge || verdict.postponement?.retryAfter != nil {
+            let failure = verdict.postponement ?? CloudFailure(.serverResponseLost, "the server did not answer for every record")
+            return failed(failure, now, unit, &effects)
+        }
+        if verdict.needImport > 0 { return next(now, &effects) }
+        wishes.exporting = false
+        state = .planning(begin(.planExport(itemsMax: itemsMax), &effects))
+    }
+
+    private mutating func failed(_ failure: CloudFailure, _ now: Date, _ unit: Double, _ effects: inout [Effect]) {
+        switch state {
+        case .settingUp: wishes.setUp = true
+        case .importing: wishes.importing = true
+        case .planning, .sending: wishes.exporting = true
+        case .resetting(_, let reset): wishes.reset = reset
+        case .stopped, .idle, .waiting, .paused, .halted: break
+        }
+        wait(failure, now, unit, &effects)
+    }
+
+    private mutating func wait(_ failure: CloudFailure, _ now: Date, _ unit: Double, _ effects: inout [Effect]) {
+        attempt += 1
+        switch RetryPolicy.decide(failure, attempt: attempt, unit: unit) {
+        case .wait(let seconds, let isOffline, let reason):
+            nextNumber += 1
+            let timer = TimerID(number: nextNumber)
+            state = .waiting(timer, isOffline: isOffline, reason: reason)
+            effects.append(.wait(seconds: seconds, timer))
+        case .pause(let reason): state = .halted(reason: reason, isFinal: false)
+        case .stop(let reason): state = .halted(reason: reason, isFinal: true)
+        case .fetchAgain: resetOrGiveUp(.fetchAgain, failure, now, &effects)
+        case .uploadAgain: resetOrGiveUp(.uploadAgain, failure, now, &effects)
+        case .removeRows: resetOrGiveUp(.removeRows, failure, now, &effects)
+        case .split:
+            itemsMax = max(1, itemsMax / 2)
+            retry(failure, now, unit, &effects)
+        case .importFirst:
+            wishes.importing = true
+            retry(failure, now, unit, &effects)
+        }
+    }
+
+    /// At once for the first times, then like any failure.
+    private mutating func retry(_ failure: CloudFailure, _ now: Date, _ unit: Double, _ effects: inout [Effect]) {
+        if attempt < RetryPolicy.attemptsMax { return next(now, &effects) }
+        wait(CloudFailure(.serverRejectedRequest, failure.reason), now, unit, &effects)
+    }
+
+    private mutating func resetOrGiveUp(_ reset: Reset, _ failure: CloudFailure, _ now: Date, _ effects: inout [Effect]) {
+        guard attempt < RetryPolicy.attemptsMax else {
+            state = .halted(reason: failure.reason, isFinal: false)
+            return
+        }
+        wishes.reset = reset
+        next(now, &effects)
+    }
+}

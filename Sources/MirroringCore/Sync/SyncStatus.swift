@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import Foundation
+
+/// What a mirror does at the moment, for people.
+package struct SyncStatus: Hashable, Sendable {
+    package enum Activity: Hashable, Sendable {
+        /// Everything that was known is exchanged.
+        case idle
+        /// Zone, subscription and account are being looked after.
+        case starting
+        /// - Parameter done: Records so far; nobody says how many will come.
+        case importing(done: Int)
+        case exporting(done: Int, total: Int)
+        case offline
+        case paused
+        case error(reason: String)
+    }
+
+    package var activity: Activity
+    /// Records and links that wait to be sent.
+    package var pendingCount: Int
+    /// When everything was last exchanged.
+    package var lastSuccess: Date?
+
+    package init(activity: Activity, pendingCount: Int = 0, lastSuccess: Date? = nil) {
+        self.activity = activity
+        self.pendingCount = pendingCount
+        self.lastSuccess = lastSuccess
+    }
+}
