@@ -62,10 +62,11 @@ struct ImportDraft {
     // MARK: Objects
 
     private mutating func apply(_ record: Record) {
-        guard let entity = mapping.entity(of: record) else { return }
-        guard var state = states[record.recordName] else { return insert(record, entity) }
+        guard let named = mapping.entity(of: record) else { return }
+        guard var state = states[record.recordName] else { return insert(record, named) }
         guard state.changeTag != record.recordChangeTag || state.changeTag == nil || page.generation != nil else { return }
-        let entity = mapping.entities[state.key.entityIndex] ?? entity
+        // An object keeps its entity, whatever a record says later.
+        let entity = mapping.entities[state.key.entityIndex] ?? named
         let merge = RecordMerge(entity: entity, ancestor: state.ancestor, remote: record.fields, assets: loaded.assets)
         recordsApplied += 1
 
@@ -112,8 +113,9 @@ struct ImportDraft {
             switch property.kind {
             case .attribute: rows.set(merge.stored(content, for: property), slot: property.slot, of: key)
             case .toOne:
-                let target = property.mirrored(content)
-                references.append((record.recordName, property, if case .value(.string(let name)) = target { name } else { nil }))
+                var target: String?
+                if case .value(.string(let name)) = property.mirrored(content) { target = name }
+                references.append((record.recordName, property, target))
             }
         }
     }

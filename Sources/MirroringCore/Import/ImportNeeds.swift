@@ -78,9 +78,10 @@ package struct ImportNeeds: Sendable {
                 details.assets += assets(of: record, entity: entity, ancestor: Ancestor())
                 continue
             }
-            if state.changeTag != record.recordChangeTag || page.generation != nil {
+            if state.changeTag != record.recordChangeTag || state.changeTag == nil || page.generation != nil {
                 wantRow(state.key)
-                details.assets += assets(of: record, entity: entity, ancestor: state.ancestor)
+                let known = mapping.entities[state.key.entityIndex] ?? entity
+                details.assets += assets(of: record, entity: known, ancestor: state.ancestor)
             }
         }
         for name in page.deletions {

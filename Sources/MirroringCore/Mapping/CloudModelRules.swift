@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudWire
 package import ManagedModel
 
 /// Whether a model can be mirrored. All violations are found together.
@@ -13,7 +14,7 @@ package enum CloudModelRules {
         /// A sentence without a subject: "must be optional or have a default value".
         package let what: String
 
-        package var description: String { "\(property.map { "\(entity).\(bash)" } ?? entity) \(what)" }
+        package var description: String { "\(property.map { "\(entity).\($0)" } ?? entity) \(what)" }
     }
 
     /// Fields of a record type. Each long-able attribute takes two.

@@ -77,7 +77,7 @@ enum FieldCodec {
 
 extension AttributeType {
     /// The type of the field that holds values of this type; nil for types that are not mirrored.
-    package var cloudType: FieldType? {
+    var cloudType: FieldType? {
         switch self {
         case .integer16, .integer32, .integer64, .boolean: .int64
         case .double, .float, .decimal: .double

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-package import CloudWire
+import CloudWire
+import ManagedModel
 
 /// Which many-to-many relationship a link record belongs to, as it is written in the record.
 package struct LinkKind: Hashable, Sendable {
@@ -85,10 +86,9 @@ extension RecordMapping {
             let relationships = Self.parts(record.fields[MirrorNames.linkRelationships])
         else { return nil }
         // The entities named may be heirs of those that declare the relationship, and in either order.
-        guard let one = model.entity(named: entities.0),
+        guard let one = model.entity(named: entities.0), model.entity(named: entities.1) != nil,
             case .toMany(let index)? = one.location(of: relationships.0),
-            let link = link(entity: one.index, toMany: index),
-            one.toMany[index].inverseName == relationships.1, model.entity(named: entities.1) != nil
+            one.toMany[index].inverseName == relationships.1, let link = link(entity: one.index, toMany: index)
         else { return nil }
         return link.pair(owner: names.0, ownersRelationship: index, ownersEntity: one.index, destination: names.1, in: self)
     }

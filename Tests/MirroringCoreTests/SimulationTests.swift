@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import ManagedModel
+import MirroringCore
+import Testing
+
+/// Two devices and a server as values, with answers that are lost, pages that come twice or late, crashes
+/// between naming and acceptance, refusals, expired tokens and races of deletions with edits.
+@Suite struct SimulationTests {
+    @Test(arguments: Array(UInt64(1)...60))
+    func devicesAgreeOnceTheNetworkHeals(seed: UInt64) {
+        var world = World(seed: seed)
+        for _ in 0..<world.steps { world.step() }
+        let rounds = world.heal(atMost: 30)
+        #expect(rounds < 30, "seed \(seed): not quiet after 30 rounds")
+        #expect(world.first.dump == world.second.dump, "seed \(seed)")
+        #expect(world.leftOver == [], "seed \(seed)")
+        #expect(world.disagreementsWithServer == [], "seed \(seed)")
+    }
+
+    @Test func theCheckersNoticeALostEdit() {
+        var world = World(seed: 3)
+        for _ in 0..<world.steps { world.step() }
+        _ = world.heal(atMost: 30)
+        // The planted defect: a row changes and history does not say so.
+        world.corruptFirst()
+        #expect(world.first.dump != world.second.dump)
+    }
+}
+
+private struct World {
+    var random: SeededRandom
+    var server = ServerModel()
+    var first = Replica("A")
+    var second = Replica("B")
+    let steps: Int
+    private let loses: Bool
+    private let repeats: Bool
+    private let refuses: Bool
+    private let expires: Bool
+    private var latePages: [ImportPage] = []
+
+    init(seed: UInt64) {
+        random = SeededRandom(seed: seed)
+        steps = Int.random(in: 20...160, using: &random)
+        loses = random.chance(60)
+        repeats = random.chance(60)
+        refuses = random.chance(40)
+        expires = random.chance(30)
+    }
+
+    mutating func step() {
+        if random.chance(50) {
+            act(&first)
+        } else {
+            swap(&first, &second)
+            act(&first)
+            swap(&first, &second)
+        }
+    }
+
+    private mutating func act(_ replica: inout Replica) {
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0..<6: edit(&replica)
+        case 6, 7: receive(&replica)
+        default: send(&replica)
+        }
+    }
+
+    private mutating func edit(_ replica: inout Replica) {
+        let posts = replica.keys(of: "Post"), tags = replica.keys(of: "Tag")
+        let attachments = replica.keys(of: "Attachment"), images = replica.keys(of: "ImageData")
+        let number = Int.random(in: 0..<1000, using: &random)
+        switch Int.random(in: 0..<13, using: &random) {
+        case 0: replica.insert(random.chance(70) ? "Post" : "ImagePost", ["title": .string("t\(number)"), "timestamp": .date(Double(number))])
+        case 1: replica.insert("Tag", ["name": .string("n\(number)")])
+        case 2: replica.insert("Attachment", posts.randomElement(using: &random).map { ["post": .reference($0)] } ?? [:])
+        case 3: replica.insert("ImageData", attachments.randomElement(using: &random).map { ["attachment": .reference($0)] } ?? [:])
+        case 4, 5: if let post = posts.randomElement(using: &random) { replica.set("title", of: post, to: .string("t\(number)")) }
+        case 6:
+            if let post = posts.randomElement(using: &random) {
+                replica.set("content", of: post, to: random.chance(30) ? .null : .string("c\(number)"))
+                replica.set("views", of: post, to: .int(Int64(number)))
+            }
+        case 7:
+            if let attachment = attachments.randomElement(using: &random) {
+                let post = random.chance(70) ? posts.randomElement(using: &random) : nil
+                replica.set("post", of: attachment, to: post.map { .reference($0) } ?? .null)
+            }
+        case 8:
+            if let attachment = attachments.randomElement(using: &random), let image = images.randomElement(using: &random) {
+                replica.set("imageData", of: attachment, to: .reference(image))
+            }
+        case 9, 10:
+            if let post = posts.randomElement(using: &random), let tag = tags.randomElement(using: &random) {
+                replica.setLinked(random.chance(65), post, "tags", tag)
+            }
+        case 11:
+            if let post = posts.randomElement(using: &random), let other = posts.randomElement(using: &random) {
+                replica.setLinked(random.chance(65), post, "related", other)
+            }
+        default: if let key = replica.liveKeys.randomElement(using: &random) { replica.delete(key) }
+        }
+    }
+
+    private mutating func receive(_ replica: inout Replica) {
+        if expires, random.chance(10) { replica.startFullFetch() }
+        let page = server.page(after: replica.token, limit: Int.random(in: 1...8, using: &random))
+        if loses, random.chance(15) {
+            latePages.append(page)
+            return
+        }
+        replica.apply(page, from: server)
+        if repeats, random.chance(30) { replica.apply(page, from: server) }
+        if repeats, random.chance(30), let late = latePages.randomElement(using: &random) { replica.apply(late, from: server) }
+    }
+
+    private mutating func send(_ replica: inout Replica) {
+        replica.scan()
+        if loses, random.chance(15) { return }  // A crash after names were assigned.
+        let batch = replica.planBatch(itemsMax: Int.random(in: 1...6, using: &random))
+        guard !batch.items.isEmpty else { return }
+        if random.chance(25) { edit(&replica) }  // A save while the batch is under way.
+        if random.chance(15) { replica.scan() }
+        var (outcomes, assets) = replica.send(batch, to: &server)
+        if loses, random.chance(15) { return }  // The answer is lost, or the device crashed before it settled.
+        for item in batch.items {
+            if loses, random.chance(8) { outcomes[item.recordName] = nil }
+        }
+        if refuses, random.chance(20), let item = batch.items.randomElement(using: &random), case .refused? = outcomes[item.recordName] {
+            outcomes[item.recordName] = .refused(CloudFailure(.batchRequestFailed, "innocent"))
+        }
+        _ = replica.settle(batch, outcomes, assets)
+    }
+
+    /// - Returns: Rounds until nothing moved.
+    mutating func heal(atMost limit: Int) -> Int {
+        for round in 0..<limit {
+            let before = (first.dump, second.dump, first.token, second.token)
+            first.sync(&server, pageSize: 7)
+            second.sync(&server, pageSize: 5)
+            let isQuiet = first.pendingRecords.isEmpty && second.pendingRecords.isEmpty && first.pendingLinks.isEmpty && second.pendingLinks.isEmpty
+            if isQuiet, before == (first.dump, second.dump, first.token, second.token) { return round }
+        }
+        return limit
+    }
+
+    /// Bookkeeping that should not remain once everybody agrees.
+    var leftOver: [String] {
+        [first, second].flatMap { replica in
+            replica.records.values.filter { $0.stage != .uploaded || $0.changeTag == nil || replica.value("missing", of: $0.key) != nil }
+                .map { "\(replica.device): \($0.recordName) \($0.stage)" }
+                + replica.records.values.filter { !replica.liveKeys.contains($0.key) }.map { "\(replica.device): \($0.recordName) has no row" }
+                + replica.links.values.filter { $0.stage != .uploaded || $0.changeTag == nil }.map { "\(replica.device): \($0.recordName) \($0.stage)" }
+                + replica.liveKeys.filter { replica.name(of: $0) == nil }.map { "\(replica.device): row \($0.primaryKey) has no record" }
+        }
+    }
+
+    var disagreementsWithServer: [String] {
+        let objects = Set(server.records.values.filter { $0.recordType != MirrorNames.linkRecordType }.map(\.recordName))
+        let known = Set(first.records.keys)
+        let links = Set(server.links.map(\.recordName)), knownLinks = Set(first.links.keys)
+        return objects.symmetricDifference(known).map { "record \($0)" } + links.symmetricDifference(knownLinks).map { "link \($0)" }
+    }
+
+    mutating func corruptFirst() {
+        guard let key = first.keys(of: "Post").first ?? first.liveKeys.first else { return }
+        var copy = Replica("A")
+        copy = first
+        copy.delete(key)
+        first = copy
+    }
+}

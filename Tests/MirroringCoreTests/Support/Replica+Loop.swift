@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import ManagedModel
+import MirroringCore
+
+extension Replica {
+    /// Sends everything, batch by batch, until nothing is left or an import is needed.
+    mutating func export(to server: inout ServerModel, itemsMax: Int = 200, limits: Limits = Limits()) {
+        scan()
+        for _ in 0..<100 {
+            let batch = planBatch(itemsMax: itemsMax, limits: limits)
+            if batch.items.isEmpty {
+                guard batch.changes.isEmpty else { continue }
+                return
+            }
+            let (outcomes, assets) = send(batch, to: &server)
+            if settle(batch, outcomes, assets).accepted == 0 { return }
+        }
+    }
+
+    func send(
+        _ batch: ExportBatch, to server: inout ServerModel
+    ) -> (outcomes: [String: ItemOutcome], assets: [String: [String: AssetValue]]) {
+        var outcomes: [String: ItemOutcome] = [:]
+        var assets: [String: [String: AssetValue]] = [:]
+        for item in batch.items {
+            for upload in item.uploads { assets[item.recordName, default: [:]][upload.field] = server.upload(upload.bytes) }
+            outcomes[item.recordName] = server.apply(item.operation, item.with(assets[item.recordName] ?? [:]), by: device)
+        }
+        return (outcomes, assets)
+    }
+
+    mutating func importAll(from server: ServerModel, pageSize: Int = 200) {
+        while true {
+            let page = server.page(after: token, limit: pageSize)
+            apply(page, from: server)
+            if !page.moreComing { return }
+        }
+    }
+
+    mutating func sync(_ server: inout ServerModel, pageSize: Int = 200) {
+        importAll(from: server, pageSize: pageSize)
+        export(to: &server)
+        importAll(from: server, pageSize: pageSize)
+    }
+
+    /// What a user sees, with record names for identities: equal for devices that agree.
+    var dump: String {
+        var lines: [String] = []
+        for key in liveKeys {
+            let entity = mapping.model.entities[key.entityIndex]
+            var line = "\(entity.name) \(name(of: key) ?? "?")"
+            for slot in entity.slots.indices {
+                guard let value = rows[key]?.values[slot], !value.isNull else { continue }
+                let text = value.reference.map { "→ \(name(of: $0) ?? "?")" } ?? value.text
+                line += "  \(entity.slots[slot].name) \(text)"
+            }
+            lines.append(line)
+        }
+        for pair in pairs {
+            let ends = [name(of: pair.first) ?? "?", name(of: pair.second) ?? "?"]
+            let isSymmetric = mapping.links[pair.kind]?.isSymmetric == true
+            lines.append("\(pair.kind.relationships) \((isSymmetric ? ends.sorted() : ends).joined(separator: " – "))")
+        }
+        return lines.sorted().joined(separator: "\n")
+    }
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Foundation
+import ManagedModel
+import MirroringCore
+
+/// A device without disk: rows, links, history and the mirror's bookkeeping, as values.
+struct Replica {
+    struct Pair: Hashable { var kind: LinkKind, first: RowKey, second: RowKey }
+
+    let device: String
+    var mapping = TestModel.mapping
+    private(set) var rows: [RowKey: Row] = [:]
+    private(set) var pairs: Set<Pair> = []
+    private var history: [LocalTransaction] = []
+    private var historyRead: Int64 = 0
+    private var lastPrimaryKey: Int64 = 0
+    private var lastName = 0
+
+    private(set) var records: [String: RecordState] = [:]
+    private(set) var links: [String: LinkState] = [:]
+    private(set) var parked: [ParkedRelationship.Key: String] = [:]
+    private(set) var conflicts: [ConflictEntry] = []
+    private(set) var token: String?
+    private var generation: Int64 = 0
+    private var isFullFetch = false
+
+    init(_ device: String) { self.device = device }
+
+    var liveKeys: [RowKey] { rows.keys.sorted { ($0.entity, $0.primaryKey) < ($1.entity, $1.primaryKey) } }
+
+    func keys(of entity: String) -> [RowKey] {
+        liveKeys.filter { TestModel.entity(entity).hierarchy.contains($0.entityIndex) }
+    }
+
+    func name(of key: RowKey) -> String? { records.values.first { $0.key == key }?.recordName }
+    func key(named name: String) -> RowKey? { records[name]?.key }
+
+    func value(_ property: String, of key: RowKey) -> StoredValue? {
+        guard let row = rows[key], case .slot(let slot)? = mapping.model.entities[key.entityIndex].location(of: property) else { return nil }
+        return row.values[slot]
+    }
+
+    // MARK: What a user does
+
+    @discardableResult
+    mutating func insert(_ entity: String, _ values: [String: StoredValue] = [:]) -> RowKey {
+        let entity = TestModel.entity(entity)
+        lastPrimaryKey += 1
+        let key = RowKey(store: 0, entity: entity.index, primaryKey: lastPrimaryKey)
+        rows[key] = Row(key: key, version: 1, values: entity.defaultValues)
+        record([LocalChange(key: key, kind: .insert)])
+        for (property, value) in values.sorted(by: { $0.key < $1.key }) { set(property, of: key, to: value) }
+        return key
+    }
+
+    mutating func set(_ property: String, of key: RowKey, to value: StoredValue) {
+        guard case .slot(let slot)? = mapping.model.entities[key.entityIndex].location(of: property), rows[key] != nil else { return }
+        let old = rows[key]?.values[slot].reference
+        rows[key]?.values[slot] = value
+        var changes = [LocalChange(key: key, kind: .update, changedProperties: [property])]
+        // The other side of a one-to-one relationship follows, as in a context.
+        if case .toOne(let relationship) = mapping.model.entities[key.entityIndex].slots[slot], relationship.shape == .oneToOne,
+            case .slot(let inverse)? = relationship.inverse, let inverseName = relationship.inverseName
+        {
+            if let old, rows[old]?.values[inverse] == .reference(key) {
+                rows[old]?.values[inverse] = .null
+                changes.append(LocalChange(key: old, kind: .update, changedProperties: [inverseName]))
+            }
+            if let new = value.reference, rows[new] != nil {
+                rows[new]?.values[inverse] = .reference(key)
+                changes.append(LocalChange(key: new, kind: .update, changedProperties: [inverseName]))
+            }
+        }
+        record(changes)
+    }
+
+    mutating func setLinked(_ isLinked: Bool, _ owner: RowKey, _ relationship: String, _ destination: RowKey) {
+        let entity = mapping.model.entities[owner.entityIndex]
+        guard case .toMany(let index)? = entity.location(of: relationship), let link = mapping.link(entity: owner.entityIndex, toMany: index)
+        else { return }
+        let pair = pair(link, index, owner, destination)
+        if isLinked { pairs.insert(pair) } else { pairs.remove(pair) }
+        record([LocalChange(key: owner, kind: .update, changedProperties: [relationship])])
+    }
+
+    private func pair(_ link: LinkMapping, _ relationship: Int, _ owner: RowKey, _ destination: RowKey) -> Pair {
+        let isFirst =
+            link.isSymmetric
+            ? owner.primaryKey <= destination.primaryKey
+            : link.first.relationship == relationship && mapping.model.entities[link.first.entity].hierarchy.contains(owner.entityIndex)
+        return Pair(kind: link.kind, first: isFirst ? owner : destination, second: isFirst ? destination : owner)
+    }
+
+    /// Deletes as a context does: references become nil and links go, in the same transaction.
+    mutating func delete(_ key: RowKey) {
+        guard rows[key] != nil else { return }
+        var changes: [LocalChange] = []
+        for other in liveKeys where other != key {
+            for (slot, declared) in mapping.model.entities[other.entityIndex].slots.enumerated()
+            where rows[other]?.values[slot] == .reference(key) {
+                rows[other]?.values[slot] = .null
+                changes.append(LocalChange(key: other, kind: .update, changedProperties: [declared.name]))
+            }
+        }
+        remove(key)
+        record(changes + [LocalChange(key: key, kind: .delete)])
+    }
+
+    private mutating func remove(_ key: RowKey) {
+        rows[key] = nil
+        pairs = pairs.filter { $0.first != key && $0.second != key }
+    }
+
+    private mutating func record(_ changes: [LocalChange], author: String? = nil) {
+        history.append(LocalTransaction(number: Int64(history.count + 1), author: author, changes: changes))
+    }
+
+    // MARK: Export
+
+    /// Reads history and commits marks and names.
+    mutating func scan() {
+        let unread = history.filter { $0.number > historyRead }
+        let scan = ExportScan(unread, mapping: mapping)
+        var loaded = ExportScan.Loaded()
+        let needs = scan.needs
+        let byKey = Dictionary(records.values.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        for key in needs.keys { loaded.records[key] = byKey[key] }
+        for listing in needs.listings {
+            guard let link = mapping.link(entity: listing.owner.entityIndex, toMany: listing.relationship) else { continue }
+            loaded.destinations[listing] = liveKeys.filter { pairs.contains(pair(link, listing.relationship, listing.owner, $0)) && mapping.model.entities[mapping.model.entities[listing.owner.entityIndex].toMany[listing.relationship].destination].hierarchy.contains($0.entityIndex) }
+            for destination in loaded.destinations[listing] ?? [] { loaded.records[destination] = byKey[destination] }
+        }
+        let ends = Set((needs.listings.map(\.owner) + needs.deleted).compactMap { byKey[$0]?.recordName })
+        loaded.links = links.values.filter { ends.contains($0.pair.first) || ends.contains($0.pair.second) }.sorted { $0.recordName < $1.recordName }
+        for link in loaded.links { for end in [link.pair.first, link.pair.second] { if let state = records[end] { loaded.records[state.key] = state } } }
+        loaded.existing = Set(rows.keys)
+        loaded.parked = parkedList
+        write(scan.plan(loaded, names: NewRecordNames((0..<scan.namesAtMost(loaded)).map { "\(device)\(lastName + 1 + $0)" })))
+        lastName += scan.namesAtMost(loaded)
+        if let upTo = scan.upTo { historyRead = upTo }
+    }
+
+    private var parkedList: [ParkedRelationship] {
+        parked.map { ParkedRelationship(source: $0.key.source, relationship: $0.key.relationship, destination: $0.value) }
+            .sorted { ($0.key.source, $0.key.relationship) < ($1.key.source, $1.key.relationship) }
+    }
+
+    var pendingRecords: [RecordState] {
+        records.values.filter { ($0.stage == .needsUpload || $0.stage == .needsDelete) && $0.failure == nil }
+            .sorted { ($0.mark, $0.recordName) < ($1.mark, $1.recordName) }
+    }
+
+    var pendingLinks: [LinkState] {
+        links.values.filter { ($0.stage == .needsUpload || $0.stage == .needsDelete) && $0.failure == nil }
+            .sorted { ($0.mark, $0.recordName) < ($1.mark, $1.recordName) }
+    }
+
+    mutating func planBatch(itemsMax: Int = 200, limits: Limits = Limits()) -> ExportBatch {
+        let needs = ExportBatch.needs(of: pendingRecords)
+        var loaded = ExportBatch.Loaded()
+        for key in needs.keys { loaded.rows[key] = rows[key] }
+        for state in records.values { loaded.names[state.key] = state.recordName }
+        loaded.parked = parkedList
+        let batch = ExportBatch(
+            records: pendingRecords, links: pendingLinks, loaded: loaded, mapping: mapping, itemsMax: itemsMax, limits: limits)
+        write(batch.changes)
+        return batch
+    }
+
+    mutating func settle(_ batch: ExportBatch, _ outcomes: [String: ItemOutcome], _ assets: [String: [String: AssetValue]]) -> BatchVerdict {
+        let settlement = ExportSettlement(of: batch, outcomes: outcomes, assets: assets, records: records, links: links, mapping: mapping)
+        write(settlement.changes)
+        return settlement.verdict
+    }
+
+    // MARK: Import
+
+    mutating func startFullFetch() {
+        token = nil
+        generation += 1
+        isFullFetch = true
+    }
+
+    /// - Returns: Whether the page was applied; a late or repeated one is not.
+    @discardableResult
+    mutating func apply(_ page: ImportPage, from server: ServerModel) -> Bool {
+        guard page.follows(token) else { return false }
+        var page = page
+        page.generation = isFullFetch ? generation : nil
+        page.conclude(
+            missing: records.values.filter { $0.stage == .missing }.map(\.recordName).sorted(),
+            unseen: records.values.filter { $0.changeTag != nil && $0.generation < generation }.map(\.recordName).sorted()
+                + links.values.filter { $0.changeTag != nil && $0.generation < generation }.map(\.recordName).sorted())
+        let plan = plan(page, server)
+        commit(plan, token: page.token)
+        if !page.moreComing { isFullFetch = false }
+        return true
+    }
+
+    private func plan(_ page: ImportPage, _ server: ServerModel) -> ImportPlan {
+        let needs = ImportNeeds(page, mapping: mapping)
+        var loaded = ImportPlan.Loaded()
+        for name in needs.names { loaded.records[name] = records[name] }
+        let waiting = Set(needs.parked)
+        loaded.parked = parkedList.filter { waiting.contains($0.key.source) || waiting.contains($0.destination) }
+        for entry in loaded.parked { loaded.records[entry.key.source] = records[entry.key.source] }
+        let details = needs.details(loaded)
+        for key in details.keys { loaded.rows[key] = rows[key] }
+        loaded.existing = Set(details.targets.filter { rows[$0] != nil })
+        let names = Set(needs.names), pairs = Set(needs.pairs), ends = Set(details.linkEnds)
+        loaded.links = links.values.filter {
+            names.contains($0.recordName) || pairs.contains($0.pair) || ends.contains($0.pair.first) || ends.contains($0.pair.second)
+        }
+        for link in loaded.links {
+            for end in [link.pair.first, link.pair.second] {
+                guard let state = records[end] else { continue }
+                loaded.records[end] = state
+                if rows[state.key] != nil { loaded.existing.insert(state.key) }
+            }
+        }
+        for key in details.referred {
+            let referrers = rows.values.filter { $0.values.contains(.reference(key)) }
+            loaded.referrers[key] = referrers.map(\.key).sorted { $0.primaryKey < $1.primaryKey }
+            for row in referrers {
+                loaded.rows[row.key] = row
+                if let state = records.values.first(where: { $0.key == row.key }) { loaded.records[state.recordName] = state }
+            }
+        }
+        for state in records.values { loaded.names[state.key] = state.recordName }
+        for asset in loaded.missing(details) { if let bytes = server.download(asset) { loaded.add(bytes, of: asset) } }
+        return ImportPlan(page, loaded: loaded, mapping: mapping)
+    }
+
+    private mutating func commit(_ draft: ImportPlan, token: String) {
+        var keys: [RowKey: RowKey] = [:]
+        for temporary in draft.newKeys {
+            lastPrimaryKey += 1
+            keys[temporary] = RowKey(store: 0, entity: temporary.entityIndex, primaryKey: lastPrimaryKey)
+        }
+        let plan = draft.assigning(keys)
+        var changes: [LocalChange] = []
+        for intent in plan.rows {
+            switch intent {
+            case .insert(let row):
+                rows[row.key] = row
+                changes.append(LocalChange(key: row.key, kind: .insert))
+            case .update(var row, let slots):
+                precondition(rows[row.key]?.version == row.version, "import and its rows are one transaction")
+                row.version += 1
+                rows[row.key] = row
+                let declared = mapping.model.entities[row.key.entityIndex].slots
+                changes.append(LocalChange(key: row.key, kind: .update, changedProperties: slots.map { declared[$0].name }))
+            case .delete(let key, _):
+                remove(key)
+                changes.append(LocalChange(key: key, kind: .delete))
+            }
+        }
+        for link in plan.links {
+            guard let mapped = mapping.link(entity: link.owner.entityIndex, toMany: link.relationship) else { continue }
+            let pair = pair(mapped, link.relationship, link.owner, link.destination)
+            if link.isAddition { pairs.insert(pair) } else { pairs.remove(pair) }
+        }
+        if !changes.isEmpty { record(changes, author: MirrorNames.importAuthor) }
+        write(plan.bookkeeping)
+        self.token = token
+    }
+
+    private mutating func write(_ changes: BookkeepingChanges) {
+        for state in changes.records { records[state.recordName] = state }
+        for name in changes.removedRecords { records[name] = nil }
+        for link in changes.links { links[link.recordName] = link }
+        for name in changes.removedLinks { links[name] = nil }
+        for key in changes.unparked { parked[key] = nil }
+        for entry in changes.parked { parked[entry.key] = entry.destination }
+        conflicts += changes.conflicts
+    }
+}
