@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudWire
+import Foundation
 import ManagedModel
 import MirroringCore
 import Testing
@@ -9,24 +10,39 @@ import Testing
 /// Two devices and a server as values, with answers that are lost, pages that come twice or late, crashes
 /// between naming and acceptance, refusals, expired tokens and races of deletions with edits.
 @Suite struct SimulationTests {
-    @Test(arguments: Array(UInt64(1)...60))
+    @Test(arguments: Seeds.chosen)
     func devicesAgreeOnceTheNetworkHeals(seed: UInt64) {
         var world = World(seed: seed)
         for _ in 0..<world.steps { world.step() }
         let rounds = world.heal(atMost: 30)
         #expect(rounds < 30, "seed \(seed): not quiet after 30 rounds")
-        #expect(world.first.dump == world.second.dump, "seed \(seed)")
+        #expect(world.differences == [], "seed \(seed)")
         #expect(world.leftOver == [], "seed \(seed)")
         #expect(world.disagreementsWithServer == [], "seed \(seed)")
     }
 
     @Test func theCheckersNoticeALostEdit() {
-        var world = World(seed: 3)
+        var world = World(seed: 1)
         for _ in 0..<world.steps { world.step() }
         _ = world.heal(atMost: 30)
         // The planted defect: a row changes and history does not say so.
         world.corruptFirst()
         #expect(world.first.dump != world.second.dump)
+    }
+}
+
+enum Seeds {
+    /// Seeds that once failed, with what they found.
+    private static let found: [UInt64] = [
+        1207,  // A first fetch that names no deletions was not taken for a full one.
+        2906,  // The other records of a pair were not loaded when one of them was deleted.
+    ]
+
+    /// `SIM_SEED` replays one; `SIM_SEEDS` says how many others to run.
+    static var chosen: [UInt64] {
+        let environment = ProcessInfo.processInfo.environment
+        if let seed = environment["SIM_SEED"].flatMap({ UInt64($0) }) { return [seed] }
+        return found + Array(1...(environment["SIM_SEEDS"].flatMap { UInt64($0) }.map { max($0, 1) } ?? 150))
     }
 }
 
@@ -53,11 +69,13 @@ private struct World {
 
     mutating func step() {
         if random.chance(50) {
-            act(&first)
+            var replica = first
+            act(&replica)
+            first = replica
         } else {
-            swap(&first, &second)
-            act(&first)
-            swap(&first, &second)
+            var replica = second
+            act(&replica)
+            second = replica
         }
     }
 
@@ -107,7 +125,7 @@ private struct World {
 
     private mutating func receive(_ replica: inout Replica) {
         if expires, random.chance(10) { replica.startFullFetch() }
-        let page = server.page(after: replica.token, limit: Int.random(in: 1...8, using: &random))
+        let page = replica.ask(server, limit: Int.random(in: 1...8, using: &random))
         if loses, random.chance(15) {
             latePages.append(page)
             return
@@ -147,10 +165,16 @@ private struct World {
         return limit
     }
 
+    /// Lines of what users see that only one device has.
+    var differences: [String] {
+        let one = Set(first.dump.split(separator: "\n").map(String.init)), other = Set(second.dump.split(separator: "\n").map(String.init))
+        return one.subtracting(other).map { "A: \($0)" }.sorted() + other.subtracting(one).map { "B: \($0)" }.sorted()
+    }
+
     /// Bookkeeping that should not remain once everybody agrees.
     var leftOver: [String] {
         [first, second].flatMap { replica in
-            replica.records.values.filter { $0.stage != .uploaded || $0.changeTag == nil || replica.value("missing", of: $0.key) != nil }
+            replica.records.values.filter { $0.stage != .uploaded || $0.changeTag == nil }
                 .map { "\(replica.device): \($0.recordName) \($0.stage)" }
                 + replica.records.values.filter { !replica.liveKeys.contains($0.key) }.map { "\(replica.device): \($0.recordName) has no row" }
                 + replica.links.values.filter { $0.stage != .uploaded || $0.changeTag == nil }.map { "\(replica.device): \($0.recordName) \($0.stage)" }
@@ -167,9 +191,6 @@ private struct World {
 
     mutating func corruptFirst() {
         guard let key = first.keys(of: "Post").first ?? first.liveKeys.first else { return }
-        var copy = Replica("A")
-        copy = first
-        copy.delete(key)
-        first = copy
+        first.delete(key)
     }
 }

@@ -38,19 +38,23 @@ package struct ExportSettlement: Hashable, Sendable {
     /// - Parameters:
     ///   - outcomes: By record name. An item without an outcome stays marked, as after a lost answer.
     ///   - assets: What was uploaded, by record name and field.
+    ///   - generation: The number of the last full fetch of which a page was applied: what is saved after that page
+    ///     is not missing in it.
     ///   - records: The present bookkeeping of the items, loaded in the transaction that writes the changes.
     package init(
         of batch: ExportBatch, outcomes: [String: ItemOutcome], assets: [String: [String: AssetValue]] = [:],
-        records: [String: RecordState], links: [String: LinkState], mapping: RecordMapping
+        generation: Int64, records: [String: RecordState], links: [String: LinkState], mapping: RecordMapping
     ) {
         for item in batch.items {
             guard let outcome = outcomes[item.recordName] else {
                 verdict.postponed += 1
                 continue
             }
-            if item.isLink, let link = links[item.recordName] {
+            if item.isLink, var link = links[item.recordName] {
+                link.generation = generation
                 settle(link, item, outcome, isAlone: batch.items.count == 1)
-            } else if let record = records[item.recordName] {
+            } else if var record = records[item.recordName] {
+                record.generation = generation
                 settle(record, item, outcome, assets[item.recordName] ?? [:], mapping, isAlone: batch.items.count == 1)
             }
         }

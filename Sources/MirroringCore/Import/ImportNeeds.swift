@@ -17,6 +17,8 @@ package struct ImportNeeds: Sendable {
         package var keys: [RowKey] = []
         /// Keys of which only has to be known whether they have a row.
         package var targets: [RowKey] = []
+        /// Pairs all of whose links are wanted.
+        package var pairs: [LinkPair] = []
         /// Record names of which all links are wanted, with the bookkeeping of the objects at their other ends.
         package var linkEnds: [String] = []
         /// Rows that are about to go: all rows that refer to them by a to-one relationship are wanted, with
@@ -28,8 +30,6 @@ package struct ImportNeeds: Sendable {
 
     /// Record names whose bookkeeping, as objects or as links, is wanted.
     package private(set) var names: [String] = []
-    /// Pairs all of whose links are wanted.
-    package private(set) var pairs: [LinkPair] = []
     /// Names whose parked relationships are wanted, as source or as destination, with the bookkeeping of the sources.
     package private(set) var parked: [String] = []
     private let page: ImportPage
@@ -45,7 +45,6 @@ package struct ImportNeeds: Sendable {
                 want(record.recordName)
                 want(pair.first)
                 want(pair.second)
-                pairs.append(pair)
             } else if let entity = mapping.entity(of: record) {
                 want(record.recordName)
                 parked.append(record.recordName)
@@ -65,6 +64,9 @@ package struct ImportNeeds: Sendable {
     /// - Parameter loaded: What names and parked brought; its rows are not looked at.
     package func details(_ loaded: ImportPlan.Loaded) -> Details {
         var details = Details()
+        details.pairs = page.records.compactMap { mapping.pair(of: $0) }
+        let named = Set(page.deletions + page.records.map(\.recordName))
+        for link in loaded.links where named.contains(link.recordName) { details.pairs.append(link.pair) }
         var keys: Set<RowKey> = []
         func wantRow(_ key: RowKey) { if keys.insert(key).inserted { details.keys.append(key) } }
         var targets: Set<RowKey> = []

@@ -16,6 +16,7 @@ package struct ImportPage: Hashable, Sendable {
     package var moreComing: Bool
     /// The number of the full fetch that the page belongs to; nil when only changes are fetched.
     ///
+    /// A fetch that begins without a token is a full one, the first of a device included: it names no deletions.
     /// In a full fetch records whose version is known are merged as well, and every record seen gets the number:
     /// what does not have it at the end was deleted while nobody listened.
     package var generation: Int64?
@@ -34,13 +35,20 @@ package struct ImportPage: Hashable, Sendable {
 
     /// Whether the page continues what was imported. A page that came twice, or late, does not, and is dropped:
     /// what it says may be older than what is known.
-    package func follows(_ token: String?) -> Bool { askedWith == token }
+    ///
+    /// - Parameters:
+    ///   - token: The stored token.
+    ///   - generation: The number of the full fetch that is under way, if one is.
+    package func follows(_ token: String?, generation: Int64?) -> Bool {
+        askedWith == token && self.generation == generation
+    }
 
     /// Adds deletions that no page will tell of, when this is the last page.
     ///
     /// - Parameters:
     ///   - missing: Records and links at stage `missing`.
-    ///   - unseen: Records and links with a change tag and an older generation than a full fetch that ends here.
+    ///   - unseen: Records and links that the server has, or had (with a change tag, or at stage `uploaded`), of an
+    ///     older generation than the full fetch that ends here.
     package mutating func conclude(missing: [String], unseen: [String]) {
         guard !moreComing else { return }
         let live = Set(records.map(\.recordName))

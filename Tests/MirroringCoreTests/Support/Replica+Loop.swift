@@ -34,7 +34,7 @@ extension Replica {
 
     mutating func importAll(from server: ServerModel, pageSize: Int = 200) {
         while true {
-            let page = server.page(after: token, limit: pageSize)
+            let page = ask(server, limit: pageSize)
             apply(page, from: server)
             if !page.moreComing { return }
         }

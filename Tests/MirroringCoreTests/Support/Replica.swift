@@ -24,8 +24,8 @@ struct Replica {
     private(set) var parked: [ParkedRelationship.Key: String] = [:]
     private(set) var conflicts: [ConflictEntry] = []
     private(set) var token: String?
-    private var generation: Int64 = 0
-    private var isFullFetch = false
+    private var generation: Int64 = 1
+    private var isFullFetch = true
 
     init(_ device: String) { self.device = device }
 
@@ -171,7 +171,7 @@ struct Replica {
     }
 
     mutating func settle(_ batch: ExportBatch, _ outcomes: [String: ItemOutcome], _ assets: [String: [String: AssetValue]]) -> BatchVerdict {
-        let settlement = ExportSettlement(of: batch, outcomes: outcomes, assets: assets, records: records, links: links, mapping: mapping)
+        let settlement = ExportSettlement(of: batch, outcomes: outcomes, assets: assets, generation: token == nil ? generation - 1 : generation, records: records, links: links, mapping: mapping)
         write(settlement.changes)
         return settlement.verdict
     }
@@ -184,16 +184,21 @@ struct Replica {
         isFullFetch = true
     }
 
+    func ask(_ server: ServerModel, limit: Int) -> ImportPage {
+        var page = server.page(after: token, limit: limit)
+        page.generation = isFullFetch ? generation : nil
+        return page
+    }
+
     /// - Returns: Whether the page was applied; a late or repeated one is not.
     @discardableResult
     mutating func apply(_ page: ImportPage, from server: ServerModel) -> Bool {
-        guard page.follows(token) else { return false }
+        guard page.follows(token, generation: isFullFetch ? generation : nil) else { return false }
         var page = page
-        page.generation = isFullFetch ? generation : nil
         page.conclude(
             missing: records.values.filter { $0.stage == .missing }.map(\.recordName).sorted(),
-            unseen: records.values.filter { $0.changeTag != nil && $0.generation < generation }.map(\.recordName).sorted()
-                + links.values.filter { $0.changeTag != nil && $0.generation < generation }.map(\.recordName).sorted())
+            unseen: records.values.filter { ($0.changeTag != nil || $0.stage == .uploaded) && $0.generation < generation }.map(\.recordName).sorted()
+                + links.values.filter { ($0.changeTag != nil || $0.stage == .uploaded) && $0.generation < generation }.map(\.recordName).sorted())
         let plan = plan(page, server)
         commit(plan, token: page.token)
         if !page.moreComing { isFullFetch = false }
@@ -207,10 +212,11 @@ struct Replica {
         let waiting = Set(needs.parked)
         loaded.parked = parkedList.filter { waiting.contains($0.key.source) || waiting.contains($0.destination) }
         for entry in loaded.parked { loaded.records[entry.key.source] = records[entry.key.source] }
+        loaded.links = needs.names.compactMap { links[$0] }
         let details = needs.details(loaded)
         for key in details.keys { loaded.rows[key] = rows[key] }
         loaded.existing = Set(details.targets.filter { rows[$0] != nil })
-        let names = Set(needs.names), pairs = Set(needs.pairs), ends = Set(details.linkEnds)
+        let names = Set(needs.names), pairs = Set(details.pairs), ends = Set(details.linkEnds)
         loaded.links = links.values.filter {
             names.contains($0.recordName) || pairs.contains($0.pair) || ends.contains($0.pair.first) || ends.contains($0.pair.second)
         }

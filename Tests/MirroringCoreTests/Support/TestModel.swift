@@ -37,7 +37,7 @@ enum TestModel {
     ])
 
     static let resolved: ResolvedModel = {
-        do { return try ResolvedModel(model) } catch { preconditionFailure("the test model is sound: \(error.description)") }
+        do { return try ResolvedModel(model) } catch { preconditionFailure("the test model is sound: \(error)") }
     }()
 
     static let mapping = RecordMapping(model: resolved)
