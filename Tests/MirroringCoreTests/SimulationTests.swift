@@ -173,20 +173,26 @@ private struct World {
 
     /// Bookkeeping that should not remain once everybody agrees.
     var leftOver: [String] {
-        [first, second].flatMap { replica in
-            replica.records.values.filter { $0.stage != .uploaded || $0.changeTag == nil }
-                .map { "\(replica.device): \($0.recordName) \($0.stage)" }
-                + replica.records.values.filter { !replica.liveKeys.contains($0.key) }.map { "\(replica.device): \($0.recordName) has no row" }
-                + replica.links.values.filter { $0.stage != .uploaded || $0.changeTag == nil }.map { "\(replica.device): \($0.recordName) \($0.stage)" }
-                + replica.liveKeys.filter { replica.name(of: $0) == nil }.map { "\(replica.device): row \($0.primaryKey) has no record" }
+        var found: [String] = []
+        for replica in [first, second] {
+            let live = Set(replica.liveKeys)
+            for state in replica.records.values {
+                if state.stage != .uploaded || state.changeTag == nil { found.append("\(replica.device): \(state.recordName) \(state.stage)") }
+                if !live.contains(state.key) { found.append("\(replica.device): \(state.recordName) has no row") }
+            }
+            for link in replica.links.values where link.stage != .uploaded || link.changeTag == nil {
+                found.append("\(replica.device): \(link.recordName) \(link.stage)")
+            }
+            for key in live where replica.name(of: key) == nil { found.append("\(replica.device): row \(key.primaryKey) has no record") }
         }
+        return found
     }
 
     var disagreementsWithServer: [String] {
-        let objects = Set(server.records.values.filter { $0.recordType != MirrorNames.linkRecordType }.map(\.recordName))
-        let known = Set(first.records.keys)
-        let links = Set(server.links.map(\.recordName)), knownLinks = Set(first.links.keys)
-        return objects.symmetricDifference(known).map { "record \($0)" } + links.symmetricDifference(knownLinks).map { "link \($0)" }
+        let linkNames = Set(server.links.map(\.recordName))
+        let objectNames = Set(server.records.keys).subtracting(linkNames)
+        let objects = objectNames.symmetricDifference(first.records.keys), links = linkNames.symmetricDifference(first.links.keys)
+        return objects.map { "record \($0)" } + links.map { "link \($0)" }
     }
 
     mutating func corruptFirst() {
