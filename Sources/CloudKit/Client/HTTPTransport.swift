@@ -118,20 +118,27 @@ enum HTTPFailure {
             return CKError(.networkFailure, "the server did not answer in time", cause: error)
         case is NIOTooManyBytesError:
             return CKError(.networkFailure, "the server's answer is too large", cause: error)
-        case let error as HTTPClientError:
-            switch error {
-            case .cancelled: return CancellationError()
-            case .connectTimeout:
-                return CKError(.networkUnavailable, "the server cannot be reached", cause: error)
-            default:
-                return CKError(.networkFailure, "the connection to the server broke off", cause: error)
-            }
-        case is IOError:
+        case let error as HTTPClientError where error == .cancelled: return CancellationError()
+        case let error as HTTPClientError where error == .connectTimeout || error == .tlsHandshakeTimeout:
+            return unreachable(error)
+        case let error as IOError where neverConnected.contains(error.errnoCode): return unreachable(error)
+        case is HTTPClientError, is IOError:
             return CKError(.networkFailure, "the connection to the server broke off", cause: error)
+        case is HTTPParserError:
+            return CKError(.networkFailure, "the server's answer broke off, or is no HTTP", cause: error)
         default:
             // Whatever else there is comes from finding the host and making a connection.
-            return CKError(.networkUnavailable, "the server cannot be reached; is it running at the configured address?", cause: error)
+            return unreachable(error)
         }
+    }
+
+    private static let neverConnected: Set<CInt> = [
+        ECONNREFUSED, EHOSTUNREACH, EHOSTDOWN, ENETUNREACH, ENETDOWN, EADDRNOTAVAIL, ETIMEDOUT,
+    ]
+
+    private static func unreachable(_ error: any Error) -> CKError {
+        CKError(
+            .networkUnavailable, "the server cannot be reached; is it running at the configured address?", cause: error)
     }
 }
 

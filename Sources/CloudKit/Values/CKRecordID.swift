@@ -4,53 +4,57 @@
 import CloudWire
 public import Foundation
 
-extension CKRecord {
-    /// A record's name and zone. Equal by value.
-    ///
-    /// Source: Apple's documentation of `CKRecord.ID`.
-    public final class ID: NSObject, NSCopying, NSSecureCoding, Sendable {
-        public let recordName: String
-        public let zoneID: CKRecordZone.ID
+/// A record's name and zone. Equal by value.
+///
+/// The name is that of the Objective-C class; archives on Linux hold classes that are not nested only.
+///
+/// Source: Apple's documentation of `CKRecord.ID`.
+public final class CKRecordID: NSObject, NSCopying, NSSecureCoding, Sendable {
+    public let recordName: String
+    public let zoneID: CKRecordZone.ID
 
-        /// - Parameter recordName: At most 255 ASCII characters, without an underscore in front.
-        public init(recordName: String = UUID().uuidString, zoneID: CKRecordZone.ID = .default) {
-            self.recordName = recordName
-            self.zoneID = zoneID
-        }
-
-        public override func isEqual(_ object: Any?) -> Bool {
-            guard let other = object as? ID else { return false }
-            return recordName == other.recordName && zoneID == other.zoneID
-        }
-
-        public override var hash: Int {
-            var hasher = Hasher()
-            hasher.combine(recordName)
-            hasher.combine(zoneID)
-            return hasher.finalize()
-        }
-
-        public override var description: String { "<CKRecord.ID \(recordName), zone \(zoneID.zoneName)>" }
-
-        public func copy(with zone: NSZone? = nil) -> Any { self }
-
-        // MARK: Archives
-
-        public static var supportsSecureCoding: Bool { true }
-
-        public init?(coder: NSCoder) {
-            guard let recordName = coder.decodeObject(of: NSString.self, forKey: "recordName"),
-                let zoneID = coder.decodeObject(of: CKRecordZone.ID.self, forKey: "zoneID")
-            else { return nil }
-            self.recordName = recordName as String
-            self.zoneID = zoneID
-        }
-
-        public func encode(with coder: NSCoder) {
-            coder.encode(recordName as NSString, forKey: "recordName")
-            coder.encode(zoneID, forKey: "zoneID")
-        }
+    /// - Parameter recordName: At most 255 ASCII characters, without an underscore in front.
+    public init(recordName: String = UUID().uuidString, zoneID: CKRecordZone.ID = .default) {
+        self.recordName = recordName
+        self.zoneID = zoneID
     }
+
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKRecordID else { return false }
+        return recordName == other.recordName && zoneID == other.zoneID
+    }
+
+    public override var hash: Int {
+        var hasher = Hasher()
+        hasher.combine(recordName)
+        hasher.combine(zoneID)
+        return hasher.finalize()
+    }
+
+    public override var description: String { "<CKRecord.ID \(recordName), zone \(zoneID.zoneName)>" }
+
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    // MARK: Archives
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public init?(coder: NSCoder) {
+        guard let recordName = coder.decodeObject(of: NSString.self, forKey: "recordName"),
+            let zoneID = coder.decodeObject(of: CKRecordZone.ID.self, forKey: "zoneID")
+        else { return nil }
+        self.recordName = recordName as String
+        self.zoneID = zoneID
+    }
+
+    public func encode(with coder: NSCoder) {
+        coder.encode(recordName as NSString, forKey: "recordName")
+        coder.encode(zoneID, forKey: "zoneID")
+    }
+}
+
+extension CKRecord {
+    public typealias ID = CKRecordID
 
     /// What deleting the target of a reference does to the record that refers to it.
     public enum ReferenceAction: UInt, Sendable {

@@ -23,6 +23,8 @@ public final class CKRecordZone: NSObject, NSCopying, Sendable {
         public static let zoneWideSharing = Capabilities(rawValue: 8)
     }
 
+    public typealias ID = CKRecordZoneID
+
     public let zoneID: ID
     /// What the server says the zone can do; nothing before it was saved or fetched.
     public let capabilities: Capabilities
@@ -49,62 +51,62 @@ public final class CKRecordZone: NSObject, NSCopying, Sendable {
     public func copy(with zone: NSZone? = nil) -> Any { self }
 }
 
-extension CKRecordZone {
-    /// A zone's name and owner. Equal by value.
-    public final class ID: NSObject, NSCopying, NSSecureCoding, Sendable {
-        public static let defaultZoneName = ZoneID.defaultZoneName
-        public static let `default` = ID()
+/// A zone's name and owner. Equal by value.
+///
+/// The name is that of the Objective-C class; archives on Linux hold classes that are not nested only.
+public final class CKRecordZoneID: NSObject, NSCopying, NSSecureCoding, Sendable {
+    public static let defaultZoneName = "_defaultZone"
+    public static let `default` = CKRecordZoneID()
 
-        public let zoneName: String
-        public let ownerName: String
+    public let zoneName: String
+    public let ownerName: String
 
-        public init(zoneName: String = ID.defaultZoneName, ownerName: String = CKCurrentUserDefaultName) {
-            self.zoneName = zoneName
-            self.ownerName = ownerName
-        }
+    public init(zoneName: String = CKRecordZoneID.defaultZoneName, ownerName: String = CKCurrentUserDefaultName) {
+        self.zoneName = zoneName
+        self.ownerName = ownerName
+    }
 
-        /// In the shared database zones have other owners; elsewhere all are the caller's, whose name is left out of
-        /// identifiers so that they equal those the app makes itself.
-        package convenience init(_ zoneID: ZoneID, scope: CKDatabase.Scope) {
-            let owner = scope == .shared ? zoneID.ownerRecordName : nil
-            self.init(zoneName: zoneID.zoneName, ownerName: owner ?? CKCurrentUserDefaultName)
-        }
+    /// In the shared database zones have other owners; elsewhere all are the caller's, whose name is left out of
+    /// identifiers so that they equal those the app makes itself.
+    package convenience init(_ zoneID: ZoneID, scope: CKDatabase.Scope) {
+        let owner = scope == .shared ? zoneID.ownerRecordName : nil
+        self.init(zoneName: zoneID.zoneName, ownerName: owner ?? CKCurrentUserDefaultName)
+    }
 
-        package var wire: ZoneID {
-            ZoneID(zoneName: zoneName, ownerRecordName: ownerName == CKCurrentUserDefaultName ? nil : ownerName)
-        }
+    package var wire: ZoneID {
+        ZoneID(zoneName: zoneName, ownerRecordName: ownerName == CKCurrentUserDefaultName ? nil : ownerName)
+    }
 
-        public override func isEqual(_ object: Any?) -> Bool {
-            guard let other = object as? ID else { return false }
-            return zoneName == other.zoneName && ownerName == other.ownerName
-        }
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKRecordZoneID else { return false }
+        return zoneName == other.zoneName && ownerName == other.ownerName
+    }
 
-        public override var hash: Int {
-            var hasher = Hasher()
-            hasher.combine(zoneName)
-            hasher.combine(ownerName)
-            return hasher.finalize()
-        }
+    public override var hash: Int {
+        var hasher = Hasher()
+        hasher.combine(zoneName)
+        hasher.combine(ownerName)
+        return hasher.finalize()
+    }
 
-        public override var description: String { "<CKRecordZone.ID \(zoneName), owner \(ownerName)>" }
+    public override var description: String { "<CKRecordZone.ID \(zoneName), owner \(ownerName)>" }
 
-        public func copy(with zone: NSZone? = nil) -> Any { self }
+    public func copy(with zone: NSZone? = nil) -> Any { self }
 
-        // MARK: Archives
+    // MARK: Archives
 
-        public static var supportsSecureCoding: Bool { true }
+    public static var supportsSecureCoding: Bool { true }
 
-        public init?(coder: NSCoder) {
-            guard let zoneName = coder.decodeObject(of: NSString.self, forKey: "zoneName"),
-                let ownerName = coder.decodeObject(of: NSString.self, forKey: "ownerName")
-            else { return nil }
-            self.zoneName = zoneName as String
-            self.ownerName = ownerName as String
-        }
+    public init?(coder: NSCoder) {
+        guard let zoneName = coder.decodeObject(of: NSString.self, forKey: "zoneName"),
+            let ownerName = coder.decodeObject(of: NSString.self, forKey: "ownerName")
+        else { return nil }
+        self.zoneName = zoneName as String
+        self.ownerName = ownerName as String
+    }
 
-        public func encode(with coder: NSCoder) {
-            coder.encode(zoneName as NSString, forKey: "zoneName")
-            coder.encode(ownerName as NSString, forKey: "ownerName")
-        }
+    public func encode(with coder: NSCoder) {
+        coder.encode(zoneName as NSString, forKey: "zoneName")
+        coder.encode(ownerName as NSString, forKey: "ownerName")
     }
 }

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudWire
+import Foundation
+import Testing
+
+@Suite struct RecordTests {
+    @Test func fieldsKeepTheirValues() throws {
+        let record = CKRecord(recordType: "Plant")
+        record["name"] = "Sage"
+        record["count"] = 3
+        record["height"] = 0.25
+        record["isWild"] = true
+        record["planted"] = Date(timeIntervalSince1970: 1_893_456_000.123)
+        record["seed"] = Data([0xFF, 0])
+        record["tags"] = ["herb", "evergreen"]
+        record["bed"] = CKRecord.Reference(recordID: CKRecord.ID(recordName: "bed-7"), action: .deleteSelf)
+        #expect(record["name"] as? String == "Sage")
+        #expect(record["count"] as? Int == 3)
+        #expect(record["count"] as Int64? == 3)
+        #expect(record["height"] as? Double == 0.25)
+        #expect(record["isWild"] as Bool? == true)
+        #expect(record["planted"] as? Date == Date(timeIntervalSince1970: 1_893_456_000.123))
+        #expect(record["seed"] as? Data == Data([0xFF, 0]))
+        #expect(record["tags"] as? [String] == ["herb", "evergreen"])
+        #expect((record["bed"] as? CKRecord.Reference)?.recordID.recordName == "bed-7")
+        #expect(record["name"] as Int? == nil)
+        #expect(record["nothing"] == nil)
+    }
+
+    @Test func changedKeysAreThoseSetOrCleared() {
+        let wire = Record(recordName: "p", recordType: "T", recordChangeTag: "a", fields: ["x": Field(.int64(1)), "y": Field(.int64(2))])
+        let record = CKRecord(wire, in: .default, scope: .private)
+        #expect(record.changedKeys().isEmpty)
+        record["x"] = nil
+        record["z"] = "new"
+        #expect(record.changedKeys() == ["x", "z"])
+        #expect(record.allKeys() == ["y", "z"])
+        #expect(record.recordChangeTag == "a")
+    }
+
+    @Test func whatTheServerSaysOfARecordIsRead() {
+        var wire = Record(recordName: "p", recordType: "T", zoneID: ZoneID(zoneName: "G", ownerRecordName: "_7a1c"))
+        wire.created = RecordStamp(timestamp: 1_500, userRecordName: "_7a1c")
+        wire.modified = RecordStamp(timestamp: 2_500, userRecordName: "_other")
+        let record = CKRecord(wire, in: .default, scope: .private)
+        #expect(record.recordID == CKRecord.ID(recordName: "p", zoneID: CKRecordZone.ID(zoneName: "G")))
+        #expect(record.creationDate == Date(timeIntervalSince1970: 1.5))
+        #expect(record.lastModifiedUserRecordID?.recordName == "_other")
+        let shared = CKRecord(wire, in: .default, scope: .shared)
+        #expect(shared.recordID.zoneID == CKRecordZone.ID(zoneName: "G", ownerName: "_7a1c"))
+    }
+
+    @Test func identifiersAreEqualByValueAndRecordsOnlyToThemselves() {
+        let zone = CKRecordZone.ID(zoneName: "G")
+        #expect(CKRecord.ID(recordName: "a", zoneID: zone) == CKRecord.ID(recordName: "a", zoneID: CKRecordZone.ID(zoneName: "G")))
+        #expect(CKRecord.ID(recordName: "a", zoneID: zone) != CKRecord.ID(recordName: "a"))
+        #expect(Set([CKRecord.ID(recordName: "a"), CKRecord.ID(recordName: "a")]).count == 1)
+        #expect(CKRecordZone.ID.default.zoneName == "_defaultZone")
+        #expect(CKRecordZone.ID.default.ownerName == "__defaultOwner__")
+        let id = CKRecord.ID(recordName: "a")
+        #expect(CKRecord(recordType: "T", recordID: id) != CKRecord(recordType: "T", recordID: id))
+    }
+
+    @Test func identifiersAndTokensSurviveAnArchive() throws {
+        let id = CKRecord.ID(recordName: "a", zoneID: CKRecordZone.ID(zoneName: "G", ownerName: "_o"))
+        let data = try NSKeyedArchiver.archivedData(withRootObject: id, requiringSecureCoding: true)
+        #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.ID.self, from: data) == id)
+        let token = CKServerChangeToken("AQ.t")
+        let kept = try NSKeyedArchiver.archivedData(withRootObject: token, requiringSecureCoding: true)
+        #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKServerChangeToken.self, from: kept) == token)
+    }
+
+    @Test func aValueThatFieldsCannotHoldStopsTheProgram() async {
+        await #expect(processExitsWith: .failure) {
+            CKRecord(recordType: "T")["big"] = UInt64.max
+        }
+    }
+}
