@@ -41,9 +41,14 @@ extension Engine {
         }
     }
 
+    /// What stands for the caller's own record name in zone identifiers.
+    ///
+    /// Source: Apple's documentation of `CKCurrentUserDefaultName`.
+    private static let currentUser = "__defaultOwner__"
+
     /// Refuses the zones of others: they are reached through the shared database.
     func checkOwner(of zoneID: ZoneID, _ call: Call) throws(WireError) {
-        guard let owner = zoneID.ownerRecordName, owner != call.caller.userRecordName else { return }
+        guard let owner = zoneID.ownerRecordName, owner != call.caller.userRecordName, owner != Self.currentUser else { return }
         throw WireError(.zoneNotFound, "zone not found")
     }
 

@@ -98,6 +98,17 @@ import Testing
         #expect(expected != "saved" || result.recordName == (name.isEmpty ? result.recordName : name))
     }
 
+    @Test func aLookupWhoseAnswerIsTooLargeIsAnsweredInPart() async throws {
+        var limits = Limits()
+        limits.responseRecordBytes = 1500
+        let bench = try await Bench.withGarden(limits: limits)
+        let text = FieldValue.string(String(repeating: "x", count: 1000))
+        try await bench.modify((0..<3).map { RecordOperation(.create, .plant("p\($0)", ["text": text])) })
+        let results = try await bench.lookup("p0", "p1", "p2")
+        #expect(results.map(\.word) == ["saved", "saved", "BAD_REQUEST"])
+        #expect(results[2].error?.nativeCode == .limitExceeded)
+    }
+
     @Test func namesOfTypesAndFieldsAreChecked() async throws {
         let bench = try await Bench.withGarden()
         let results = try await bench.modify(

@@ -139,6 +139,23 @@ import Testing
         }
     }
 
+    @Test func aConnectionThatBreaksIsForgottenAfterAFewHeartbeats() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            do {
+                var lines = try await listen(server, token: token)
+                #expect(try await lines.next() == "")
+                #expect(server.hub.listeners == 1)
+            }
+            // Giving up the answer closes the connection. Each turn is a round trip to the server and a heartbeat.
+            for _ in 0..<1000 where server.hub.listeners > 0 {
+                _ = try await server.send("GET", "/health", token: nil)
+                server.hub.beat()
+            }
+            #expect(server.hub.listeners == 0)
+        }
+    }
+
     @Test func devicesThatShareATokenAreToldApartByTheirName() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")

@@ -32,7 +32,13 @@ extension Engine {
         let zone = try liveZone(request.zoneID, in: unit, call)
 
         var batch = try RecordBatch(operations, zone: zone, self, unit, call)
-        batch.decideAll()
+        // Answers bring whole records, also where the request changes little of them.
+        guard batch.storedBytes <= Limits.messageBytes / 4 else {
+            throw WireError(
+                .quotaExceeded, "the records of one request are too large together: change fewer at once",
+                nativeCode: .limitExceeded)
+        }
+        try batch.decideAll()
         if request.atomic, !zone.isDefault { batch.refuseAllIfAnyIsRefused() }
         let changes = try batch.write()
 
@@ -47,6 +53,9 @@ extension Engine {
     }
 
     /// Reads records by name.
+    ///
+    /// Once the records of an answer pass `Limits.responseRecordBytes`, those that remain are failures with the native
+    /// code `limitExceeded`: to be asked for again, fewer at once.
     package func lookupRecords(
         _ request: LookupRecordsRequest, in view: any PartitionView, _ call: Call
     ) throws -> LookupRecordsResponse {
@@ -54,14 +63,22 @@ extension Engine {
         let zone = try liveZone(request.zoneID, in: view, call)
         let stored = try view.records(named: request.records.map(\.recordName), in: zone.key)
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
+        var room = limits.responseRecordBytes
         return LookupRecordsResponse(
             results: request.records.map { item in
+                guard room > 0 else {
+                    let error = WireError(
+                        .badRequest, "the answer is too large: ask for fewer records at once", nativeCode: .limitExceeded)
+                    return .failure(recordName: item.recordName, error, serverRecord: nil)
+                }
                 guard let record = stored[item.recordName]?.record, !record.isDeleted else {
                     return .failure(
                         recordName: item.recordName, WireError(.notFound, "record not found"), serverRecord: nil)
                 }
-                return RecordResult.record(record).presented(
+                let shown = record.presented(
                     zoneID: zoneID(of: zone, call), desiredKeys: item.desiredKeys ?? request.desiredKeys, addresses)
+                room -= RecordSize.bytes(of: shown)
+                return .record(shown)
             })
     }
 }

@@ -30,14 +30,21 @@ struct RecordBatch {
             recordTypes: Set(types), growsByUse: engine.schemaByUse.contains(call.partition.environment), unit)
     }
 
-    mutating func decideAll() {
+    /// Bytes of the records that are there already and come back in the answer.
+    var storedBytes: Int {
+        operations.reduce(0) { sum, operation in
+            guard operation.kind != .delete, operation.kind != .forceDelete else { return sum }
+            return sum + (stored[operation.record.recordName].map { RecordSize.bytes(of: $0.record) } ?? 0)
+        }
+    }
+
+    /// - Throws: Failures of the storage only; a refused operation is a decision too.
+    mutating func decideAll() throws {
         for operation in operations {
             do {
                 decisions.append(.success(try decide(operation)))
             } catch let error as WireError {
                 decisions.append(.failure(error))
-            } catch {
-                decisions.append(.failure(WireError(.internalError, "the record could not be read")))
             }
         }
     }
