@@ -57,6 +57,7 @@ extension SQLiteStore {
         configuration.busyMode = .timeout(patience)
         configuration.persistentReadOnlyConnections = true
         configuration.prepareDatabase { database in
+            if let handle = database.sqliteConnection { SQLFunctions.register(on: handle) }
             if !database.configuration.readonly {
                 try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
                 try database.execute(sql: "PRAGMA secure_delete = FAST")

@@ -6,23 +6,59 @@ import PredicateKit
 
 /// A query as SQL.
 struct StoreQueryTranslation {
-    private let query: StoreQuery
     private let entity: EntityLayout
+    private let tail: SQLFragment
+    private let isCut: Bool
 
     /// - Throws: ``StoreError`` with `.unsupportedPredicate` and the reason.
     init(_ query: StoreQuery, _ layout: StoreLayout, _ store: SQLiteStore) throws(StoreError) {
-        self.query = query
         entity = try layout.entity(query.entity)
-        guard query.predicate == nil, query.sort.isEmpty else {
-            throw StoreError(.unsupportedPredicate, "the predicate cannot be expressed in SQL")
+        let root = QueryScope(entity: query.entity, names: AliasSource())
+        let translator = PredicateTranslator(
+            layout: layout, storeNumber: store.number, now: store.options.clock, root: root)
+        var conditions: [SQLFragment] = []
+        let numbers = query.includesSubentities ? entity.hierarchyNumbers : [entity.number]
+        if !entity.ownsTable || numbers.count < entity.hierarchyNumbers.count {
+            let list = numbers.map { String($0) }.joined(separator: ", ")
+            conditions.append(SQLFragment(numbers.count == 1 ? "t0.Z_ENT = \(list)" : "t0.Z_ENT IN (\(list))"))
         }
+        if let predicate = query.predicate { conditions.append("(" + (try translator.condition(predicate)) + ")") }
+        let order = try Self.order(query.sort, translator)
+
+        var tail = SQLFragment(" FROM \(identifier(entity.table)) t0\(root.joinClauses)")
+        if !conditions.isEmpty { tail = tail + " WHERE " + .joined(conditions, " AND ") }
+        if let order { tail = tail + " ORDER BY " + order }
+        isCut = query.limit != nil || query.offset > 0
+        if isCut {
+            tail = tail + SQLFragment(" LIMIT ? OFFSET ?", [.int(Int64(query.limit ?? -1)), .int(Int64(query.offset))])
+        }
+        self.tail = tail
     }
 
-    func rows() -> SQLFragment { select(entity.shape.selectList("t0")) }
-    func keys() -> SQLFragment { select("t0.Z_PK, t0.Z_ENT") }
-    func count() -> SQLFragment { select("COUNT(*)") }
+    func rows() -> SQLFragment { "SELECT \(entity.shape.selectList("t0"))" + tail }
+    func keys() -> SQLFragment { "SELECT t0.Z_PK, t0.Z_ENT" + tail }
+    func count() -> SQLFragment { isCut ? "SELECT COUNT(*) FROM (SELECT 1" + tail + ")" : "SELECT COUNT(*)" + tail }
 
-    private func select(_ what: String) -> SQLFragment {
-        SQLFragment("SELECT \(what) FROM \(identifier(entity.table)) t0")
+    private static func order(
+        _ keys: [SortKey], _ translator: PredicateTranslator
+    ) throws(StoreError) -> SQLFragment? {
+        guard let last = keys.last else { return nil }
+        var parts: [SQLFragment] = []
+        for key in keys {
+            let operand = try translator.operand(.keyPath(key.keyPath))
+            let direction = key.ascending ? " ASC" : " DESC"
+            switch operand.kind {
+            case .object: throw translator.refusal("objects have no order: \(key.keyPath.joined(separator: "."))")
+            case .decimal:
+                // Digits that a double cannot tell do not decide the order. Differs: in memory they do.
+                let value = operand.sql
+                let number = "CASE typeof(" + value + ") WHEN 'blob' THEN CAST(CAST(" + value + " AS TEXT) AS REAL) ELSE "
+                parts.append(number + value + " END" + direction)
+            default: parts.append(translator.folded(operand, key.options).sql + direction)
+            }
+        }
+        // Rows that are equal by all keys stay in a defined order, the one in which an index gives them.
+        parts.append(SQLFragment("t0.Z_PK\(last.ascending ? " ASC" : " DESC")"))
+        return .joined(parts, ", ")
     }
 }

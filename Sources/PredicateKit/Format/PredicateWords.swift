@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// Words of the format language. They are read without regard to case.
+///
+/// Source: *Predicate Programming Guide*, "Predicate Format String Syntax", reserved words.
+enum PredicateWords {
+    /// Words that cannot begin a key path; a key of that name is written `#name`.
+    static let reserved: Set<String> = [
+        "AND", "OR", "IN", "NOT", "ALL", "ANY", "SOME", "NONE", "LIKE", "MATCHES", "CONTAINS", "BEGINSWITH",
+        "ENDSWITH", "BETWEEN", "NULL", "NIL", "SELF", "TRUE", "YES", "FALSE", "NO", "TRUEPREDICATE",
+        "FALSEPREDICATE",
+    ]
+
+    static let modifiers: [String: Comparison.Modifier] = ["ANY": .any, "SOME": .any, "ALL": .all, "NONE": .none]
+
+    static let operators: [String: Comparison.Operator] = [
+        "=": .equalTo, "==": .equalTo, "!=": .notEqualTo, "<>": .notEqualTo, "<": .lessThan, ">": .greaterThan,
+        "<=": .lessThanOrEqualTo, "=<": .lessThanOrEqualTo, ">=": .greaterThanOrEqualTo, "=>": .greaterThanOrEqualTo,
+        "BETWEEN": .between, "IN": .in, "CONTAINS": .contains, "BEGINSWITH": .beginsWith, "ENDSWITH": .endsWith,
+        "LIKE": .like, "MATCHES": .matches,
+    ]
+
+    static let literals: [String: PredicateValue] = [
+        "TRUE": .bool(true), "YES": .bool(true), "FALSE": .bool(false), "NO": .bool(false), "NULL": .null, "NIL": .null,
+    ]
+}

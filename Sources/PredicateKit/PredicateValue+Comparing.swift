@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+
+extension PredicateValue {
+    package var isNull: Bool { if case .null = self { true } else { false } }
+
+    /// What `==` means in a predicate: numbers are equal by value whatever their type, null equals null, values of
+    /// different kinds are never equal.
+    package static func areEqual(_ a: PredicateValue, _ b: PredicateValue, _ options: Comparison.Options = []) -> Bool {
+        switch (a, b) {
+        case (.null, .null): true
+        case (.object(let a), .object(let b)): a == b
+        case (.list(let a), .list(let b)):
+            a.count == b.count && zip(a, b).allSatisfy { areEqual($0, $1, options) }
+        default: order(a, b, options) == 0
+        }
+    }
+
+    /// - Returns: -1, 0 or 1; nil when the two have no order: null, objects, or values of different kinds.
+    package static func order(_ a: PredicateValue, _ b: PredicateValue, _ options: Comparison.Options = []) -> Int? {
+        switch (a, b) {
+        case (.string(let a), .string(let b)), (.string(let a), .url(let b)), (.url(let a), .string(let b)),
+            (.url(let a), .url(let b)):
+            return StringMatching.order(a, b, options)
+        case (.date(let a), .date(let b)): return order(a, b)
+        case (.uuid(let a), .uuid(let b)):
+            return withUnsafeBytes(of: a.uuid) { a in withUnsafeBytes(of: b.uuid) { order(a, $0) } }
+        case (.data(let a), .data(let b)): return order(a, b)
+        default:
+            guard let a = Number(a), let b = Number(b) else { return nil }
+            return Number.order(a, b)
+        }
+    }
+
+    /// For sorting: null is smallest, then values that have an order; values without one count as equal.
+    package static func sortOrder(_ a: PredicateValue, _ b: PredicateValue, _ options: Comparison.Options = []) -> Int {
+        switch (a.isNull, b.isNull) {
+        case (true, true): 0
+        case (true, false): -1
+        case (false, true): 1
+        case (false, false): order(a, b, options) ?? 0
+        }
+    }
+
+    private static func order(_ a: Double, _ b: Double) -> Int { a < b ? -1 : a > b ? 1 : 0 }
+
+    private static func order<Bytes: Collection<UInt8>>(_ a: Bytes, _ b: Bytes) -> Int {
+        for (a, b) in zip(a, b) where a != b { return a < b ? -1 : 1 }
+        return a.count < b.count ? -1 : a.count > b.count ? 1 : 0
+    }
+}
+
+/// A number of a predicate, compared without losing digits.
+enum Number {
+    case int(Int64)
+    case double(Double)
+    case decimal(Decimal)
+
+    init?(_ value: PredicateValue) {
+        switch value {
+        case .bool(let value): self = .int(value ? 1 : 0)
+        case .int(let value): self = .int(value)
+        case .double(let value): self = .double(value)
+        case .decimal(let value): self = .decimal(value)
+        default: return nil
+        }
+    }
+
+    var value: PredicateValue {
+        switch self {
+        case .int(let value): .int(value)
+        case .double(let value): .double(value)
+        case .decimal(let value): .decimal(value)
+        }
+    }
+
+    var double: Double {
+        switch self {
+        case .int(let value): Double(value)
+        case .double(let value): value
+        case .decimal(let value): NSDecimalNumber(decimal: value).doubleValue
+        }
+    }
+
+    var decimal: Decimal {
+        switch self {
+        case .int(let value): Decimal(value)
+        // The shortest text that means the double, since the double itself is binary.
+        case .double(let value): Decimal(string: "\(value)", locale: nil) ?? Decimal.nan
+        case .decimal(let value): value
+        }
+    }
+
+    static func order(_ a: Number, _ b: Number) -> Int {
+        switch (a, b) {
+        case (.int(let a), .int(let b)): return a < b ? -1 : a > b ? 1 : 0
+        case (.double(let a), .double(let b)): return a < b ? -1 : a > b ? 1 : 0
+        case (.int(let a), .double(let b)): return order(a, b)
+        case (.double(let a), .int(let b)): return -order(b, a)
+        case (.decimal, _), (_, .decimal):
+            let (a, b) = (a.decimal, b.decimal)
+            // Infinities and numbers beyond a decimal's range.
+            if a.isNaN || b.isNaN { return 0 }
+            return a < b ? -1 : a > b ? 1 : 0
+        }
+    }
+
+    private static func order(_ a: Int64, _ b: Double) -> Int {
+        if b.isNaN { return 0 }
+        if b >= 0x1p63 { return -1 }
+        if b < -0x1p63 { return 1 }
+        let whole = Int64(b)
+        if a != whole { return a < whole ? -1 : 1 }
+        let rest = b - b.rounded(.towardZero)
+        return rest > 0 ? -1 : rest < 0 ? 1 : 0
+    }
+}

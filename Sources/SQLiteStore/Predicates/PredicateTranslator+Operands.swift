@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ManagedModel
+import PredicateKit
+
+extension PredicateTranslator {
+    /// An expression that has one value for each row.
+    func operand(_ expression: Expression) throws(StoreError) -> SQLOperand {
+        if let constant = try constant(expression) { return try operand(constant) }
+        switch expression {
+        case .keyPath, .selfObject, .variable:
+            return try operand(atPath: expression)
+        case .path(.subquery(let collection, let variable, let predicate), let keys):
+            guard keys == ["@count"] else { throw refusal("of a SUBQUERY only @count can be expressed in SQL") }
+            return try counted(subquery: collection, variable, predicate)
+        case .path: return try operand(atPath: expression)
+        case .function(let name, let arguments): return try function(name, arguments)
+        case .conditional(let predicate, let first, let second):
+            let (first, second) = (try operand(first), try operand(second))
+            guard first.kind == second.kind || first.isNull || second.isNull else {
+                throw refusal("both results of a conditional expression must be of one kind")
+            }
+            let test = try condition(predicate)
+            return SQLOperand(
+                "CASE WHEN " + test + " THEN " + first.sql + " ELSE " + second.sql + " END",
+                first.isNull ? second.kind : first.kind)
+        case .subquery: throw refusal("of a SUBQUERY only @count can be expressed in SQL")
+        case .aggregate: throw refusal("a list may only stand on the right of IN and BETWEEN")
+        case .constant(let value): return try operand(value)
+        }
+    }
+
+    private func operand(atPath expression: Expression) throws(StoreError) -> SQLOperand {
+        guard let (keys, scope) = path(expression) else {
+            if case .variable(let name) = expression { throw refusal("the variable $\(name) has no value") }
+            throw refusal("this path cannot be expressed in SQL: \(expression.formatDescription)")
+        }
+        if keys.contains(where: { $0.hasPrefix("@") }) { return try aggregate(keys, in: scope) }
+        switch try target(keys[...], in: scope) {
+        case .operand(let operand): return operand
+        case .collection: throw toManyRefusal(expression)
+        }
+    }
+
+    private func counted(
+        subquery collection: Expression, _ variable: String, _ predicate: PredicateKit.Predicate
+    ) throws(StoreError) -> SQLOperand {
+        guard let step = try self.collection(collection), step.rest.isEmpty else {
+            throw refusal("a SUBQUERY needs a to-many relationship: \(collection.formatDescription)")
+        }
+        return try counted(step, where: (variable, predicate))
+    }
+
+    // MARK: Constants
+
+    func constant(_ expression: Expression) throws(StoreError) -> PredicateValue? {
+        do { return try expression.constantValue(now: now) } catch { throw refusal(error.detail) }
+    }
+
+    func operand(_ value: PredicateValue) throws(StoreError) -> SQLOperand {
+        if let (value, kind) = value.sqlValue {
+            return SQLOperand(SQLFragment("?", [value]), kind, constant: self.kept(value, kind))
+        }
+        guard case .object(let object) = value else {
+            throw refusal("a list may only stand on the right of IN and BETWEEN")
+        }
+        guard let identified = object.reference as? any RowIdentified else {
+            throw refusal("only managed objects and their identifiers can be looked up in a store")
+        }
+        // An object of another store, or one that was never saved, equals no row; no key is negative in a table.
+        guard let key = identified.rowKey, key.store == storeNumber, layout.model.entities.indices.contains(key.entityIndex)
+        else { return SQLOperand(SQLFragment("?", [.int(.min)]), .object(root: -1), constant: value) }
+        return SQLOperand(
+            SQLFragment("?", [.int(key.primaryKey)]), .object(root: layout.model.entities[key.entityIndex].root),
+            constant: value)
+    }
+
+    private func kept(_ value: SQLValue, _ kind: SQLOperand.Kind) -> PredicateValue {
+        PredicateValue(value, kind: kind.letter.utf8.first ?? UInt8(ascii: "-"))
+    }
+
+    // MARK: Functions
+
+    private func function(_ name: String, _ arguments: [Expression]) throws(StoreError) -> SQLOperand {
+        if PredicateFunctions.volatile.contains(name) { throw refusal("\(name) has another value each time") }
+        let operators = ["count:": "@count", "sum:": "@sum", "min:": "@min", "max:": "@max", "average:": "@avg"]
+        if let name = operators[name], arguments.count == 1 {
+            if case .subquery(let collection, let variable, let predicate) = arguments[0], name == "@count" {
+                return try counted(subquery: collection, variable, predicate)
+            }
+            if let (keys, scope) = path(arguments[0]), try collection(arguments[0]) != nil {
+                return try aggregate(keys + [name], in: scope)
+            }
+        }
+        var operands: [SQLOperand] = []
+        for argument in arguments {
+            if case .aggregate(let members) = argument {
+                for member in members { operands.append(try operand(member)) }
+            } else {
+                operands.append(try operand(argument))
+            }
+        }
+        if name == "noindex:", let first = operands.first { return first }
+        guard !operands.contains(where: { if case .object = $0.kind { true } else { false } }) else {
+            throw refusal("\(name) does not take objects")
+        }
+        let kinds = operands.map(\.kind.letter).joined()
+        let head = SQLFragment("TARN_APPLY(?, ?", [.text(kinds), .text(name)])
+        let list = operands.reduce(head) { $0 + ", " + $1.sql }
+        return SQLOperand(list + ")", try resultKind(name, operands))
+    }
+
+    private func resultKind(_ name: String, _ operands: [SQLOperand]) throws(StoreError) -> SQLOperand.Kind {
+        let kinds = operands.map(\.kind)
+        switch name {
+        case "uppercase:", "lowercase:", "canonical:": return .text
+        case "castObject:toType:":
+            let results: [String: SQLOperand.Kind] = [
+                "NSDate": .date, "NSNumber": .number, "NSDecimalNumber": .decimal, "NSString": .text, "NSUUID": .uuid,
+                "NSURL": .text, "NSData": .data,
+            ]
+            guard operands.count == 2, let type = operands[1].constant?.text, let kind = results[type] else {
+                throw refusal("CAST needs the name of a type")
+            }
+            return kind
+        case "min:", "max:", "sum:", "add:to:", "from:subtract:", "multiply:by:", "divide:by:":
+            let dates = kinds.filter { $0 == .date }.count
+            if dates > 0 { return name == "from:subtract:" && dates == 2 ? .number : .date }
+            if kinds.contains(.decimal) { return .decimal }
+            return kinds.contains(.text) ? .text : .number
+        default: return .number
+        }
+    }
+}

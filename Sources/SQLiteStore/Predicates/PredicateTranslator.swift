@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ManagedModel
+import PredicateKit
+
+/// Turns a predicate into a condition of SQL, or says why it cannot.
+///
+/// A condition is either *exact*, 1 or 0, or it may be null for false: SQL's third value does no harm in a WHERE
+/// clause but survives a NOT, so everything below a NOT is made exact.
+struct PredicateTranslator {
+    let layout: StoreLayout
+    let storeNumber: UInt16
+    let now: () -> Double
+    let root: QueryScope
+    /// Iterators of the subqueries around the place that is being translated.
+    var variables: [String: QueryScope] = [:]
+
+    func condition(_ predicate: PredicateKit.Predicate, exact: Bool = false) throws(StoreError) -> SQLFragment {
+        switch predicate {
+        case .value(let value): return SQLFragment(value ? "1" : "0")
+        case .not(let predicate): return "NOT (" + (try condition(predicate, exact: true)) + ")"
+        case .and(let predicates): return try joined(predicates, " AND ", empty: "1", exact)
+        case .or(let predicates): return try joined(predicates, " OR ", empty: "0", exact)
+        case .comparison(let comparison): return try condition(comparison, exact: exact)
+        }
+    }
+
+    private func joined(
+        _ predicates: [PredicateKit.Predicate], _ word: String, empty: String, _ exact: Bool
+    ) throws(StoreError) -> SQLFragment {
+        if predicates.isEmpty { return SQLFragment(empty) }
+        var parts: [SQLFragment] = []
+        for predicate in predicates { parts.append("(" + (try condition(predicate, exact: exact)) + ")") }
+        return .joined(parts, word)
+    }
+
+    private func condition(_ comparison: Comparison, exact: Bool) throws(StoreError) -> SQLFragment {
+        if comparison.modifier != .direct { return try quantified(comparison) }
+        if let collection = try collection(comparison.left) {
+            guard comparison.operator == .contains else { throw toManyRefusal(comparison.left) }
+            return try exists(collection) { (member) throws(StoreError) in
+                try compare(member, .equalTo, try operand(comparison.right), comparison.options, exact: false)
+            }
+        }
+        if comparison.operator == .in, let collection = try collection(comparison.right) {
+            return try exists(collection) { (member) throws(StoreError) in
+                try compare(member, .equalTo, try operand(comparison.left), comparison.options, exact: false)
+            }
+        }
+        return try condition(try operand(comparison.left), comparison, exact: exact)
+    }
+
+    private func condition(
+        _ left: SQLOperand, _ comparison: Comparison, exact: Bool
+    ) throws(StoreError) -> SQLFragment {
+        switch comparison.operator {
+        case .in: return try membership(of: left, in: comparison.right, comparison.options, exact: exact)
+        case .between: return try between(left, comparison.right, comparison.options, exact: exact)
+        default:
+            return try compare(
+                left, comparison.operator, try operand(comparison.right), comparison.options, exact: exact)
+        }
+    }
+
+    // MARK: Any, all, none
+
+    private func quantified(_ comparison: Comparison) throws(StoreError) -> SQLFragment {
+        guard let collection = try collection(comparison.left) else {
+            throw refusal("ANY, ALL and NONE need a to-many relationship on the left")
+        }
+        let isAll = comparison.modifier == .all
+        let found = try exists(collection) { (member) throws(StoreError) in
+            let holds = try condition(member, comparison, exact: isAll)
+            return isAll ? "NOT (" + holds + ")" : holds
+        }
+        return comparison.modifier == .any ? found : "NOT " + found
+    }
+
+    /// True when some member meets the condition. Further to-many steps are gone through one inside the other.
+    func exists(
+        _ step: CollectionStep, _ condition: (SQLOperand) throws(StoreError) -> SQLFragment
+    ) throws(StoreError) -> SQLFragment {
+        let scope = step.owner.member(of: step.destination)
+        let inner: SQLFragment
+        switch try target(step.rest, in: scope) {
+        case .operand(let operand): inner = try condition(operand)
+        case .collection(let next): inner = try exists(next, condition)
+        }
+        let source = try source(step, scope)
+        return SQLFragment("EXISTS (SELECT 1 FROM \(source.from) WHERE \(source.link) AND (") + inner + "))"
+    }
+
+    /// Call it after everything about the members was translated, since that adds joins.
+    func source(_ step: CollectionStep, _ scope: QueryScope) throws(StoreError) -> (from: String, link: String) {
+        let table = identifier(try layout.entity(step.destination).table)
+        switch step.members {
+        case .transient: throw refusal("a transient relationship is not in the store")
+        case .foreignKey(let key):
+            return (
+                "\(table) \(scope.alias)\(scope.joinClauses)",
+                "\(scope.alias).\(identifier(key.column)) = \(step.owner.alias).Z_PK"
+            )
+        case .join(let side):
+            let pairs = "j\(scope.alias)"
+            return (
+                """
+                \(identifier(side.table)) \(pairs) JOIN \(table) \(scope.alias) \
+                ON \(scope.alias).Z_PK = \(pairs).\(identifier(side.otherColumn))\(scope.joinClauses)
+                """,
+                "\(pairs).\(identifier(side.ownColumn)) = \(step.owner.alias).Z_PK"
+            )
+        }
+    }
+
+    // MARK: Refusals
+
+    func refusal(_ reason: String) -> StoreError {
+        StoreError(.unsupportedPredicate, "the predicate cannot be expressed in SQL", detail: reason)
+    }
+
+    func toManyRefusal(_ expression: Expression) -> StoreError {
+        refusal("to-many key not allowed here, use ANY, ALL, NONE, @count or SUBQUERY: \(expression.formatDescription)")
+    }
+}

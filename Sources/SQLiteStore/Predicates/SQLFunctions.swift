@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import GRDBSQLite
+import PredicateKit
+
+/// SQL functions with which the database compares values as predicates do in memory.
+///
+/// | Function | Result |
+/// |---|---|
+/// | `TARN_STRING(text, pattern, operator, options)` | 1 or 0: BEGINSWITH … MATCHES |
+/// | `TARN_FOLD(text, options)` | text that is equal for all texts that the options take for the same |
+/// | `TARN_EQUAL(kinds, a, b)` | 1 or 0; null equals null |
+/// | `TARN_ORDER(kinds, a, b)` | -1, 0, 1, or null without an order |
+/// | `TARN_APPLY(kinds, name, …)` | a function of the predicate language |
+///
+/// `kinds` has a letter for each value, see ``SQLOperand/Kind/letter``.
+enum SQLFunctions {
+    static func register(on database: OpaquePointer) {
+        add(database, "TARN_STRING", 4) { context, _, arguments in
+            guard let arguments, let text = SQLFunctions.text(arguments[0]), let pattern = SQLFunctions.text(arguments[1]),
+                let comparison = Comparison.Operator(rawValue: Int(sqlite3_value_int64(arguments[2])))
+            else { return sqlite3_result_int(context, 0) }
+            do throws(PredicateFailure) {
+                let options = SQLFunctions.options(arguments[3])
+                sqlite3_result_int(context, try StringMatching.matches(text, comparison, pattern, options) ? 1 : 0)
+            } catch {
+                sqlite3_result_error(context, error.detail, -1)
+            }
+        }
+        add(database, "TARN_FOLD", 2) { context, _, arguments in
+            guard let arguments, let text = SQLFunctions.text(arguments[0]) else { return sqlite3_result_null(context) }
+            SQLFunctions.give(context, .text(StringMatching.fold(text, SQLFunctions.options(arguments[1]))))
+        }
+        add(database, "TARN_EQUAL", 3) { context, _, arguments in
+            guard let arguments else { return }
+            let values = SQLFunctions.values(arguments, 1..<3, kinds: arguments[0])
+            sqlite3_result_int(context, PredicateValue.areEqual(values[0], values[1]) ? 1 : 0)
+        }
+        add(database, "TARN_ORDER", 3) { context, _, arguments in
+            guard let arguments else { return }
+            let values = SQLFunctions.values(arguments, 1..<3, kinds: arguments[0])
+            guard let order = PredicateValue.order(values[0], values[1]) else { return sqlite3_result_null(context) }
+            sqlite3_result_int(context, Int32(order))
+        }
+        add(database, "TARN_APPLY", -1) { context, count, arguments in
+            guard let arguments, count >= 2, let name = SQLFunctions.text(arguments[1]) else {
+                return sqlite3_result_null(context)
+            }
+            let values = SQLFunctions.values(arguments, 2..<Int(count), kinds: arguments[0])
+            do throws(PredicateFailure) {
+                // now() became a constant before it could come here.
+                SQLFunctions.give(context, SQLFunctions.encode(try PredicateFunctions.apply(name, values, now: { 0 })))
+            } catch {
+                sqlite3_result_error(context, error.detail, -1)
+            }
+        }
+    }
+
+    private typealias Body = @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
+
+    private static func add(_ database: OpaquePointer, _ name: String, _ count: Int32, _ body: Body) {
+        let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC
+        let code = sqlite3_create_function_v2(database, name, count, flags, nil, body, nil, nil, nil)
+        precondition(code == SQLITE_OK, "a fresh connection takes functions")
+    }
+
+    // MARK: Arguments and results
+
+    private static func text(_ value: OpaquePointer?) -> String? {
+        guard sqlite3_value_type(value) == SQLITE_TEXT, let start = sqlite3_value_text(value) else { return nil }
+        let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func options(_ value: OpaquePointer?) -> Comparison.Options {
+        Comparison.Options(rawValue: UInt(sqlite3_value_int64(value)))
+    }
+
+    private static func values(
+        _ arguments: UnsafeMutablePointer<OpaquePointer?>, _ range: Range<Int>, kinds: OpaquePointer?
+    ) -> [PredicateValue] {
+        let letters = Array((text(kinds) ?? "").utf8)
+        return range.map { index in
+            let place = index - range.lowerBound
+            return PredicateValue(
+                value(arguments[index]), kind: place < letters.count ? letters[place] : UInt8(ascii: "-"))
+        }
+    }
+
+    private static func value(_ value: OpaquePointer?) -> SQLValue {
+        switch sqlite3_value_type(value) {
+        case SQLITE_INTEGER: .int(sqlite3_value_int64(value))
+        case SQLITE_FLOAT: .double(sqlite3_value_double(value))
+        case SQLITE_TEXT: .text(text(value) ?? "")
+        case SQLITE_BLOB:
+            .blob(sqlite3_value_blob(value).map { Data(bytes: $0, count: Int(sqlite3_value_bytes(value))) } ?? Data())
+        default: .null
+        }
+    }
+
+    private static func encode(_ value: PredicateValue) -> SQLValue {
+        if case .decimal(let decimal) = value { return DecimalStorage.encode(decimal) }
+        return value.sqlValue?.value ?? .null
+    }
+
+    private static func give(_ context: OpaquePointer?, _ value: SQLValue) {
+        switch value {
+        case .null: sqlite3_result_null(context)
+        case .int(let value): sqlite3_result_int64(context, value)
+        case .double(let value): sqlite3_result_double(context, value)
+        case .text(var value):
+            value.withUTF8 { bytes in
+                // An empty buffer may have no address, and a missing address would mean null.
+                let start = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
+                guard let start else { return sqlite3_result_text(context, "", 0, PreparedStatement.transient) }
+                sqlite3_result_text(context, start, Int32(bytes.count), PreparedStatement.transient)
+            }
+        case .blob(let value):
+            value.withUnsafeBytes { bytes in
+                guard let start = bytes.baseAddress else { return sqlite3_result_zeroblob(context, 0) }
+                sqlite3_result_blob(context, start, Int32(bytes.count), PreparedStatement.transient)
+            }
+        }
+    }
+}

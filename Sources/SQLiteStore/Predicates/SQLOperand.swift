@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+import PredicateKit
+
+/// An expression of a predicate as SQL, with what is known of its values.
+struct SQLOperand {
+    /// What can be compared with what.
+    enum Kind: Hashable {
+        case number
+        /// Numbers whose digits SQLite may not see: compared by functions of ours.
+        case decimal
+        case text
+        case date
+        case data
+        case uuid
+        /// Primary keys of the table of this root entity.
+        case object(root: Int)
+        /// The null constant, which may stand beside anything.
+        case null
+
+        init(_ storage: StorageKind) {
+            switch storage {
+            case .integer, .key, .float: self = .number
+            case .decimal: self = .decimal
+            case .timestamp: self = .date
+            case .text, .uri: self = .text
+            case .uuid: self = .uuid
+            case .blob: self = .data
+            }
+        }
+
+        var name: String {
+            switch self {
+            case .number, .decimal: "a number"
+            case .text: "text"
+            case .date: "a date"
+            case .data: "binary data"
+            case .uuid: "a UUID"
+            case .object: "an object"
+            case .null: "nil"
+            }
+        }
+
+        var isNumber: Bool { self == .number || self == .decimal }
+
+        /// How the SQL functions are told what their arguments are.
+        var letter: String {
+            switch self {
+            case .number: "n"
+            case .decimal: "m"
+            case .text: "s"
+            case .date: "t"
+            case .data: "b"
+            case .uuid: "u"
+            case .object, .null: "-"
+            }
+        }
+    }
+
+    var sql: SQLFragment
+    var kind: Kind
+    /// Set for constants.
+    var constant: PredicateValue?
+
+    init(_ sql: SQLFragment, _ kind: Kind, constant: PredicateValue? = nil) {
+        self.sql = sql
+        self.kind = kind
+        self.constant = constant
+    }
+
+    var isNull: Bool { kind == .null }
+}
+
+extension PredicateValue {
+    /// The value as SQLite compares it; nil for objects and lists, which have no single value.
+    var sqlValue: (value: SQLValue, kind: SQLOperand.Kind)? {
+        switch self {
+        case .null: (.null, .null)
+        case .bool(let value): (.int(value ? 1 : 0), .number)
+        case .int(let value): (.int(value), .number)
+        case .double(let value): (.double(value), .number)
+        case .decimal(let value):
+            Int64(DecimalStorage.text(value)).map { (.int($0), .number) } ?? (.text(DecimalStorage.text(value)), .decimal)
+        case .string(let value), .url(let value): (.text(value), .text)
+        case .date(let value): (.double(value), .date)
+        case .data(let value): (.blob(value), .data)
+        case .uuid(let value): (.blob(withUnsafeBytes(of: value.uuid) { Data($0) }), .uuid)
+        case .object, .list: nil
+        }
+    }
+
+    /// The way back, for arguments of SQL functions.
+    init(_ value: SQLValue, kind: UInt8) {
+        switch (value, kind) {
+        case (.null, _): self = .null
+        case (_, UInt8(ascii: "m")): self = DecimalStorage.decode(value).map { .decimal($0) } ?? .null
+        case (.int(let value), UInt8(ascii: "t")): self = .date(Double(value))
+        case (.double(let value), UInt8(ascii: "t")): self = .date(value)
+        case (.blob(let value), UInt8(ascii: "u")) where value.count == 16:
+            self = .uuid(value.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) })
+        case (.int(let value), _): self = .int(value)
+        case (.double(let value), _): self = .double(value)
+        case (.text(let value), _): self = .string(value)
+        case (.blob(let value), _): self = .data(value)
+        }
+    }
+}

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+import PredicateKit
+import SQLiteStore
+import Testing
+
+/// A row with everything around it, as a predicate sees it in memory.
+final class Witness: RowIdentified, PredicateSubject {
+    let row: Row
+    let world: World
+
+    init(_ row: Row, _ world: World) {
+        self.row = row
+        self.world = world
+    }
+
+    var rowKey: RowKey? { row.key }
+
+    func predicateValue(forKey key: String) -> PredicateValue {
+        let entity = world.model.entities[row.key.entityIndex]
+        switch entity.location(of: key) {
+        case .slot(let slot)?: return world.value(row.values[slot])
+        case .toMany(let index)?:
+            return .list((world.members[row.key]?[index] ?? []).compactMap { world.witness($0) })
+        case nil: return key == "objectID" ? .object(PredicateObject(self)) : .null
+        }
+    }
+}
+
+/// The same authors, books and tags in a store and in memory.
+final class World {
+    let model: ResolvedModel
+    let store: SQLiteStore
+    var witnesses: [RowKey: Witness] = [:]
+    var members: [RowKey: [Int: [RowKey]]] = [:]
+
+    init(seed: UInt64) throws {
+        model = try Library.model()
+        store = try Library.store(model: model)
+        var random = SeededRandom(seed: seed)
+        let authors = try (0..<5).map { index in
+            try store.insert(
+                model, "Author", ["name": Self.name(&random), "born": index == 0 ? .null : .date(Double(index) * 100)])
+        }
+        var books: [RowKey] = []
+        for _ in 0..<24 {
+            var values: [String: StoredValue] = ["title": Self.name(&random), "author": .null]
+            if let author = authors.randomElement(using: &random), Bool.random(using: &random) { values["author"] = .reference(author) }
+            values["pages"] = Bool.random(using: &random) ? .int(Int64.random(in: 0...6, using: &random)) : .null
+            values["weight"] = Bool.random(using: &random) ? .double(Double(Int.random(in: -2...4, using: &random)) / 2) : .null
+            values["price"] = Bool.random(using: &random) ? .decimal(Decimal(Int.random(in: 0...4, using: &random)) / 2) : .null
+            values["published"] = Bool.random(using: &random) ? .date(Double(Int.random(in: 0...3, using: &random))) : .null
+            values["isOpen"] = .int(Bool.random(using: &random) ? 1 : 0)
+            values["number"] = .uuid(UUID(uuid: (UInt8.random(in: 0...2, using: &random), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)))
+            books.append(try store.insert(model, Bool.random(using: &random) ? "Book" : "Comic", values))
+        }
+        let tags = try (0..<4).map { _ in try store.insert(model, "Tag", ["label": Self.name(&random)]) }
+        var changes = StoreChanges()
+        for book in books {
+            for tag in tags where Int.random(in: 0..<3, using: &random) == 0 {
+                changes.links.append(
+                    LinkChange(owner: book, relationship: model.toMany("Book", "tags"), destination: tag, isAddition: true))
+            }
+        }
+        try store.save(changes)
+        try store.read { reader in
+            for row in try reader.rows(authors + books + tags) {
+                witnesses[row.key] = Witness(row, self)
+                for index in model.entities[row.key.entityIndex].toMany.indices {
+                    members[row.key, default: [:]][index] = try reader.destinations(of: row.key, toMany: index)
+                }
+            }
+        }
+    }
+
+    private static func name(_ random: inout SeededRandom) -> StoredValue {
+        let names = ["", "a", "A", "ab", "Äb", "a\u{308}b", "b*", "straße", "STRASSE", "zebra", "日本", "İx"]
+        return names.randomElement(using: &random).map { Int.random(in: 0..<6, using: &random) == 0 ? .null : .string($0) } ?? .null
+    }
+
+    func witness(_ key: RowKey) -> PredicateValue? { witnesses[key].map { .object(PredicateObject($0)) } }
+
+    func value(_ value: StoredValue) -> PredicateValue {
+        switch value {
+        case .null: .null
+        case .int(let value): .int(value)
+        case .double(let value): .double(value)
+        case .decimal(let value): .decimal(value)
+        case .string(let value): .string(value)
+        case .date(let value): .date(value)
+        case .data(let value): .data(value)
+        case .uuid(let value): .uuid(value)
+        case .url(let value): .url(value)
+        case .reference(let key): witness(key) ?? .null
+        }
+    }
+
+    func inStore(_ predicate: PredicateKit.Predicate, _ entity: String) throws -> [Int64] {
+        let query = StoreQuery(entity: model.index(entity), predicate: predicate)
+        return try store.read { try $0.fetchKeys(query) }.map(\.primaryKey).sorted()
+    }
+
+    func inMemory(_ predicate: PredicateKit.Predicate, _ entity: String) throws -> [Int64] {
+        let entities = Set(model.entity(named: entity)?.hierarchy ?? [])
+        return try witnesses.values.filter { entities.contains($0.row.key.entityIndex) }.filter {
+            try predicate.evaluate(on: .object(PredicateObject($0)), now: { 1000 })
+        }.map(\.row.key.primaryKey).sorted()
+    }
+}
+
+struct SeededRandom: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
+
+    mutating func next() -> UInt64 {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        return state &* 0x2545_F491_4F6C_DD1D
+    }
+}
+
+@Suite struct PredicateTests {
+    static let formats = [
+        "title == 'a'", "title != 'a'", "NOT title == 'a'", "NOT title != 'a'", "title == nil", "title != nil",
+        "title ==[c] 'A'", "title ==[cd] 'AB'", "title <[c] 'b'", "NOT title < 'b'", "title >= 'a' AND title <= 'b'",
+        "title BEGINSWITH 'a'", "title BEGINSWITH[cd] 'A'", "NOT title BEGINSWITH 'a'", "title ENDSWITH 'b'",
+        "title CONTAINS 'b'", "title CONTAINS[d] 'a'", "title CONTAINS ''", "title LIKE 'a*'", "title LIKE[cd] '?b'",
+        "title LIKE 'b\\\\*'", "title MATCHES '[a-z]+'", "title MATCHES[c] 'strasse'", "title ==[c] 'straße'",
+        "title IN {'a', 'b*'}", "title IN[cd] {'AB', nil}", "NOT title IN {'a'}", "title IN 'zebra crossing'",
+        "'zebra' IN title", "title BETWEEN {'a', 'c'}", "pages == 3", "pages == 3.0", "pages != 3", "pages > 2.5",
+        "NOT pages > 2", "pages BETWEEN {1, 3}", "NOT pages BETWEEN {1, 3}", "pages IN {1, 2, nil}", "pages IN {}",
+        "pages == pages", "pages < weight", "NOT pages < weight", "pages == weight", "pages != weight", "isOpen == YES",
+        "isOpen == FALSE", "weight > -0.5", "weight == CAST('0.5', 'NSDecimalNumber')", "price == 0.5", "price != 1",
+        "price > CAST('0.5', 'NSDecimalNumber')", "NOT price <= 1", "price IN {0.5, 1, nil}", "price == nil",
+        "price BETWEEN {0.5, 1.5}", "price == weight", "price < pages", "published == CAST(1, 'NSDate')",
+        "published > CAST(0, 'NSDate')", "published < now()", "published + 1 == CAST(2, 'NSDate')",
+        "number == CAST('01000000-0000-0000-0000-000000000000', 'NSUUID')",
+        "number > CAST('00000000-0000-0000-0000-000000000000', 'NSUUID')", "author == nil", "author != nil",
+        "author.name == 'a'", "author.name != 'a'", "author.name == nil", "NOT author.name CONTAINS[cd] 'a'",
+        "author.born > CAST(100, 'NSDate')", "author.books.@count > 2", "tags.@count == 0", "tags.@count > 1",
+        "ANY tags.label == 'a'", "ANY tags.label == nil", "NONE tags.label CONTAINS[cd] 'a'", "ALL tags.label != nil",
+        "NOT ANY tags.label BEGINSWITH 'a'", "ALL tags.label > 'a'", "ANY tags.books.title == 'a'",
+        "ANY author.books.pages > 4", "ALL author.books.tags.label != 'a'", "author.books.@max.pages > 3",
+        "author.books.@min.title == ''", "author.books.@sum.pages > 6", "author.books.pages.@avg < 3",
+        "SUBQUERY(tags, $t, $t.label CONTAINS[c] 'a').@count > 0",
+        "SUBQUERY(tags, $t, SUBQUERY($t.books, $b, $b.pages > 3 AND $b.title != title).@count > 1).@count > 0",
+        "pages + 1 == 4", "pages * 2 > weight * 4", "pages / 2 == 1", "pages / 0 == nil", "abs(weight) == 1",
+        "length(title) > 1", "uppercase(title) == 'STRASSE'", "canonical:(title) == 'ab'", "modulus:by:(pages, 2) == 0",
+        "TERNARY(pages > 2, title, author.name) == 'a'", "pages IN {1, weight}", "title == author.name",
+        "title != author.name", "author == SELF.author", "TRUEPREDICATE", "NOT FALSEPREDICATE",
+        "pages > 1 AND (title == 'a' OR NOT author.name == 'a') AND NOT (isOpen == YES OR weight == nil)",
+    ]
+
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func theStoreAndMemoryFindTheSameRows(seed: UInt64) throws {
+        let world = try World(seed: seed)
+        var telling = 0
+        for format in Self.formats {
+            let predicate = try PredicateKit.Predicate(format: format)
+            let found = try world.inStore(predicate, "Book")
+            #expect(try found == world.inMemory(predicate, "Book"), "\(format)")
+            if (1..<24).contains(found.count) { telling += 1 }
+            let opposite = PredicateKit.Predicate.not(predicate)
+            #expect(try world.inStore(opposite, "Comic") == world.inMemory(opposite, "Comic"), "NOT \(format)")
+        }
+        // Agreement on nothing or on everything would prove little.
+        #expect(telling > Self.formats.count * 3 / 4)
+    }
+
+    @Test func randomTreesFindTheSameRowsInBothPlaces() throws {
+        let world = try World(seed: 4)
+        var random = SeededRandom(seed: 99)
+        let leaves = try Self.formats.map { try PredicateKit.Predicate(format: $0) }
+        func tree(_ depth: Int) -> PredicateKit.Predicate {
+            let leaf = leaves[Int.random(in: 0..<leaves.count, using: &random)]
+            guard depth > 0 else { return leaf }
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0: return .and((0..<2).map { _ in tree(depth - 1) })
+            case 1: return .or((0..<2).map { _ in tree(depth - 1) })
+            case 2: return .not(tree(depth - 1))
+            default: return leaf
+            }
+        }
+        for _ in 0..<150 {
+            let predicate = tree(3)
+            let (inStore, inMemory) = (try world.inStore(predicate, "Book"), try world.inMemory(predicate, "Book"))
+            if inStore != inMemory { Issue.record("\(predicate.formatDescription): \(inStore) \(inMemory)") }
+        }
+    }
+
+    @Test func objectsInAPredicateAreLookedUpByTheirKeys() throws {
+        let world = try World(seed: 5)
+        let author = try #require(world.witnesses.values.first { $0.row.key.entityIndex == world.model.index("Author") })
+        let tag = try #require(world.witnesses.values.first { $0.row.key.entityIndex == world.model.index("Tag") })
+        let book = try #require(world.witnesses.values.first { $0.row.key.entityIndex == world.model.index("Book") })
+        func object(_ witness: Witness) -> FormatArgument { .value(.object(PredicateObject(witness))) }
+        let list = FormatArgument.value(.list([book, author].map { .object(PredicateObject($0)) }))
+        let predicates: [(String, [FormatArgument])] = [
+            ("author == %@", [object(author)]), ("author != %@", [object(author)]), ("tags CONTAINS %@", [object(tag)]),
+            ("NOT tags CONTAINS %@", [object(tag)]), ("%@ IN tags", [object(tag)]), ("ANY tags == %@", [object(tag)]),
+            ("SELF == %@", [object(book)]), ("SELF IN %@", [list]), ("objectID == %@", [object(book)]),
+            ("author IN %@", [list]), ("author == %@", [object(book)]), ("author.books CONTAINS %@", [object(book)]),
+            ("SUBQUERY(tags, $t, $t == %@).@count > 0", [object(tag)]),
+        ]
+        for (format, arguments) in predicates {
+            let predicate = try PredicateKit.Predicate(format: format, arguments)
+            #expect(try world.inStore(predicate, "Book") == world.inMemory(predicate, "Book"), "\(format)")
+        }
+    }
+
+    @Test func longListsAreOneArgument() throws {
+        let world = try World(seed: 6)
+        let numbers = PredicateValue.list((0..<100_000).map { .int($0 * 2) })
+        let words = PredicateValue.list((0..<1_000).map { .string("w\($0)\"\\") } + [.string("a"), .string("Äb")])
+        for (format, list) in [("pages IN %@", numbers), ("title IN %@", words), ("title IN[cd] %@", words)] {
+            let predicate = try PredicateKit.Predicate(format: format, [.value(list)])
+            #expect(try world.inStore(predicate, "Book") == world.inMemory(predicate, "Book"), "\(format)")
+        }
+    }
+
+    @Test(arguments: [
+        "tags.label == 'a'", "tags == nil", "nothing == 1", "title.length == 1", "title > 3", "pages CONTAINS 'a'",
+        "ANY title == 'a'", "tags.@count.x > 1", "author > nil AND author > author", "title MATCHES '['",
+        "SUBQUERY(tags, $t, $t.label == 'a') == nil", "random() > 0", "title == $x", "published == 'a'",
+        "author.books.tags.@count > 0",
+    ])
+    func whatCannotBeSQLIsRefusedWithAReason(format: String) throws {
+        let model = try Library.model()
+        let store = try Library.store(model: model)
+        let query = StoreQuery(entity: model.index("Book"), predicate: try PredicateKit.Predicate(format: format))
+        let error = #expect(throws: StoreError.self) { try store.read { try $0.count(query) } }
+        #expect(error?.code == .unsupportedPredicate && error?.detail.isEmpty == false)
+    }
+
+    @Test func rowsAreSortedAndCut() throws {
+        let world = try World(seed: 7)
+        var query = StoreQuery(entity: world.model.index("Book"))
+        query.sort = [SortKey(keyPath: ["author", "name"], ascending: false), SortKey(keyPath: ["title"], options: .caseInsensitive)]
+        let all = try world.store.read { try $0.fetchKeys(query) }
+        func order(_ a: RowKey, _ b: RowKey) -> Int {
+            let values = [a, b].map { world.witness($0) ?? .null }
+            let names = values.map { $0.value(at: ["author", "name"]) }
+            let titles = values.map { $0.value(at: ["title"]) }
+            let byName = -PredicateValue.sortOrder(names[0], names[1])
+            return byName != 0 ? byName : PredicateValue.sortOrder(titles[0], titles[1], .caseInsensitive)
+        }
+        #expect(all.count == 24 && zip(all, all.dropFirst()).allSatisfy { order($0, $1) <= 0 })
+        query.limit = 5
+        query.offset = 3
+        let (keys, rows, count) = try world.store.read { (try $0.fetchKeys(query), try $0.fetch(query), try $0.count(query)) }
+        #expect(keys == Array(all[3..<8]) && rows.map(\.key) == keys && count == 5)
+        query.includesSubentities = false
+        query.limit = nil
+        query.offset = 0
+        let books = all.filter { $0.entityIndex == world.model.index("Book") }
+        #expect(try world.store.read { try $0.fetchKeys(query) } == books && books.count < 24)
+    }
+
+    @Test func aPrefixOfTextIsLookedUpInAnIndex() throws {
+        let model = try Library.model()
+        let store = try Library.store(model: model)
+        let plan = try store.lines("EXPLAIN QUERY PLAN SELECT Z_PK FROM ZAUTHOR WHERE ZNAME >= 'a' AND ZNAME < 'b'")
+        #expect(plan.joined().contains("Z_Author_byName"))
+    }
+}
