@@ -46,7 +46,10 @@ package struct ResolvedConfiguration: Hashable, Sendable {
         guard let token else {
             throw CKError(
                 .notAuthenticated,
-                "nobody is signed in to \(server): run `tarn user add NAME` at the server and set TARN_TOKEN to the token it prints, or write it to tarn.json")
+                """
+                nobody is signed in to \(server): run `tarn user add NAME` at the server and set TARN_TOKEN to the \
+                token it prints, or write it to tarn.json
+                """)
         }
         return token
     }
@@ -62,7 +65,12 @@ package enum ConfigurationResolver {
         container identifier: String, _ sources: ConfigurationSources
     ) throws(CKError) -> ResolvedConfiguration {
         guard PathSegments.isContainerIdentifier(identifier) else {
-            throw CKError(.badContainer, "a container identifier holds letters, digits, dots, dashes and underscores only, such as iCloud.org.example.notes")
+            throw CKError(
+                .badContainer,
+                """
+                a container identifier holds letters, digits, dots, dashes and underscores only, such as \
+                iCloud.org.example.notes
+                """)
         }
         if let code = sources.code {
             return try check(
@@ -77,7 +85,9 @@ package enum ConfigurationResolver {
         if let file = sources.files.first {
             let entry = try read(file).entry(for: identifier)
             guard let server = entry.server else {
-                throw CKError(.badContainer, "\(file.path) names no server: add \"server\": \"http://localhost:8080\" with the address of yours")
+                throw CKError(
+                    .badContainer,
+                    #"\#(file.path) names no server: add "server": "http://localhost:8080" with the address of yours"#)
             }
             return try check(
                 server: server, token: token ?? entry.token, environment: environment ?? entry.environment,
@@ -85,7 +95,10 @@ package enum ConfigurationResolver {
         }
         throw CKError(
             .badContainer,
-            "no server is configured for \(identifier): set TARN_SERVER and TARN_TOKEN, or write a tarn.json (looked for at \(sources.searchedPaths.joined(separator: ", "))), or call CKContainer.configure")
+            """
+            no server is configured for \(identifier): set TARN_SERVER and TARN_TOKEN, or write a tarn.json (looked \
+            for at \(sources.searchedPaths.joined(separator: ", "))), or call CKContainer.configure
+            """)
     }
 
     private static func read(_ file: ConfigurationSources.File) throws(CKError) -> ConfigurationFile {
@@ -103,15 +116,24 @@ package enum ConfigurationResolver {
         server: String, token: CKContainer.Configuration.Token?, environment: String?, from source: String
     ) throws(CKError) -> ResolvedConfiguration {
         guard let address = ServerAddress(server) else {
-            throw CKError(.badContainer, "the server address in \(source) is not valid: it should look like http://localhost:8080 or https://cloud.example.org")
+            throw CKError(
+                .badContainer,
+                """
+                the server address in \(source) is not valid: it should look like http://localhost:8080 or \
+                https://cloud.example.org
+                """)
         }
         guard let environment = CloudEnvironment(rawValue: environment ?? CloudEnvironment.development.rawValue) else {
-            throw CKError(.badContainer, "the environment is neither development nor production: check TARN_ENVIRONMENT and \(source)")
+            throw CKError(
+                .badContainer,
+                "the environment is neither development nor production: check TARN_ENVIRONMENT and \(source)")
         }
         let trimmed = token.map { $0.text.drop(while: \.isWhitespace) }
             .map { String($0.reversed().drop(while: \.isWhitespace).reversed()) }
         if let trimmed, !trimmed.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) {
-            throw CKError(.notAuthenticated, "the token holds characters that no token has: copy it again as `tarn user add` printed it")
+            throw CKError(
+                .notAuthenticated,
+                "the token holds characters that no token has: copy it again as `tarn user add` printed it")
         }
         let isEmpty = trimmed?.isEmpty ?? true
         return ResolvedConfiguration(

@@ -66,7 +66,9 @@ public struct CKError: Error, CustomNSError, LocalizedError, Hashable, Sendable 
     }
 
     /// Seconds to wait before trying again; nil means that trying again does not help.
-    public var retryAfterSeconds: Double? { (userInfo[CKErrorRetryAfterKey] as? NSNumber)?.doubleValue ?? userInfo[CKErrorRetryAfterKey] as? Double }
+    public var retryAfterSeconds: Double? {
+        userInfo[CKErrorRetryAfterKey] as? Double ?? (userInfo[CKErrorRetryAfterKey] as? NSNumber)?.doubleValue
+    }
 
     public var serverRecord: CKRecord? { userInfo[CKRecordChangedErrorServerRecordKey] as? CKRecord }
     public var clientRecord: CKRecord? { userInfo[CKRecordChangedErrorClientRecordKey] as? CKRecord }

@@ -52,7 +52,9 @@ extension JSONReader {
         guard index - start <= JSONReader.numberBytesMax else { throw JSONFault("a number is too long", at: start) }
 
         if isWhole, fits {
-            if isNegative, mantissa != 0, mantissa <= UInt64(Int64.max) + 1 { return .int(Int64(truncatingIfNeeded: 0 &- mantissa)) }
+            if isNegative, mantissa != 0, mantissa <= Int64.min.magnitude {
+                return .int(Int64(truncatingIfNeeded: 0 &- mantissa))
+            }
             if !isNegative, mantissa <= UInt64(Int64.max) { return .int(Int64(mantissa)) }
         }
         return .double(try double(start, isNegative ? .minus : .plus, fits ? mantissa : nil, exponent))
