@@ -45,15 +45,13 @@ extension PredicateParser {
         guard case .variable(let name) = token.kind else { throw failure("expected the variable of SUBQUERY, such as $x") }
         try advance()
         try expect(",", "after the variable of SUBQUERY")
-        let column = token.column
-        let predicate = try asPredicate(try or(), column)
+        let predicate = try condition()
         try expect(")", "to close SUBQUERY")
         return .subquery(collection, variable: name, predicate)
     }
 
     private mutating func conditional() throws(PredicateFailure) -> Expression {
-        let column = token.column
-        let test = try asPredicate(try or(), column)
+        let test = try condition()
         try expect(",", "after the condition of TERNARY")
         let first = try value()
         try expect(",", "between the results of TERNARY")

@@ -4,7 +4,8 @@
 extension PredicateParser {
     mutating func value() throws(PredicateFailure) -> Expression {
         let column = token.column
-        return try asExpression(try additive(), column)
+        let node = try additive()
+        return try asExpression(node, column)
     }
 
     // MARK: Arithmetic
@@ -23,11 +24,16 @@ extension PredicateParser {
     ) throws(PredicateFailure) -> Node {
         let column = token.column
         var left = try next(&self)
+        var length = 0
         while case .sign(let sign) = token.kind, let name = names[sign] {
+            // A chain becomes a tree as deep as it is long.
+            length += 1
+            guard length <= Self.nestingMax else { throw failure("more than \(Self.nestingMax) operators in a row", token.column) }
             let first = try asExpression(left, column)
             try advance()
             let column = token.column
-            let second = try asExpression(try next(&self), column)
+            let operand = try next(&self)
+            let second = try asExpression(operand, column)
             left = .expression(.function(name, [first, second]))
         }
         return left
@@ -112,16 +118,13 @@ extension PredicateParser {
             return .expression(try aggregate())
         case .sign("-"):
             try advance()
-            return .expression(try negated(try asExpression(try nestedPostfix(), start.column)))
+            let operand = try nested { (parser) throws(PredicateFailure) in try parser.postfix() }
+            return .expression(negated(try asExpression(operand, start.column)))
         default: throw failure("expected a key, a value or a condition")
         }
     }
 
-    private mutating func nestedPostfix() throws(PredicateFailure) -> Node {
-        try nested { (parser) throws(PredicateFailure) in try parser.postfix() }
-    }
-
-    private func negated(_ expression: Expression) throws(PredicateFailure) -> Expression {
+    private func negated(_ expression: Expression) -> Expression {
         switch expression {
         case .constant(.int(let value)): .constant(.int(-value))
         case .constant(.double(let value)): .constant(.double(-value))

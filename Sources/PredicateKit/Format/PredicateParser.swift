@@ -55,8 +55,7 @@ struct PredicateParser {
     }
 
     mutating func predicate() throws(PredicateFailure) -> Predicate {
-        let column = token.column
-        let result = try asPredicate(try or(), column)
+        let result = try condition()
         try expectEnd()
         return result
     }
@@ -95,7 +94,8 @@ struct PredicateParser {
         return PredicateFailure(.format, column == nil ? "\(expected), found \(found)" : expected, column: column ?? token.column)
     }
 
-    func asPredicate(_ node: Node, _ column: Int) throws(PredicateFailure) -> Predicate {
+    /// A condition, where an operator would have made the value that was read one.
+    func asPredicate(_ node: Node) throws(PredicateFailure) -> Predicate {
         switch node {
         case .predicate(let predicate): return predicate
         case .expression: throw failure("expected a comparison operator")
@@ -131,28 +131,31 @@ struct PredicateParser {
 
     // MARK: Logic
 
+    mutating func condition() throws(PredicateFailure) -> Predicate {
+        let node = try or()
+        return try asPredicate(node)
+    }
+
     mutating func or() throws(PredicateFailure) -> Node {
-        let column = token.column
         let first = try and()
         guard keyword == "OR" || isSign("||") else { return first }
-        var parts = [try asPredicate(first, column)]
+        var parts = [try asPredicate(first)]
         while keyword == "OR" || isSign("||") {
             try advance()
-            let column = token.column
-            parts.append(try asPredicate(try and(), column))
+            let part = try and()
+            parts.append(try asPredicate(part))
         }
         return .predicate(.or(parts))
     }
 
     private mutating func and() throws(PredicateFailure) -> Node {
-        let column = token.column
         let first = try not()
         guard keyword == "AND" || isSign("&&") else { return first }
-        var parts = [try asPredicate(first, column)]
+        var parts = [try asPredicate(first)]
         while keyword == "AND" || isSign("&&") {
             try advance()
-            let column = token.column
-            parts.append(try asPredicate(try not(), column))
+            let part = try not()
+            parts.append(try asPredicate(part))
         }
         return .predicate(.and(parts))
     }
@@ -160,9 +163,8 @@ struct PredicateParser {
     private mutating func not() throws(PredicateFailure) -> Node {
         guard keyword == "NOT" || isSign("!") else { return try comparison() }
         try advance()
-        let column = token.column
         let inner = try nested { (parser) throws(PredicateFailure) in try parser.not() }
-        return .predicate(.not(try asPredicate(inner, column)))
+        return .predicate(.not(try asPredicate(inner)))
     }
 
     private mutating func comparison() throws(PredicateFailure) -> Node {

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+
+extension PredicateValue {
+    /// The value of an argument, of an object under test, or of what key-value coding returned.
+    ///
+    /// Numbers, text, dates, data, UUIDs, URLs and collections become values; any other object stays an object.
+    package init(_ value: Any?) {
+        guard let value = Self.unwrapped(value) else {
+            self = .null
+            return
+        }
+        // On Linux a cast also bridges, so that any number would pass for a Boolean; classes are looked at apart.
+        self = type(of: value) is AnyClass ? Self.ofObject(value as AnyObject) : Self.ofValue(value)
+    }
+
+    private static func unwrapped(_ value: Any?) -> Any? {
+        guard let value else { return nil }
+        let mirror = Mirror(reflecting: value)
+        guard mirror.displayStyle == .optional else { return value }
+        return unwrapped(mirror.children.first?.value)
+    }
+
+    private static func ofValue(_ value: Any) -> PredicateValue {
+        switch value {
+        case let value as PredicateValue: return value
+        case let value as String: return .string(value)
+        case let value as Substring: return .string(String(value))
+        case let value as Bool: return .bool(value)
+        case let value as any FixedWidthInteger: return Int64(exactly: value).map { .int($0) } ?? .double(Double(value))
+        case let value as Double: return .double(value)
+        case let value as Float: return .double(Double(value))
+        case let value as Decimal: return .decimal(value)
+        case let value as Date: return .date(value.timeIntervalSinceReferenceDate)
+        case let value as Data: return .data(value)
+        case let value as UUID: return .uuid(value)
+        case let value as URL: return .url(value.absoluteString)
+        case let value as [Any]: return .list(value.map { PredicateValue($0) })
+        case let value as [AnyHashable: Any]: return .object(PredicateObject(DictionarySubject(value)))
+        case let value as any Collection: return .list(value.map { PredicateValue($0) })
+        case let value as any RawRepresentable: return PredicateValue(value.rawValue)
+        default: return .object(PredicateObject(value as AnyObject))
+        }
+    }
+
+    private static func ofObject(_ object: AnyObject) -> PredicateValue {
+        switch object {
+        case is NSNull: .null
+        case let object as any PredicateSubject & AnyObject: .object(PredicateObject(object))
+        case let object as NSDecimalNumber: .decimal(object.decimalValue)
+        case let object as NSNumber: ofNumber(object)
+        case let object as NSString: .string(object as String)
+        case let object as NSDate: .date(object.timeIntervalSinceReferenceDate)
+        case let object as NSData: .data(Data(referencing: object))
+        case let object as NSUUID: UUID(uuidString: object.uuidString).map { .uuid($0) } ?? .null
+        case let object as NSURL: .url(object.absoluteString)
+        case let object as NSArray: .list(object.map { PredicateValue($0) })
+        case let object as NSSet: .list(object.map { PredicateValue($0) })
+        case let object as NSOrderedSet: .list(object.map { PredicateValue($0) })
+        case let object as NSDictionary: .object(PredicateObject(DictionarySubject(object)))
+        default: .object(PredicateObject(object))
+        }
+    }
+
+    private static func ofNumber(_ number: NSNumber) -> PredicateValue {
+        switch UInt8(bitPattern: number.objCType.pointee) {
+        case UInt8(ascii: "f"), UInt8(ascii: "d"): .double(number.doubleValue)
+        default: .int(number.int64Value)
+        }
+    }
+}
+
+/// A dictionary as the object under test: its text keys are those of a key path.
+final class DictionarySubject: PredicateSubject {
+    private var values: [String: Any] = [:]
+
+    init(_ dictionary: [AnyHashable: Any]) {
+        for (key, value) in dictionary { if case .string(let key) = PredicateValue(key.base) { values[key] = value } }
+    }
+
+    init(_ dictionary: NSDictionary) {
+        for (key, value) in dictionary { if case .string(let key) = PredicateValue(key) { values[key] = value } }
+    }
+
+    func predicateValue(forKey key: String) -> PredicateValue { PredicateValue(values[key]) }
+}
+
+extension FormatArgument {
+    /// An argument of `NSPredicate(format:)`: predicates go in as conditions, all else as values.
+    package init(_ value: Any?) {
+        if let predicate = (value as? NSPredicate).flatMap(parsed) {
+            self = .predicate(predicate)
+        } else {
+            self = .value(PredicateValue(value))
+        }
+    }
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+import PredicateKit
+import SQLiteStore
+import Synchronization
+import Testing
+
+@Suite struct FileTests {
+    private func refusal(_ url: URL?, _ change: (inout SQLiteStore.Options) -> Void = { _ in }) throws -> StoreError? {
+        var options = Library.options()
+        change(&options)
+        return #expect(throws: StoreError.self) { try Library.store(url, options: options) }
+    }
+
+    @Test func whatIsSavedIsThereAfterReopening() throws {
+        try Library.withFolder { folder in
+            let model = try Library.model()
+            let url = folder.appending(path: "a.sqlite")
+            let store = try Library.store(url)
+            let key = try store.insert(model, "Author", ["name": .string("a")])
+            let bytes = try store.lines("PRAGMA journal_mode")
+            store.close()
+            store.close()
+            #expect(bytes == ["wal"])
+            #expect(throws: (any Error).self) { try store.insert(model, "Author", [:]) }
+            let again = try Library.store(url)
+            #expect(try again.read { try $0.row(key) }?.values == model.values("Author", ["name": .string("a")]))
+            #expect(try again.insert(model, "Author", [:]).primaryKey == 2)
+            #expect(again.identifier == store.identifier)
+        }
+    }
+
+    @Test func aDamagedFileIsRefusedWithItsPathAndLeftAsItIs() throws {
+        try Library.withFolder { folder in
+            let url = folder.appending(path: "garbage.sqlite")
+            let garbage = Data(repeating: 0x5A, count: 10_000)
+            try garbage.write(to: url)
+            let error = try refusal(url)
+            #expect(error?.code == .corrupt && error?.detail.contains(url.path) == true)
+            #expect(try Data(contentsOf: url) == garbage)
+        }
+    }
+
+    @Test func aDatabaseThatIsNoStoreIsRefused() throws {
+        try Library.withFolder { folder in
+            let url = folder.appending(path: "a.sqlite")
+            let store = try Library.store(url)
+            try store.write { try $0.execute("DROP TABLE Z_METADATA") }
+            store.close()
+            #expect(try refusal(url)?.code == .corrupt)
+        }
+    }
+
+    @Test func aNewerFormatIsRefused() throws {
+        try Library.withFolder { folder in
+            let url = folder.appending(path: "a.sqlite")
+            let store = try Library.store(url)
+            let list: [String: Any] = ["TarnStoreFormat": 2]
+            let data = try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0)
+            try store.write { try $0.execute("UPDATE Z_METADATA SET Z_PLIST = ?", [.blob(data)]) }
+            store.close()
+            let error = try refusal(url)
+            #expect(error?.code == .newerFormat && error?.detail.contains("format 2") == true)
+        }
+    }
+
+    @Test func placesThatCannotHoldAStoreAreRefused() throws {
+        try Library.withFolder { folder in
+            #expect(try refusal(folder.appending(path: "none/a.sqlite"))?.code == .notFound)
+            #expect(try refusal(URL(filePath: "/sys/a.sqlite"))?.code == .notPermitted)
+            #expect(try refusal(folder.appending(path: "a.sqlite")) { $0.isReadOnly = true }?.code == .notFound)
+            try FileManager.default.createDirectory(at: folder.appending(path: "d.sqlite"), withIntermediateDirectories: true)
+            #expect(try refusal(folder.appending(path: "d.sqlite"))?.code == .notPermitted)
+        }
+    }
+
+    @Test func aFullDiskFailsTheSaveAndNothingElse() throws {
+        try Library.withFolder { folder in
+            let model = try Library.model()
+            let store = try Library.store(folder.appending(path: "a.sqlite"))
+            try store.insert(model, "Book", ["title": .string("kept")])
+            let pages = try store.lines("PRAGMA page_count")[0]
+            try store.write { writer in try writer.query("PRAGMA max_page_count = \(pages)") { _ in } }
+            let error = #expect(throws: StoreError.self) {
+                try store.insert(model, "Book", ["cover": .data(Data(count: 1_000_000))])
+            }
+            #expect(error?.code == .diskFull)
+            #expect(try store.lines("SELECT ZTITLE FROM ZBOOK") == ["kept"])
+        }
+    }
+
+    @Test func aReadOnlyStoreReadsAndRefusesToWrite() throws {
+        try Library.withFolder { folder in
+            let model = try Library.model()
+            let url = folder.appending(path: "a.sqlite")
+            let store = try Library.store(url)
+            let key = try store.insert(model, "Tag", ["label": .string("x")])
+            var options = Library.options()
+            options.isReadOnly = true
+            let reader = try Library.store(url, options: options)
+            #expect(try reader.read { try $0.row(key) } != nil)
+            let error = #expect(throws: StoreError.self) { try reader.insert(model, "Tag", [:]) }
+            #expect(error?.code == .notPermitted)
+        }
+    }
+
+    @Test func aReaderSeesOneSnapshotWhileAWriterCommits() throws {
+        try Library.withFolder { folder in
+            let model = try Library.model()
+            let store = try Library.store(folder.appending(path: "a.sqlite"))
+            try store.insert(model, "Tag", [:])
+            let query = StoreQuery(entity: model.index("Tag"))
+            let other = try Library.store(folder.appending(path: "a.sqlite"))
+            let counts = try store.read { reader in
+                let before = try reader.count(query)
+                try other.insert(model, "Tag", [:])
+                return [before, try reader.count(query)]
+            }
+            #expect(counts == [1, 1])
+            #expect(try store.read { try $0.count(query) } == 2)
+        }
+    }
+
+    @Test func twoStoresOnOneFileTakeTurnsAndLoseNothing() throws {
+        try Library.withFolder { folder in
+            let model = try Library.model()
+            let url = folder.appending(path: "a.sqlite")
+            let stores = try (0..<2).map { _ in try Library.store(url) }
+            let failures = Mutex<[String]>([])
+            DispatchQueue.concurrentPerform(iterations: 4) { index in
+                for _ in 0..<50 {
+                    do { try stores[index % 2].insert(model, "Tag", [:]) } catch {
+                        failures.withLock { $0.append("\(error)") }
+                    }
+                }
+            }
+            #expect(failures.withLock { $0 } == [])
+            let history = try stores[0].read { try $0.history(after: 0) }
+            #expect(history.map(\.number) == Array(1...200))
+            #expect(try stores[1].lines("SELECT COUNT(*), MAX(Z_PK) FROM ZTAG") == ["200|200"])
+            #expect(try stores[0].lines("PRAGMA integrity_check") == ["ok"])
+        }
+    }
+
+    @Test func aWriterThatWaitsTooLongIsTold() throws {
+        try Library.withFolder { folder in
+            let model = try Library.model()
+            let url = folder.appending(path: "a.sqlite")
+            var options = Library.options()
+            options.busyTimeout = .milliseconds(20)
+            let (first, second) = (try Library.store(url), try Library.store(url, options: options))
+            let error = try first.write { _ in
+                #expect(throws: StoreError.self) { try second.insert(model, "Tag", [:]) }
+            }
+            #expect(error?.code == .busy)
+            try second.insert(model, "Tag", [:])
+        }
+    }
+
+    @Test func aProcessThatIsKilledLosesNoSaveAndLeavesAWorkingStore() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "store-killed-\(ProcessInfo.processInfo.processIdentifier)")
+        setenv("TARN_TEST_FOLDER", folder.path, 1)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+            guard let path = ProcessInfo.processInfo.environment["TARN_TEST_FOLDER"] else { return }
+            let model = try Library.model()
+            let store = try Library.store(URL(filePath: path).appending(path: "a.sqlite"))
+            for _ in 0..<20 { try store.insert(model, "Tag", [:]) }
+            try store.write { writer in
+                _ = try writer.allocateKeys(for: model.index("Tag"), count: 5)
+                kill(getpid(), SIGKILL)
+            }
+        }
+        let store = try Library.store(folder.appending(path: "a.sqlite"))
+        #expect(try store.lines("SELECT COUNT(*), MAX(Z_PK) FROM ZTAG") == ["20|20"])
+        #expect(try store.read { try $0.latestTransaction() } == 20)
+        #expect(try store.insert(Library.model(), "Tag", [:]).primaryKey == 21)
+    }
+}
