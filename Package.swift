@@ -72,7 +72,7 @@ let package = Package(
                 "CloudKit", "CloudWire", "ManagedModel", "MirroringCore", "ObjectGraph", "SQLiteStore",
                 .product(name: "Logging", package: "swift-log"),
             ]),
-        .target(name: "CoreData", dependencies: ["CloudMirroring", "ObjectGraph"]),
+        .target(name: "CoreData", dependencies: ["CloudMirroring", "ObjectGraph", "PredicateKit"]),
 
         // MARK: Server
         .target(name: "CloudEngine", dependencies: ["CloudWire"]),
@@ -135,7 +135,7 @@ let package = Package(
         .testTarget(name: "ManagedModelTests", dependencies: ["ManagedModel"]),
         .testTarget(name: "PredicateKitTests", dependencies: ["PredicateKit"]),
         .testTarget(name: "SQLiteStoreTests", dependencies: ["ManagedModel", "PredicateKit", "SQLiteStore"]),
-        .testTarget(name: "ObjectGraphTests", dependencies: ["ManagedModel", "ObjectGraph"]),
+        .testTarget(name: "ObjectGraphTests", dependencies: ["ManagedModel", "ObjectGraph", "PredicateKit"]),
         .testTarget(
             name: "ModelCompilerTests", dependencies: ["ManagedModel", "ModelCompiler"], exclude: ["Golden"]),
         .testTarget(name: "CloudWireTests", dependencies: ["CloudWire"]),

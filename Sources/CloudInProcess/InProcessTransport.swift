@@ -107,7 +107,7 @@ package final class InProcessTransport: CloudTransport {
         case .service(let service):
             path = service
             headers[HeaderNames.authorization.lowercased()] = HeaderNames.bearer(token)
-            headers[CloudService.deviceHeader.lowercased()] = deviceID
+            headers[HeaderNames.device.lowercased()] = headers[HeaderNames.device.lowercased()] ?? deviceID
         case .asset(let address):
             guard address.hasPrefix(InProcessCloud.baseURL) else {
                 throw CKError(.networkUnavailable, "the address of the asset is on another server")

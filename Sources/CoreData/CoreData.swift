@@ -4,3 +4,4 @@
 @_exported public import CloudMirroring
 @_exported public import Foundation
 @_exported public import ObjectGraph
+@_exported public import PredicateKit

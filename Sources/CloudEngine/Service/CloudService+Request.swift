@@ -14,12 +14,9 @@ extension CloudService {
         else {
             throw WireError(.authenticationFailed, "the device token is not known to this server")
         }
-        guard let name = request.header(Self.deviceHeader), Self.isShortText(name) else { return device }
+        guard let name = request.header(HeaderNames.device), Self.isShortText(name) else { return device }
         return DeviceIdentity(account: device.account, deviceID: name)
     }
-
-    /// Names the device where several share one token; without it the token's own device is meant.
-    package static let deviceHeader = "X-Tarn-Device"
 
     func call(
         _ request: ServiceRequest, _ device: DeviceIdentity, _ containerIdentifier: String,

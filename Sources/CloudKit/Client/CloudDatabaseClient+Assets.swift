@@ -40,7 +40,7 @@ extension CloudDatabaseClient {
             case .bytes(let bytes): .bytes(bytes)
             }
         var request = TransportRequest(
-            method: "POST", target: .asset(address: address), headers: Self.headers, body: body,
+            method: "POST", target: .asset(address: address), headers: headers, body: body,
             responseBytesMax: Limits.messageBytes)
         request.headers.add(HeaderNames.contentType, HeaderNames.bytes)
         let receipt: AssetUploadReceipt = try read(try await send(request))
@@ -85,7 +85,7 @@ extension CloudDatabaseClient {
         }
         // Source: CloudKit Web Services leave the file name in an address to the client.
         let request = TransportRequest(
-            method: "GET", target: .asset(address: address.replacing("${f}", with: "asset")), headers: Self.headers,
+            method: "GET", target: .asset(address: address.replacing("${f}", with: "asset")), headers: headers,
             responseBytesMax: Limits.messageBytes)
         do {
             let stream = try await transport.stream(request)

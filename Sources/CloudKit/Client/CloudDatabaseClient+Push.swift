@@ -34,7 +34,7 @@ extension CloudDatabaseClient {
     private func listen<C: Clock<Duration>>(clock: C, _ tell: @escaping @Sendable (PushEvent) -> Void) async throws {
         let path = DevicePath(containerIdentifier: containerIdentifier, environment: environment, operation: .pushStream)
         let request = TransportRequest(
-            method: "GET", target: .service(path: path.path), headers: Self.headers,
+            method: "GET", target: .service(path: path.path), headers: headers,
             responseBytesMax: Limits.messageBytes)
         let lastHeard = LastHeard(clock.now)
         try await withThrowingTaskGroup(of: Void.self) { group in

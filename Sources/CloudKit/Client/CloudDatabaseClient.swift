@@ -14,6 +14,8 @@ package struct CloudDatabaseClient: Sendable {
     package let scope: DatabaseScope
     package let transport: any CloudTransport
     package var limits = Limits()
+    /// Names this device to the server, where several may share one token. Up to 128 printable ASCII characters.
+    package var deviceID: String?
 
     package init(
         containerIdentifier: String, environment: CloudEnvironment, scope: DatabaseScope,
@@ -117,7 +119,7 @@ package struct CloudDatabaseClient: Sendable {
 
     private func request(_ operation: ServicePath.Operation, body: TransportRequest.Body) -> TransportRequest {
         TransportRequest(
-            method: operation.method, target: .service(path: path(operation, in: scope)), headers: Self.headers,
+            method: operation.method, target: .service(path: path(operation, in: scope)), headers: headers,
             body: body, responseBytesMax: Limits.messageBytes)
     }
 
@@ -146,7 +148,11 @@ package struct CloudDatabaseClient: Sendable {
         }
     }
 
-    static let headers: TransportHeaders = [HeaderNames.capabilities: Capability.headerValue(Set(Capability.allCases))]
+    var headers: TransportHeaders {
+        var headers: TransportHeaders = [HeaderNames.capabilities: Capability.headerValue(Set(Capability.allCases))]
+        if let deviceID { headers.add(HeaderNames.device, deviceID) }
+        return headers
+    }
 
     // MARK: Answers
 

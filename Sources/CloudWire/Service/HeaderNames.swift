@@ -9,6 +9,8 @@ package enum HeaderNames {
     package static let capabilities = "X-Tarn-Capabilities"
     /// Requests that write: the same key with the same body is carried out once, and answered alike each time.
     package static let idempotencyKey = "X-Tarn-Idempotency-Key"
+    /// Names the device where several share one token, so that push leaves out the one that made a change.
+    package static let device = "X-Tarn-Device"
     /// Requests: `Bearer` and the device's token.
     package static let authorization = "Authorization"
     package static let contentType = "Content-Type"

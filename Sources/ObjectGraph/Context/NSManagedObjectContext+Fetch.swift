@@ -124,12 +124,12 @@ struct FetchPlan {
                 sentence: "The model has no entity named '\(parameters.entityName ?? "")'; a fetch request needs one.")
         }
         predicate = try parameters.predicate.map { predicate in
-            guard let parsed = PredicateBridge.parsed(predicate) else {
+            guard let tree = parsed(predicate) else {
                 throw CocoaError(
                     .persistentStoreOperation,
                     sentence: "A predicate made from a block cannot run in a store; write it as a format or filter the results.")
             }
-            return parsed
+            return tree
         }
         order = parameters.sortDescriptors
         entities = parameters.includesSubentities ? Set(layout.entity.hierarchy) : [layout.index]
@@ -139,12 +139,12 @@ struct FetchPlan {
         query.includesSubentities = parameters.includesSubentities
         query.predicate = predicate
         query.sort = try parameters.sortDescriptors.map { descriptor in
-            guard let key = PredicateBridge.key(of: descriptor) else {
+            guard let key = descriptor.key else {
                 throw CocoaError(
                     .persistentStoreOperation,
                     sentence: "A sort descriptor with a comparator cannot run in a store; sort by key, or sort the results.")
             }
-            return SortKey(keyPath: key.split(separator: ".").map(String.init), ascending: descriptor.ascending)
+            return SortKey(keyPath: key, ascending: descriptor.ascending)
         }
         query.limit = parameters.limit > 0 ? parameters.limit : nil
         query.offset = parameters.offset
@@ -153,7 +153,9 @@ struct FetchPlan {
 
     func accepts(_ object: NSManagedObject) -> Bool {
         guard let predicate else { return true }
-        return PredicateBridge.evaluate(predicate, on: object)
+        // What cannot be evaluated in memory was refused by the store, which is asked first.
+        let now = { Date().timeIntervalSinceReferenceDate }
+        return (try? predicate.evaluate(on: .object(PredicateObject(object)), now: now)) ?? false
     }
 
     func sorted(_ objects: [NSManagedObject]) -> [NSManagedObject] {

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ObjectGraph
+import PredicateKit
+import Testing
+
+@Suite struct FetchedResultsControllerTests {
+    private final class Log: NSFetchedResultsControllerDelegate {
+        var lines: [String] = []
+        func controllerWillChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>) { lines.append("will") }
+        func controller(
+            _ controller: NSFetchedResultsController<any NSFetchRequestResult>, didChange anObject: Any, at indexPath: IndexPath?,
+            for type: NSFetchedResultsChangeType, newIndexPath: IndexPath?
+        ) {
+            let title = (anObject as? LibraryBook)?.title ?? "?"
+            lines.append("\(type) \(title) \(indexPath.map { "\($0[0]).\($0[1])" } ?? "-") → \(newIndexPath.map { "\($0[0]).\($0[1])" } ?? "-")")
+        }
+        func controller(
+            _ controller: NSFetchedResultsController<any NSFetchRequestResult>, didChange sectionInfo: any NSFetchedResultsSectionInfo,
+            atSectionIndex sectionIndex: Int, for type: NSFetchedResultsChangeType
+        ) { lines.append("section \(type) \(sectionInfo.name) \(sectionIndex)") }
+        func controllerDidChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>) { lines.append("did") }
+        func take() -> [String] {
+            defer { lines = [] }
+            return lines
+        }
+    }
+
+    @Test func theDelegateHearsInsertsMovesUpdatesAndDeletes() throws {
+        let context = try Library.container().newBackgroundContext()
+        try context.performAndWait {
+            func insert(_ title: String) -> LibraryBook {
+                let book = LibraryBook(context: context)
+                book.title = title
+                return book
+            }
+            let (b, d) = (insert("b"), insert("d"))
+            try context.save()
+            let request = NSFetchRequest<LibraryBook>(entityName: "Book")
+            request.sortDescriptors = [NSSortDescriptor(key: "title", ascending: true)]
+            let controller = NSFetchedResultsController(
+                fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
+            let log = Log()
+            controller.delegate = log
+            try controller.performFetch()
+            #expect(controller.fetchedObjects == [b, d] && log.take().isEmpty)
+
+            let c = insert("c")
+            context.processPendingChanges()
+            #expect(log.take() == ["will", "insert c - → 0.1", "did"])
+            b.pages = 5
+            context.processPendingChanges()
+            #expect(log.take() == ["will", "update b 0.0 → 0.0", "did"])
+            d.title = "a"
+            context.processPendingChanges()
+            #expect(log.take() == ["will", "move a 0.2 → 0.0", "did"])
+            context.delete(c)
+            try context.save()
+            #expect(log.take() == ["will", "delete c 0.2 → -", "did"])
+            #expect(controller.object(at: IndexPath(indexes: [0, 1])) === b && controller.indexPath(forObject: d) == IndexPath(indexes: [0, 0]))
+        }
+    }
+
+    @Test func sectionsComeAndGo() throws {
+        let context = try Library.container().newBackgroundContext()
+        try context.performAndWait {
+            let request = NSFetchRequest<LibraryBook>(entityName: "Book")
+            request.sortDescriptors = [NSSortDescriptor(key: "pages", ascending: true), NSSortDescriptor(key: "title", ascending: true)]
+            let controller = NSFetchedResultsController(
+                fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: "pages", cacheName: nil)
+            let log = Log()
+            controller.delegate = log
+            try controller.performFetch()
+            let book = LibraryBook(context: context)
+            book.title = "x"
+            context.processPendingChanges()
+            #expect(log.take() == ["will", "section insert 1 0", "insert x - → 0.0", "did"])
+            book.pages = 2
+            context.processPendingChanges()
+            #expect(log.take() == ["will", "section delete 1 0", "section insert 2 0", "move x 0.0 → 0.0", "did"])
+        }
+    }
+
+    @Test func aRequestWithoutOrderIsRefused() throws {
+        let context = try Library.container().newBackgroundContext()
+        context.performAndWait {
+            let controller = NSFetchedResultsController(
+                fetchRequest: NSFetchRequest<LibraryBook>(entityName: "Book"), managedObjectContext: context, sectionNameKeyPath: nil,
+                cacheName: nil)
+            #expect(throws: CocoaError.self) { try controller.performFetch() }
+        }
+    }
+}
