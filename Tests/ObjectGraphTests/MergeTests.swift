@@ -30,21 +30,23 @@ import Testing
     }
 
     @Test(arguments: [
-        (NSMergePolicyType.mergeByPropertyObjectTrumpMergePolicyType, "b", Int32(7)),
-        (.mergeByPropertyStoreTrumpMergePolicyType, "a", 7), (.overwriteMergePolicyType, "b", 7), (.rollbackMergePolicyType, "a", 1),
+        (NSMergePolicyType.mergeByPropertyObjectTrumpMergePolicyType, "b 7 4.5"), (.mergeByPropertyStoreTrumpMergePolicyType, "a 7 4.5"),
+        (.overwriteMergePolicyType, "b 7 0.0"), (.rollbackMergePolicyType, "a 1 4.5"),
     ])
-    func aConflictIsSettledByThePolicy(type: NSMergePolicyType, title: String, pages: Int32) throws {
+    func aConflictIsSettledByThePolicy(type: NSMergePolicyType, result: String) throws {
         let (a, mine, b, theirs) = try pair(policy: NSMergePolicy(merge: type))
         let (first, second) = (Held(mine), Held(theirs))
         try a.performAndWait {
             first.book.title = "a"
+            first.book.setValue(4.5, forKey: "rating")
             try a.save()
         }
+        @Sendable func values(_ book: LibraryBook) -> String { "\(book.title ?? "") \(book.pages) \(book.value(forKey: "rating") as? Double ?? 0)" }
         try b.performAndWait {
             second.book.title = "b"
             second.book.pages = 7
             try b.save()
-            #expect(second.book.title == title && second.book.pages == pages)
+            #expect(values(second.book) == result)
             let fresh = try #require(b.persistentStoreCoordinator.map { coordinator in
                 let context = NSManagedObjectContext(.privateQueue)
                 context.persistentStoreCoordinator = coordinator
@@ -52,7 +54,7 @@ import Testing
             })
             try fresh.performAndWait {
                 let book = try #require(try fresh.existingObject(with: second.book.objectID) as? LibraryBook)
-                #expect(book.title == title && book.pages == pages)
+                #expect(values(book) == result)
             }
         }
     }
