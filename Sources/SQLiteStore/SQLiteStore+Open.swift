@@ -57,7 +57,10 @@ extension SQLiteStore {
         configuration.busyMode = .timeout(patience)
         configuration.persistentReadOnlyConnections = true
         configuration.prepareDatabase { database in
-            if let handle = database.sqliteConnection { SQLFunctions.register(on: handle) }
+            if let handle = database.sqliteConnection {
+                SQLFunctions.register(on: handle)
+                SQLFunctions.registerApples(on: handle)
+            }
             if !database.configuration.readonly {
                 try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
                 try database.execute(sql: "PRAGMA secure_delete = FAST")

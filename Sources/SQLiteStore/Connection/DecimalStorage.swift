@@ -21,8 +21,8 @@ enum DecimalStorage {
         switch value {
         case .null: nil
         case .int(let value): Decimal(value)
-        // The shortest text that means the double, since the double itself is binary: 0.1 stays 0.1.
-        case .double(let value): parse("\(value)")
+        // As many digits as a double tells for certain; more would show that it is binary.
+        case .double(let value): parse(String(format: "%.15g", value))
         case .text(let value): parse(value)
         case .blob(let value): parse(String(decoding: value, as: UTF8.self))
         }

@@ -139,6 +139,8 @@ struct TableLayout: Sendable {
     struct Column: Sendable {
         let name: String
         let kind: StorageKind
+        /// Index of the entity that declares the property.
+        let entity: Int
     }
 
     struct Index: Sendable {

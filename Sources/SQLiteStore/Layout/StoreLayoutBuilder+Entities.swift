@@ -15,6 +15,7 @@ extension StoreLayoutBuilder {
     mutating func addIndexes(of entity: ResolvedEntity) throws(StoreError) {
         guard let placed = slots[entity.index] else { return }
         let inherited = entity.superentity.map { model.entities[$0].slots.count } ?? 0
+        if entity.root == entity.index, entity.hierarchy.count > 1 { addIndex(on: "Z_ENT", to: entity.root) }
         for case .reference(let reference) in placed[inherited...] { addIndex(on: reference.column, to: entity.root) }
         let condition =
             entity.root == entity.index
@@ -50,7 +51,8 @@ extension StoreLayoutBuilder {
             tables[entity.root]?.indexes.append(
                 .init(
                     name: "Z_\(entity.name)_UNIQUE_\(constraint.joined(separator: "_"))", isUnique: true,
-                    columns: parts.compactMap { $0.map(identifier) }.joined(separator: ", "), condition: condition))
+                    columns: parts.compactMap { $0.map { "\(identifier($0)) COLLATE BINARY ASC" } }.joined(separator: ", "),
+                    condition: condition))
         }
     }
 

@@ -46,12 +46,12 @@ extension StoreLayoutBuilder {
         let before = earlier(entity, relationship.name)
         let base = "\(number(entity.index))\(relationship.name.uppercased())"
         let column = before?.column ?? newColumn("Z" + base, destination.root)
-        add(column, .key, to: destination.root)
+        add(column, .key, of: destination.index, to: destination.root)
         addIndex(on: column, to: destination.root)
         record.column = column
         if relationship.declaration.isOrdered {
             let order = before?.orderColumn ?? newColumn("Z_FOK_" + base, destination.root)
-            add(order, .key, to: destination.root)
+            add(order, .key, of: destination.index, to: destination.root)
             record.orderColumn = order
         }
         return .foreignKey(

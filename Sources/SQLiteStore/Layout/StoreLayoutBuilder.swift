@@ -51,11 +51,18 @@ struct StoreLayoutBuilder {
         let ordered = tables.keys.sorted().compactMap { root in
             tables[root].map { table in
                 var table = table
-                table.columns.sort { ($0.kind.group, $0.name) < ($1.kind.group, $1.name) }
+                // Attributes and keys were added by name, each key before the columns that go with it.
+                table.columns = table.columns.enumerated().sorted { a, b in
+                    Self.place(a.element, a.offset) < Self.place(b.element, b.offset)
+                }.map(\.element)
                 return table
             }
         }
         return StoreLayout(model: model, entities: layouts, tables: ordered, joins: joins, recorded: recorded)
+    }
+
+    private static func place(_ column: TableLayout.Column, _ index: Int) -> (Int, Int, Int, Int) {
+        (column.kind.group, column.entity, column.kind == .key ? 1 : 0, index)
     }
 
     // MARK: Numbers and tables
@@ -126,7 +133,7 @@ struct StoreLayoutBuilder {
         record.storage = kind
         let column = earlier(entity, attribute.name)?.column ?? newColumn("Z" + attribute.name.uppercased(), entity.root)
         record.column = column
-        add(column, kind, to: entity.root)
+        add(column, kind, of: entity.index, to: entity.root)
         recorded.entities[entity.name]?.properties[attribute.name] = record
         return .attribute(column: column, kind)
     }
@@ -141,16 +148,16 @@ struct StoreLayoutBuilder {
         record.inverse = relationship.inverseName
         let column = before?.column ?? newColumn("Z" + name, entity.root)
         record.column = column
-        add(column, .key, to: entity.root)
+        add(column, .key, of: entity.index, to: entity.root)
         if destination.hierarchy.count > 1 {
             let companion = before?.entityColumn ?? newColumn("Z\(number(destination.index))_\(name)", entity.root)
             record.entityColumn = companion
-            add(companion, .key, to: entity.root)
+            add(companion, .key, of: entity.index, to: entity.root)
         }
         if let inverse = relationship.inverse.flatMap(destination.relationship(at:)), inverse.declaration.isOrdered {
             let order = before?.orderColumn ?? newColumn("Z_FOK_\(name)", entity.root)
             record.orderColumn = order
-            add(order, .key, to: entity.root)
+            add(order, .key, of: entity.index, to: entity.root)
         }
         recorded.entities[entity.name]?.properties[relationship.name] = record
         return .reference(
@@ -179,7 +186,7 @@ struct StoreLayoutBuilder {
         return name
     }
 
-    mutating func add(_ column: String, _ kind: StorageKind, to root: Int) {
-        tables[root]?.columns.append(.init(name: column, kind: kind))
+    mutating func add(_ column: String, _ kind: StorageKind, of entity: Int, to root: Int) {
+        tables[root]?.columns.append(.init(name: column, kind: kind, entity: entity))
     }
 }

@@ -58,6 +58,14 @@ enum SQLFunctions {
         }
     }
 
+    /// Triggers of Apple's derived attributes report to the framework through these; here nobody listens, and the
+    /// triggers themselves keep the columns right.
+    static func registerApples(on database: OpaquePointer) {
+        for name in ["NSCoreDataDATriggerUpdatedAffectedObjectValue", "NSCoreDataDATriggerInsertUpdatedAffectedObjectValue"] {
+            add(database, name, -1) { context, _, _ in sqlite3_result_null(context) }
+        }
+    }
+
     private typealias Body = @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
 
     private static func add(_ database: OpaquePointer, _ name: String, _ count: Int32, _ body: Body) {
