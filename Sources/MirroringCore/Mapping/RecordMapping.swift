@@ -54,6 +54,22 @@ package struct RecordMapping: Sendable {
         Self.link(of: model.entities[entity], at: index, in: model).flatMap { links[$0.kind] }
     }
 
+    /// Changes when the model gains, loses or retypes something that is mirrored. Records that were imported under
+    /// another fingerprint may hold what this model understands and that one did not: they are to be fetched again.
+    package var fingerprint: String {
+        var lines: [String] = []
+        for (_, mapping) in entities {
+            lines.append(mapping.entity.name)
+            for property in mapping.properties {
+                var type = "→"
+                if case .attribute(let attribute) = property.kind { type = "\(attribute.type.rawValue)" }
+                lines.append("\(mapping.entity.name).\(property.name) \(type)")
+            }
+        }
+        lines += links.keys.map { "\($0.entityNames) \($0.relationships)" }
+        return ContentDigest([UInt8](lines.sorted().joined(separator: "\n").utf8)).text
+    }
+
     private static func link(of entity: ResolvedEntity, at index: Int, in model: ResolvedModel) -> LinkMapping? {
         let relationship = entity.toMany[index]
         guard relationship.shape == .manyToMany, !relationship.declaration.isTransient,

@@ -87,7 +87,7 @@ package struct RetryPolicy: Sendable {
         }
     }
 
-    static func backoff(attempt: Int, unit: Double) -> Double {
+    package static func backoff(attempt: Int, unit: Double) -> Double {
         precondition(attempt > 0, "attempts are counted from 1")
         let doubled = firstSeconds * Double(1 << min(attempt - 1, 20))
         return min(doubled, secondsMax) * (0.5 + min(max(unit, 0), 1) / 2)

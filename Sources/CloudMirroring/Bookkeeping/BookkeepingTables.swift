@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import SQLiteStore
+
+/// Versions of the mirror's own tables in a store's file. A case is never reused or renumbered; older tables are
+/// brought up to date, newer ones are refused.
+enum BookkeepingFormat: Int, CaseIterable {
+    /// First released format.
+    case initial = 1
+
+    static let current = BookkeepingFormat.initial
+}
+
+/// The mirror's tables, in the file of the store whose rows they are about, so that a row and what the mirror knows of
+/// it are written in one transaction.
+///
+/// Entities stand there by name: their numbers change when a model gains one.
+enum BookkeepingTables {
+    /// Losing values that are kept; older ones go.
+    static let conflictsMax = 10_000
+
+    private static let statements = [
+        "CREATE TABLE IF NOT EXISTS TARN_STATE (key TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID",
+        """
+        CREATE TABLE IF NOT EXISTS TARN_RECORD (name TEXT PRIMARY KEY NOT NULL, entity TEXT NOT NULL, pk INTEGER NOT NULL,         tag TEXT, ancestor BLOB, unapplied BLOB, digests TEXT, stage INTEGER NOT NULL, mark INTEGER NOT NULL,         failure TEXT, generation INTEGER NOT NULL)
+        """,
+        "CREATE UNIQUE INDEX IF NOT EXISTS TARN_RECORD_ROW ON TARN_RECORD (entity, pk)",
+        "CREATE INDEX IF NOT EXISTS TARN_RECORD_PENDING ON TARN_RECORD (mark, name) WHERE stage <> 0",
+        """
+        CREATE TABLE IF NOT EXISTS TARN_LINK (name TEXT PRIMARY KEY NOT NULL, entities TEXT NOT NULL,         relationships TEXT NOT NULL, first TEXT NOT NULL, second TEXT NOT NULL, tag TEXT, stage INTEGER NOT NULL,         mark INTEGER NOT NULL, failure TEXT, generation INTEGER NOT NULL)
+        """,
+        "CREATE INDEX IF NOT EXISTS TARN_LINK_FIRST ON TARN_LINK (first, second)",
+        "CREATE INDEX IF NOT EXISTS TARN_LINK_SECOND ON TARN_LINK (second)",
+        "CREATE INDEX IF NOT EXISTS TARN_LINK_PENDING ON TARN_LINK (mark, name) WHERE stage <> 0",
+        """
+        CREATE TABLE IF NOT EXISTS TARN_PARKED (source TEXT NOT NULL, relationship TEXT NOT NULL, destination TEXT NOT NULL,         PRIMARY KEY (source, relationship)) WITHOUT ROWID
+        """,
+        "CREATE INDEX IF NOT EXISTS TARN_PARKED_DESTINATION ON TARN_PARKED (destination)",
+        """
+        CREATE TABLE IF NOT EXISTS TARN_CONFLICT (id INTEGER PRIMARY KEY, noted REAL NOT NULL, entity TEXT NOT NULL,         record TEXT NOT NULL, property TEXT NOT NULL, losing BLOB, winner INTEGER NOT NULL, losingStamp BLOB, winningStamp BLOB)
+        """,
+    ]
+
+    /// Makes the tables that are not there.
+    ///
+    /// - Throws: `StoreError` with `.newerFormat` for tables of a later version.
+    static func open(_ writer: StoreWriter) throws {
+        for statement in statements { try writer.execute(statement) }
+        let format = try MirrorState.int(.format, writer)
+        guard Int(format ?? 0) <= BookkeepingFormat.current.rawValue else {
+            throw StoreError(.newerFormat, "the store was synced by a newer version of this library")
+        }
+        if format == nil { try MirrorState.set(.format, .int(Int64(BookkeepingFormat.current.rawValue)), writer) }
+    }
+}
+
+/// Single values that the mirror remembers.
+enum MirrorState {
+    enum Key: String {
+        case format
+        /// Which container the store belongs to.
+        case container
+        /// Whose data the store mirrors.
+        case user
+        case token
+        /// Number of the last full fetch that was begun.
+        case generation
+        /// Whether that fetch has not reached its end yet.
+        case isFullFetch
+        /// Number of the last history transaction that was read.
+        case historyRead
+        case fingerprint
+        case lastSuccess
+    }
+
+    static func int(_ key: Key, _ reader: StoreReader) throws -> Int64? {
+        var value: Int64?
+        try reader.query("SELECT value FROM TARN_STATE WHERE key = ?", [.text(key.rawValue)]) { value = $0.optionalInt(0) }
+        return value
+    }
+
+    static func double(_ key: Key, _ reader: StoreReader) throws -> Double? {
+        var value: Double?
+        try reader.query("SELECT value FROM TARN_STATE WHERE key = ?", [.text(key.rawValue)]) { value = $0.optionalDouble(0) }
+        return value
+    }
+
+    static func text(_ key: Key, _ reader: StoreReader) throws -> String? {
+        var value: String?
+        try reader.query("SELECT value FROM TARN_STATE WHERE key = ?", [.text(key.rawValue)]) { value = $0.text(0) }
+        return value
+    }
+
+    static func set(_ key: Key, _ value: SQLValue, _ writer: StoreWriter) throws {
+        try writer.execute("INSERT OR REPLACE INTO TARN_STATE (key, value) VALUES (?, ?)", [.text(key.rawValue), value])
+    }
+}

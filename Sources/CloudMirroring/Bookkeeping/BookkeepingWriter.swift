@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Foundation
+import ManagedModel
+import MirroringCore
+import SQLiteStore
+
+/// Writes the mirror's tables, inside one transaction of the store.
+struct BookkeepingWriter {
+    let writer: StoreWriter
+    let mapping: RecordMapping
+
+    /// - Parameter now: When conflicts are noted, in seconds since 2001.
+    func write(_ changes: BookkeepingChanges, now: Double) throws {
+        for name in changes.removedRecords { try writer.execute("DELETE FROM TARN_RECORD WHERE name = ?", [.text(name)]) }
+        for name in changes.removedLinks { try writer.execute("DELETE FROM TARN_LINK WHERE name = ?", [.text(name)]) }
+        for state in changes.records { try write(state) }
+        for link in changes.links { try write(link) }
+        for key in changes.unparked {
+            try writer.execute(
+                "DELETE FROM TARN_PARKED WHERE source = ? AND relationship = ?", [.text(key.source), .text(key.relationship)])
+        }
+        for parked in changes.parked {
+            try writer.execute(
+                "INSERT OR REPLACE INTO TARN_PARKED (source, relationship, destination) VALUES (?, ?, ?)",
+                [.text(parked.key.source), .text(parked.key.relationship), .text(parked.destination)])
+        }
+        for conflict in changes.conflicts { try write(conflict, now: now) }
+        if !changes.conflicts.isEmpty {
+            try writer.execute(
+                "DELETE FROM TARN_CONFLICT WHERE id <= (SELECT MAX(id) FROM TARN_CONFLICT) - ?",
+                [.int(Int64(BookkeepingTables.conflictsMax))])
+        }
+    }
+
+    private func write(_ state: RecordState) throws {
+        var ancestor: SQLValue = .null
+        if !state.ancestor.fields.isEmpty || state.modified != nil {
+            var record = Record(recordName: "", fields: state.ancestor.fields)
+            record.modified = state.modified
+            ancestor = .blob(Data(record.encoded()))
+        }
+        let unapplied: SQLValue =
+            state.ancestor.unapplied.isEmpty ? .null : .blob(Data(Record(recordName: "", fields: state.ancestor.unapplied).encoded()))
+        try writer.execute(
+            """
+            INSERT OR REPLACE INTO TARN_RECORD             (name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation)             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                .text(state.recordName), .text(mapping.model.entities[state.key.entityIndex].name), .int(state.key.primaryKey),
+                .optional(state.changeTag), ancestor, unapplied, .optional(Digests.encode(state.ancestor.digests)),
+                .int(Int64(state.stage.rawValue)), .int(state.mark), .optional(state.failure), .int(state.generation),
+            ])
+    }
+
+    private func write(_ link: LinkState) throws {
+        try writer.execute(
+            """
+            INSERT OR REPLACE INTO TARN_LINK             (name, entities, relationships, first, second, tag, stage, mark, failure, generation)             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                .text(link.recordName), .text(link.pair.kind.entityNames), .text(link.pair.kind.relationships),
+                .text(link.pair.first), .text(link.pair.second), .optional(link.changeTag),
+                .int(Int64(link.stage.rawValue)), .int(link.mark), .optional(link.failure), .int(link.generation),
+            ])
+    }
+
+    private func write(_ conflict: ConflictEntry, now: Double) throws {
+        // A field that stands alone travels as a record with one field.
+        let losing = conflict.losing.map { Data(Record(recordName: "", fields: [conflict.property: Field($0)]).encoded()) }
+        func stamp(_ stamp: RecordStamp?) -> SQLValue { stamp.map { .blob(Data($0.encoded())) } ?? .null }
+        try writer.execute(
+            """
+            INSERT INTO TARN_CONFLICT (noted, entity, record, property, losing, winner, losingStamp, winningStamp)             VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                .double(now), .text(conflict.entity), .text(conflict.recordName), .text(conflict.property),
+                losing.map { .blob($0) } ?? .null, .int(Int64(conflict.winner.rawValue)), stamp(conflict.losingStamp),
+                stamp(conflict.winningStamp),
+            ])
+    }
+}
+
+extension SQLValue {
+    fileprivate static func optional(_ text: String?) -> SQLValue { text.map { .text($0) } ?? .null }
+}

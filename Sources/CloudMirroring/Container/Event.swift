@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+import MirroringCore
+
+extension NSPersistentCloudKitContainer {
+    /// Source: developer.apple.com/documentation/coredata/nspersistentcloudkitcontainer/eventtype
+    public enum EventType: Int, Sendable {
+        case setup = 0
+        case `import` = 1
+        case export = 2
+    }
+
+    /// One step of syncing, posted at its start and at its end.
+    ///
+    /// At its start ``endDate`` is nil and ``succeeded`` is false: look at ``endDate`` first.
+    ///
+    /// Source: developer.apple.com/documentation/coredata/nspersistentcloudkitcontainer/event
+    public final class Event: NSObject, Sendable {
+        public let identifier: UUID
+        public let storeIdentifier: String
+        public let type: EventType
+        public let startDate: Date
+        public let endDate: Date?
+        public let succeeded: Bool
+        public let error: (any Error)?
+
+        init(
+            identifier: UUID, storeIdentifier: String, type: EventType, startDate: Date, endDate: Date? = nil,
+            error: (any Error)? = nil
+        ) {
+            self.identifier = identifier
+            self.storeIdentifier = storeIdentifier
+            self.type = type
+            self.startDate = startDate
+            self.endDate = endDate
+            self.error = error
+            succeeded = endDate != nil && error == nil
+        }
+    }
+
+    /// Posted with the container as object, on a queue of the container's own.
+    public static let eventChangedNotification = Notification.Name("NSPersistentCloudKitContainerEventChangedNotification")
+    /// Key of the ``Event`` in the user info.
+    public static let eventNotificationUserInfoKey = "event"
+}
+
+extension NSPersistentCloudKitContainer.EventType {
+    /// nil for what happens on this device only.
+    init?(_ operation: SyncMachine.Operation) {
+        switch operation {
+        case .setUp: self = .setup
+        case .fetchChanges: self = .import
+        case .sendBatch: self = .export
+        case .planExport, .reset: return nil
+        }
+    }
+}

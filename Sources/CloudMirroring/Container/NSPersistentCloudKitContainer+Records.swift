@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import CloudKit
+import CloudWire
+import Foundation
+import ManagedModel
+import MirroringCore
+public import ObjectGraph
+import SQLiteStore
+
+// Source: developer.apple.com/documentation/coredata/nspersistentcloudkitcontainer, "Accessing records"
+
+extension NSPersistentCloudKitContainer {
+    /// The server's record of an object as it was last seen. Nothing is fetched; it may be older than the object.
+    ///
+    /// - Returns: nil until the object was exported or imported.
+    public func record(for managedObjectID: NSManagedObjectID) -> CKRecord? {
+        guard let (state, mirror) = state(of: managedObjectID), state.changeTag != nil,
+            let entity = mirror.file.mapping.entities[state.key.entityIndex]
+        else { return nil }
+        var record = Record(
+            recordName: state.recordName, recordType: entity.recordType, recordChangeTag: state.changeTag,
+            fields: state.ancestor.fields.merging(state.ancestor.unapplied) { known, _ in known })
+        record.modified = state.modified
+        return CKRecord(record, in: Self.zone, scope: .private)
+    }
+
+    public func records(for managedObjectIDs: [NSManagedObjectID]) -> [NSManagedObjectID: CKRecord] {
+        var records: [NSManagedObjectID: CKRecord] = [:]
+        for id in managedObjectIDs { records[id] = record(for: id) }
+        return records
+    }
+
+    /// - Returns: nil until the object was exported or imported.
+    public func recordID(for managedObjectID: NSManagedObjectID) -> CKRecord.ID? {
+        guard let (state, _) = state(of: managedObjectID), state.changeTag != nil else { return nil }
+        return CKRecord.ID(recordName: state.recordName, zoneID: Self.zone)
+    }
+
+    public func recordIDs(for managedObjectIDs: [NSManagedObjectID]) -> [NSManagedObjectID: CKRecord.ID] {
+        var ids: [NSManagedObjectID: CKRecord.ID] = [:]
+        for id in managedObjectIDs { ids[id] = recordID(for: id) }
+        return ids
+    }
+
+    // The private database belongs to its user: everything in it may be changed, with or without a network.
+
+    public func canUpdateRecord(forManagedObjectWith objectID: NSManagedObjectID) -> Bool { true }
+    public func canDeleteRecord(forManagedObjectWith objectID: NSManagedObjectID) -> Bool { true }
+    public func canModifyManagedObjects(in store: NSPersistentStore) -> Bool { !store.isReadOnly }
+
+    private static var zone: CKRecordZone.ID { CKRecordZone.ID(zoneName: MirrorNames.zone) }
+
+    private func state(of id: NSManagedObjectID) -> (RecordState, Mirror)? {
+        guard !id.isTemporaryID, let mirror = mirror(of: id.persistentStore) else { return nil }
+        // A store whose bookkeeping cannot be read has no record to show; syncing reports what is wrong.
+        let state = try? mirror.file.store.read { try mirror.file.reader($0).record(of: id.key) }
+        return state.flatMap(\.self).map { ($0, mirror) }
+    }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import Foundation
+import ManagedModel
+import MirroringCore
+public import ObjectGraph
+import Synchronization
+
+/// A container whose stores are kept in step with a server by themselves.
+///
+///     let container = NSPersistentCloudKitContainer(name: "Posts")
+///     container.loadPersistentStores { _, error in … }
+///     container.viewContext.automaticallyMergesChangesFromParent = true
+///
+/// Each store whose description has ``NSPersistentStoreDescription/cloudKitContainerOptions`` is mirrored into the
+/// private database of that container. Saving never waits for it and never fails because of it: without a network,
+/// without a server, without an account the stores work as they are. Where the server is and who is signed in comes
+/// from the configuration of `CKContainer`.
+///
+/// Source: developer.apple.com/documentation/coredata/nspersistentcloudkitcontainer; the talk *Using Core Data With
+/// CloudKit* (2019).
+open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Sendable {
+    // Unchecked, like its superclass: what is not behind a lock is set before loading.
+    private let mirrors = Mutex<[Mirror]>([])
+    private let board = StatusBoard()
+    private let eventQueue = DispatchQueue(label: "tarn.mirror.events", target: .global(qos: .utility))
+    private let hasDefaultOptions = Mutex(false)
+    /// Set before loading, by tests.
+    package var surroundings = MirrorSurroundings.live
+
+    deinit {
+        for mirror in mirrors.withLock({ $0 }) { mirror.cancel() }
+        board.close()
+    }
+
+    /// The first description of a new container is mirrored into the default container of `CKContainer`.
+    ///
+    /// Differs: Apple takes the identifier from the app's entitlements.
+    open override var persistentStoreDescriptions: [NSPersistentStoreDescription] {
+        get {
+            let isFirst = hasDefaultOptions.withLock { isDone in
+                defer { isDone = true }
+                return !isDone
+            }
+            if isFirst, let identifier = CKContainer.default().containerIdentifier {
+                super.persistentStoreDescriptions.first?.cloudKitContainerOptions =
+                    NSPersistentCloudKitContainerOptions(containerIdentifier: identifier)
+            }
+            return super.persistentStoreDescriptions
+        }
+        set {
+            hasDefaultOptions.withLock { $0 = true }
+            super.persistentStoreDescriptions = newValue
+        }
+    }
+
+    // MARK: Status
+
+    /// What syncing does now; of several stores what most deserves attention.
+    public var syncStatus: SyncStatus { board.current }
+
+    /// The present status and each later one, until the container goes. A slow reader misses those in between.
+    public var syncStatusUpdates: AsyncStream<SyncStatus> { board.updates() }
+
+    /// Stops syncing until ``resumeSyncing()``; what is saved meanwhile is sent then.
+    public func pauseSyncing() { for mirror in mirrors.withLock({ $0 }) { mirror.send(.paused) } }
+
+    public func resumeSyncing() { for mirror in mirrors.withLock({ $0 }) { mirror.send(.resumed) } }
+
+    /// Ends syncing for good and waits until nothing of it touches the stores any more.
+    package func stopSyncing() async { for mirror in mirrors.withLock({ $0 }) { await mirror.stop() } }
+
+    func mirror(of store: NSPersistentStore?) -> Mirror? { mirrors.withLock { $0.first { $0.store === store } } }
+
+    // MARK: Loading
+
+    /// Opens each store that is described and not open yet, and begins to mirror those that are to be.
+    ///
+    /// - Parameter block: Called once per store, with an error (``CocoaError``) whose description is one sentence if
+    ///   that store could not be opened. A store whose model cannot be mirrored is not opened: error 134060 names all
+    ///   violations. That the server cannot be reached is no error.
+    open override func loadPersistentStores(
+        completionHandler block: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
+    ) {
+        let all = persistentStoreDescriptions
+        var refused: [(NSPersistentStoreDescription, any Error)] = []
+        for description in all where !isLoaded(description) {
+            do { try prepare(description) } catch { refused.append((description, error)) }
+        }
+        for (description, error) in refused { block(description, error) }
+        super.persistentStoreDescriptions = all.filter { description in !refused.contains { $0.0 === description } }
+        super.loadPersistentStores { [weak self] description, error in
+            if error == nil { self?.mirror(description) }
+            block(description, error)
+        }
+        super.persistentStoreDescriptions = all
+    }
+
+    private func isLoaded(_ description: NSPersistentStoreDescription) -> Bool {
+        description.url.flatMap { persistentStoreCoordinator.persistentStore(for: $0) } != nil
+    }
+
+    /// Refuses what cannot be mirrored, with one sentence that names everything that is wrong.
+    private func prepare(_ description: NSPersistentStoreDescription) throws {
+        guard let options = description.cloudKitContainerOptions else { return }
+        func refuse(_ sentence: String) -> CocoaError {
+            CocoaError(.coreData, sentence: sentence, userInfo: [NSLocalizedFailureReasonErrorKey: sentence])
+        }
+        guard options.databaseScope == .private else {
+            throw refuse("Only the private database can be mirrored yet; set databaseScope to .private.")
+        }
+        guard description.type == NSSQLiteStoreType, let url = description.url, url.path != "/dev/null", !description.isReadOnly else {
+            throw refuse("Only a SQLite file that can be written can be mirrored; give the store a file, or remove its cloudKitContainerOptions.")
+        }
+        let twin = persistentStoreDescriptions.first {
+            $0 !== description && $0.cloudKitContainerOptions?.containerIdentifier == options.containerIdentifier
+                && $0.cloudKitContainerOptions?.databaseScope == options.databaseScope
+        }
+        if twin != nil {
+            throw refuse("Two stores are to be mirrored into the same database of \(options.containerIdentifier); give one another container.")
+        }
+        if let model = persistentStoreCoordinator.model {
+            let violations = CloudModelRules.violations(of: model, configuration: description.configuration)
+            if !violations.isEmpty {
+                throw refuse("The model cannot be mirrored: \(violations.map(\.description).joined(separator: "; ")).")
+            }
+        }
+        // History is what tells the mirror of changes.
+        description.setOption(NSNumber(value: true), forKey: NSPersistentHistoryTrackingKey)
+    }
+
+    private func mirror(_ description: NSPersistentStoreDescription) {
+        guard let options = description.cloudKitContainerOptions, let url = description.url, let model = persistentStoreCoordinator.model,
+            let store = persistentStoreCoordinator.persistentStore(for: url)
+        else { return }
+        let identifier = options.containerIdentifier
+        let mapping = RecordMapping(model: model, configuration: description.configuration)
+        let file = MirrorFile(store: store.storage, mapping: mapping, containerIdentifier: identifier, surroundings: surroundings)
+        let events = EventLog(storeIdentifier: store.identifier, now: surroundings.now, queue: eventQueue) { [weak self] event in
+            guard let self else { return }
+            NotificationCenter.default.post(
+                name: Self.eventChangedNotification, object: self, userInfo: [Self.eventNotificationUserInfoKey: event])
+        }
+        let number = store.number
+        let mirror = Mirror(
+            store: store, file: file, coordinator: persistentStoreCoordinator,
+            connect: { try CKContainer(identifier: identifier).client(for: .private) },
+            observer: Mirror.Observer(
+                status: { [board] status in board.put(status, of: number) }, began: events.began, ended: events.ended))
+        mirrors.withLock { $0.append(mirror) }
+        mirror.start()
+    }
+}

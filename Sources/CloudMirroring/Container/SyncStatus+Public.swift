@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+import MirroringCore
+
+extension NSPersistentCloudKitContainer {
+    /// What syncing does at the moment, for people.
+    ///
+    /// Differs: Apple's container has events only; see ``NSPersistentCloudKitContainer/Event``.
+    public struct SyncStatus: Hashable, Sendable {
+        public enum Activity: Hashable, Sendable {
+            /// Everything that was known is exchanged.
+            case idle
+            /// The mirror is being set up.
+            case starting
+            /// - Parameter done: Records so far; nobody says how many will come.
+            case importing(done: Int)
+            case exporting(done: Int, total: Int)
+            /// The server cannot be reached; it is tried again by itself.
+            case offline
+            case paused
+            /// - Parameter reason: A sentence for people. What the app saves is kept and sent later.
+            case error(reason: String)
+        }
+
+        public var activity: Activity
+        /// Objects and links of objects that wait to be sent.
+        public var pendingCount: Int
+        /// When everything was last exchanged, since the app was started.
+        public var lastSuccess: Date?
+    }
+}
+
+extension NSPersistentCloudKitContainer.SyncStatus {
+    init(_ status: SyncStatus) {
+        activity =
+            switch status.activity {
+            case .idle: .idle
+            case .starting: .starting
+            case .importing(let done): .importing(done: done)
+            case .exporting(let done, let total): .exporting(done: done, total: total)
+            case .offline: .offline
+            case .paused: .paused
+            case .error(let reason): .error(reason: reason)
+            }
+        pendingCount = status.pendingCount
+        lastSuccess = status.lastSuccess
+    }
+
+    /// One status for several stores: what most deserves attention, and all that is pending. Idle without stores.
+    init(combining statuses: [SyncStatus]) {
+        func rank(_ status: SyncStatus) -> Int {
+            switch status.activity {
+            case .error: 6
+            case .offline: 5
+            case .exporting: 4
+            case .importing: 3
+            case .starting: 2
+            case .paused: 1
+            case .idle: 0
+            }
+        }
+        guard let foremost = statuses.max(by: { rank($0) < rank($1) }) else {
+            self.init(activity: .idle, pendingCount: 0)
+            return
+        }
+        self.init(foremost)
+        pendingCount = statuses.reduce(0) { $0 + $1.pendingCount }
+        let successes = statuses.map(\.lastSuccess)
+        lastSuccess = successes.contains(nil) ? nil : successes.compactMap(\.self).min()
+    }
+}

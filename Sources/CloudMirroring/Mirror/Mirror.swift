@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudWire
+import Foundation
+import Logging
+import MirroringCore
+import ObjectGraph
+import Synchronization
+
+/// Keeps one store in step with one database: a loop that takes one event at a time and does what `SyncMachine` says.
+///
+///     saves ─┐                                ┌─ operation (one at a time) ─┐
+///     push ──┼─▶ events ─▶ SyncMachine ─▶ effects ─ timer                   ├─▶ events
+///     timers ┘                                └─ push connection            ┘
+///
+/// Invariant: at most one operation runs; the next one waits for the end of a cancelled one.
+final class Mirror: Sendable {
+    /// What the container is told, on any thread.
+    struct Observer: Sendable {
+        var status: @Sendable (SyncStatus) -> Void
+        var began: @Sendable (SyncMachine.Operation, SyncMachine.OperationID) -> Void
+        var ended: @Sendable (SyncMachine.OperationID, CloudFailure?) -> Void
+    }
+
+    private struct Running {
+        var loop: Task<Void, Never>?
+        var operation: Task<Void, Never>?
+        var listener: Task<Void, Never>?
+        var timers: [Task<Void, Never>] = []
+        var counting: Task<Void, Never>?
+        var isStopped = false
+    }
+
+    let store: NSPersistentStore
+    let file: MirrorFile
+    private let coordinator: NSPersistentStoreCoordinator
+    private let connect: @Sendable () throws -> CloudDatabaseClient
+    private let observer: Observer
+    private let events: AsyncStream<SyncMachine.Event>
+    private let feed: AsyncStream<SyncMachine.Event>.Continuation
+    private let running = Mutex(Running())
+    private let prepared = Mutex<ExportBatch?>(nil)
+    private let queue: DispatchQueue
+    private let logger = Logger(label: "tarn.mirror")
+
+    private var surroundings: MirrorSurroundings { file.surroundings }
+
+    /// - Parameter connect: Makes the client of the database, or says what is not configured.
+    init(
+        store: NSPersistentStore, file: MirrorFile, coordinator: NSPersistentStoreCoordinator,
+        connect: @escaping @Sendable () throws -> CloudDatabaseClient, observer: Observer
+    ) {
+        self.store = store
+        self.file = file
+        self.coordinator = coordinator
+        self.connect = connect
+        self.observer = observer
+        (events, feed) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
+        queue = DispatchQueue(label: "tarn.mirror.file", target: .global(qos: .utility))
+    }
+
+    // MARK: Life
+
+    func start() {
+        let store = store.number
+        coordinator.observeCommits { [feed] commits in
+            if commits.contains(where: { $0.store == store }) { feed.yield(.storeChanged) }
+        }
+        running.withLock { $0.loop = Task { await self.run() } }
+        feed.yield(.started)
+    }
+
+    func send(_ event: SyncMachine.Event) { feed.yield(event) }
+
+    /// Ends the loop, and everything it began, without waiting for it.
+    func cancel() {
+        feed.finish()
+        let tasks = running.withLock { running in
+            running.isStopped = true
+            return [running.loop, running.operation, running.listener, running.counting].compactMap(\.self) + running.timers
+        }
+        for task in tasks { task.cancel() }
+    }
+
+    /// Ends the loop and waits until nothing of it touches the store any more.
+    func stop() async {
+        cancel()
+        let tasks = running.withLock { [$0.loop, $0.operation, $0.listener, $0.counting].compactMap(\.self) + $0.timers }
+        for task in tasks { await task.value }
+    }
+
+    private func run() async {
+        var machine = SyncMachine()
+        for await event in events {
+            let effects = machine.handle(event, now: surroundings.now(), unit: surroundings.random())
+            for effect in effects { perform(effect) }
+        }
+    }
+
+    private func perform(_ effect: SyncMachine.Effect) {
+        switch effect {
+        case .perform(let operation, let id): begin(operation, id)
+        case .cancel: running.withLock { $0.operation }?.cancel()
+        case .listen: running.withLock { running in if !running.isStopped { running.listener = Task { await listen() } } }
+        case .wait(let seconds, let timer): wait(seconds, timer)
+        case .countPending: count()
+        case .report(let status): report(status)
+        }
+    }
+
+    private func begin(_ operation: SyncMachine.Operation, _ id: SyncMachine.OperationID) {
+        running.withLock { running in
+            guard !running.isStopped else { return }
+            running.operation = Task { [previous = running.operation] in
+                await previous?.value
+                if Task.isCancelled { return }
+                observer.began(operation, id)
+                let outcome = await outcome(of: operation)
+                if case .failed(let failure) = outcome {
+                    logger.debug("operation failed", metadata: ["code": "\(failure.code)", "store": "\(store.identifier)"])
+                    observer.ended(id, failure)
+                } else {
+                    observer.ended(id, nil)
+                }
+                if !Task.isCancelled { feed.yield(.finished(id, outcome)) }
+            }
+        }
+    }
+
+    private func wait(_ seconds: Double, _ timer: SyncMachine.TimerID) {
+        running.withLock { running in
+            guard !running.isStopped else { return }
+            // Only the last timer counts; the machine ignores the others.
+            for timer in running.timers { timer.cancel() }
+            running.timers = [
+                Task {
+                    do { try await surroundings.sleep(seconds) } catch { return }
+                    feed.yield(.timerFired(timer))
+                }
+            ]
+        }
+    }
+
+    private func count() {
+        running.withLock { running in
+            guard !running.isStopped else { return }
+            running.counting = Task { [previous = running.counting] in
+                await previous?.value
+                // A count that fails is no news; the operation that needs the store says what is wrong.
+                if let count = try? await onQueue({ try self.file.countPending() }) { feed.yield(.pendingCounted(count)) }
+            }
+        }
+    }
+
+    private func report(_ status: SyncStatus) {
+        observer.status(status)
+        guard status.activity == .idle, let success = status.lastSuccess else { return }
+        queue.async { try? self.file.remember(success: success) }
+    }
+
+    /// Keeps the push connection open; a connection that broke is tried again, soon at first.
+    private func listen() async {
+        var attempt = 0
+        while !Task.isCancelled {
+            do {
+                for try await event in try connect().pushStream() {
+                    switch event {
+                    case .connected:
+                        attempt = 0
+                        feed.yield(.connected)
+                    case .notification(let notification):
+                        if notification.subscriptionID == MirrorNames.privateSubscription { feed.yield(.pushArrived) }
+                    case .heartbeat: break
+                    }
+                }
+            } catch {
+                logger.debug("push connection ended", metadata: ["code": "\(CloudFailure(error).code)"])
+            }
+            if Task.isCancelled { return }
+            feed.yield(.networkLost)
+            attempt += 1
+            let seconds = min(RetryPolicy.backoff(attempt: attempt, unit: surroundings.random()), Self.listenSecondsMax)
+            do { try await surroundings.sleep(seconds) } catch { return }
+        }
+    }
+
+    /// Between attempts at the push connection: it is what notices that the server is back.
+    static let listenSecondsMax = 15.0
+
+    // MARK: Operations
+
+    private func outcome(of operation: SyncMachine.Operation) async -> SyncMachine.Outcome {
+        do {
+            switch operation {
+            case .setUp: return try await setUp()
+            case .fetchChanges: return try await fetchChanges()
+            case .planExport(let itemsMax):
+                let (batch, pending) = try await onQueue { try self.file.nextBatch(itemsMax: itemsMax) }
+                prepared.withLock { $0 = batch }
+                return .batchPlanned(count: batch.items.count, pending: pending)
+            case .sendBatch: return try await sendBatch()
+            case .reset(let reset):
+                let deleted = try await onQueue { try self.file.reset(reset) }
+                var commit = StoreCommit(store: store.number)
+                commit.deleted = deleted
+                coordinator.didCommit([commit], by: nil)
+                return .done
+            }
+        } catch {
+            return .failed(CloudFailure(error))
+        }
+    }
+
+    private func setUp() async throws -> SyncMachine.Outcome {
+        let memory = try await onQueue { try self.file.open() }
+        let cloud = MirrorCloud(client: try connect())
+        let user = try await cloud.setUp(isKnown: memory.token != nil, expecting: memory.user)
+        if memory.user == nil { try await onQueue { try self.file.remember(user: user) } }
+        return .done
+    }
+
+    private func fetchChanges() async throws -> SyncMachine.Outcome {
+        let cloud = MirrorCloud(client: try connect())
+        let position = try await onQueue { try self.file.position() }
+        var recordsMax = MirrorCloud.pageRecordsMax
+        while true {
+            try Task.checkCancellation()
+            let page = try await cloud.page(after: position.token, generation: position.generation, recordsMax: recordsMax)
+            let needed = try await onQueue { try self.file.assetsNeeded(by: page) }
+            let bytes = needed.reduce(0) { $0 + max($1.size, 0) }
+            if bytes > MirrorCloud.pageAssetBytesMax, page.records.count > 1 {
+                recordsMax = max(1, page.records.count / 2)
+                continue
+            }
+            let assets = try await cloud.download(needed)
+            switch try await onQueue({ try self.file.apply(page, assets: assets) }) {
+            case .applied(let records, let commit):
+                coordinator.didCommit([commit], by: nil)
+                return .pageApplied(records: records, moreComing: page.moreComing)
+            // Asked again from where the store stands now.
+            case .dropped, .lacksAssets: return .pageApplied(records: 0, moreComing: true)
+            }
+        }
+    }
+
+    private func sendBatch() async throws -> SyncMachine.Outcome {
+        guard let batch = prepared.withLock({ $0.take() }) else {
+            preconditionFailure("a batch is planned before it is sent")
+        }
+        let answer = try await MirrorCloud(client: try connect()).send(batch, key: surroundings.makeName())
+        let verdict = try await onQueue { try self.file.settle(batch, outcomes: answer.outcomes, assets: answer.assets) }
+        return .batchSettled(verdict)
+    }
+
+    /// The store blocks its caller; the pool of tasks must not be blocked.
+    private func onQueue<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async { continuation.resume(with: Result { try body() }) }
+        }
+    }
+}

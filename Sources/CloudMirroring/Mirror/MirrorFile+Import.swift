@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Foundation
+import ManagedModel
+import MirroringCore
+import ObjectGraph
+import SQLiteStore
+
+extension MirrorFile {
+    /// With which token to ask for the next page, and as part of which full fetch.
+    func position() throws -> (token: String?, generation: Int64?) {
+        try store.read { try position($0) }
+    }
+
+    private func position(_ reader: StoreReader) throws -> (token: String?, generation: Int64?) {
+        let isFull = try MirrorState.int(.isFullFetch, reader) == 1
+        return (try MirrorState.text(.token, reader), isFull ? try MirrorState.int(.generation, reader) : nil)
+    }
+
+    /// Assets whose content a page needs.
+    func assetsNeeded(by page: ImportPage) throws -> [AssetValue] {
+        try store.read { reader in
+            let (loaded, details) = try load(page, reader)
+            return loaded.missing(details)
+        }
+    }
+
+    enum PageOutcome {
+        case applied(records: Int, StoreCommit)
+        /// It came twice or late.
+        case dropped
+        /// What is known changed since the assets were looked for.
+        case lacksAssets
+    }
+
+    /// Applies a page: rows, links, bookkeeping and token in one transaction.
+    func apply(_ page: ImportPage, assets: [(AssetValue, [UInt8])]) throws -> PageOutcome {
+        try store.write { writer in
+            // First what happened here, so that the bookkeeping says of every object whether its row is there.
+            try scan(writer)
+            let position = try position(writer)
+            guard page.follows(position.token, generation: position.generation) else { return .dropped }
+            var page = page
+            let bookkeeping = reader(writer)
+            if !page.moreComing {
+                let unseen = try page.generation.map { try bookkeeping.unseenNames(before: $0) } ?? []
+                page.conclude(missing: try bookkeeping.missingNames(), unseen: unseen)
+            }
+            var (loaded, details) = try load(page, writer)
+            for (asset, bytes) in assets { loaded.add(bytes, of: asset) }
+            guard loaded.missing(details).isEmpty else { return .lacksAssets }
+
+            let draft = ImportPlan(page, loaded: loaded, mapping: mapping)
+            let plan = draft.assigning(try realKeys(for: draft.newKeys, writer))
+            let commit = try write(plan, loaded: loaded, writer)
+            try self.writer(writer).write(plan.bookkeeping, now: now)
+            try MirrorState.set(.token, .text(page.token), writer)
+            if !page.moreComing, page.generation != nil { try MirrorState.set(.isFullFetch, .int(0), writer) }
+            return .applied(records: plan.recordsApplied, commit)
+        }
+    }
+
+    private func realKeys(for temporary: [RowKey], _ writer: StoreWriter) throws -> [RowKey: RowKey] {
+        var keys: [RowKey: RowKey] = [:]
+        for (entity, wanted) in Dictionary(grouping: temporary, by: \.entityIndex).sorted(by: { $0.key < $1.key }) {
+            for (old, new) in zip(wanted, try writer.allocateKeys(for: entity, count: wanted.count)) { keys[old] = new }
+        }
+        return keys
+    }
+
+    // MARK: Loading
+
+    private func load(_ page: ImportPage, _ reader: StoreReader) throws -> (ImportPlan.Loaded, ImportNeeds.Details) {
+        let bookkeeping = self.reader(reader)
+        let needs = ImportNeeds(page, mapping: mapping)
+        var loaded = ImportPlan.Loaded()
+        for name in needs.names {
+            loaded.records[name] = try bookkeeping.record(named: name)
+            if let link = try bookkeeping.link(named: name) { loaded.links.append(link) }
+        }
+        for name in needs.parked {
+            loaded.parked += try bookkeeping.parked(source: name)
+            loaded.parked += try bookkeeping.parked(destination: name)
+        }
+        for parked in loaded.parked where loaded.records[parked.key.source] == nil {
+            loaded.records[parked.key.source] = try bookkeeping.record(named: parked.key.source)
+        }
+        let details = needs.details(loaded)
+        try load(details, reader, bookkeeping, into: &loaded)
+        return (loaded, details)
+    }
+
+    private func load(
+        _ details: ImportNeeds.Details, _ reader: StoreReader, _ bookkeeping: BookkeepingReader,
+        into loaded: inout ImportPlan.Loaded
+    ) throws {
+        for row in try reader.rows(details.keys) { loaded.rows[row.key] = row }
+        for pair in details.pairs { loaded.links += try bookkeeping.links(of: pair) }
+        for name in details.linkEnds {
+            let links = try bookkeeping.links(touching: name)
+            loaded.links += links
+            for end in links.flatMap({ [$0.pair.first, $0.pair.second] }) where loaded.records[end] == nil {
+                loaded.records[end] = try bookkeeping.record(named: end)
+            }
+        }
+        for key in details.referred {
+            let referrers = try referrers(to: key, loaded.rows[key], reader)
+            loaded.referrers[key] = referrers
+            for row in try reader.rows(referrers) { loaded.rows[row.key] = row }
+            for referrer in referrers {
+                if let state = try bookkeeping.record(of: referrer) { loaded.records[state.recordName] = state }
+            }
+        }
+        for row in loaded.rows.values {
+            for key in row.references where loaded.names[key] == nil { loaded.names[key] = try bookkeeping.name(of: key) }
+        }
+        // History was read, so whatever has no row any more is marked.
+        loaded.existing = Set(loaded.records.values.filter { $0.stage != .needsDelete }.map(\.key))
+    }
+
+    /// Rows that refer to a row by a to-one relationship, found by the inverses, which every relationship has.
+    private func referrers(to key: RowKey, _ row: Row?, _ reader: StoreReader) throws -> [RowKey] {
+        let entity = mapping.model.entities[key.entityIndex]
+        var keys: Set<RowKey> = []
+        for (index, relationship) in entity.toMany.enumerated() where relationship.shape == .oneToMany {
+            keys.formUnion(try reader.destinations(of: key, toMany: index))
+        }
+        for (slot, declared) in entity.slots.enumerated() {
+            if case .toOne(let relationship) = declared, relationship.shape == .oneToOne, let partner = row?.values[slot].reference {
+                keys.insert(partner)
+            }
+        }
+        return keys.sorted { ($0.entity, $0.primaryKey) < ($1.entity, $1.primaryKey) }
+    }
+
+    // MARK: Writing
+
+    private func write(_ plan: ImportPlan, loaded: ImportPlan.Loaded, _ writer: StoreWriter) throws -> StoreCommit {
+        var changes = StoreChanges()
+        changes.author = MirrorNames.importAuthor
+        var deletes: [RowKey] = []
+        var commit = StoreCommit(store: store.number)
+        for intent in plan.rows {
+            switch intent {
+            case .insert(let row):
+                changes.inserts.append(row)
+                commit.inserted.append(row.key)
+                commit.relationshipOwners.formUnion(row.references)
+            case .update(let row, let changedSlots):
+                changes.updates.append(
+                    RowUpdate(key: row.key, expectedVersion: row.version, values: row.values, changedSlots: changedSlots))
+                commit.updated.append(row.key)
+                for slot in changedSlots {
+                    for owner in [row.values[slot].reference, loaded.rows[row.key]?.values[slot].reference] {
+                        if let owner { commit.relationshipOwners.insert(owner) }
+                    }
+                }
+            case .delete(let key, _):
+                deletes.append(key)
+                commit.deleted.append(key)
+                commit.relationshipOwners.formUnion(loaded.rows[key]?.references ?? [])
+            }
+        }
+        for link in plan.links {
+            changes.links.append(
+                LinkChange(
+                    owner: link.owner, relationship: link.relationship, destination: link.destination, isAddition: link.isAddition))
+            commit.relationshipOwners.formUnion([link.owner, link.destination])
+        }
+        try writer.apply(changes)
+        if !deletes.isEmpty {
+            // References that no inverse told of, and pairs; rows that lose one are told to contexts, too.
+            let touched = try writer.nullifyReferences(to: deletes)
+            commit.updated += touched.filter { !commit.inserted.contains($0) && !commit.updated.contains($0) }
+            commit.relationshipOwners.formUnion(touched)
+            var removal = StoreChanges()
+            removal.author = MirrorNames.importAuthor
+            removal.deletes = deletes.map { RowDelete(key: $0, expectedVersion: nil) }
+            try writer.apply(removal)
+        }
+        commit.relationshipOwners.subtract(commit.inserted)
+        commit.relationshipOwners.subtract(commit.deleted)
+        return commit
+    }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+import MirroringCore
+import ObjectGraph
+import SQLiteStore
+
+/// What a mirror does to its store's file. Each function is one transaction; decisions are `MirroringCore`'s.
+///
+/// Calls block their thread: they are made on the mirror's own queue.
+struct MirrorFile: Sendable {
+    let store: SQLiteStore
+    let mapping: RecordMapping
+    let containerIdentifier: String
+    let surroundings: MirrorSurroundings
+
+    /// Rows of a batch, once loaded, before the batch is cut short.
+    static let batchRowBytesMax = 16_000_000
+    /// History transactions that are read at once.
+    private static let historyPage = 256
+
+    func reader(_ reader: StoreReader) -> BookkeepingReader {
+        BookkeepingReader(reader: reader, mapping: mapping, store: store.number)
+    }
+
+    func writer(_ writer: StoreWriter) -> BookkeepingWriter { BookkeepingWriter(writer: writer, mapping: mapping) }
+
+    var now: Double { surroundings.now().timeIntervalSinceReferenceDate }
+
+    // MARK: Setting up
+
+    struct Memory: Sendable {
+        var user: String?
+        var token: String?
+        var lastSuccess: Date?
+    }
+
+    /// Makes the tables, and notices what changed since the store was last mirrored.
+    ///
+    /// - Throws: `CloudFailure` with `.badContainer` for a store that belongs to another container.
+    func open() throws -> Memory {
+        try store.write { writer in
+            try BookkeepingTables.open(writer)
+            if let known = try MirrorState.text(.container, writer), known != containerIdentifier {
+                throw CloudFailure(
+                    .badContainer,
+                    "this store was synced with the container \(known) and cannot be synced with \(containerIdentifier); use another file")
+            }
+            try MirrorState.set(.container, .text(containerIdentifier), writer)
+            let fingerprint = try MirrorState.text(.fingerprint, writer)
+            if fingerprint != mapping.fingerprint {
+                // Records may hold what only this version of the model understands.
+                if fingerprint != nil { try beginFullFetch(writer) }
+                try MirrorState.set(.fingerprint, .text(mapping.fingerprint), writer)
+            }
+            if try MirrorState.int(.generation, writer) == nil { try beginFullFetch(writer) }
+            return Memory(
+                user: try MirrorState.text(.user, writer), token: try MirrorState.text(.token, writer),
+                lastSuccess: try MirrorState.double(.lastSuccess, writer).map { Date(timeIntervalSinceReferenceDate: $0) })
+        }
+    }
+
+    func remember(user: String) throws { try store.write { try MirrorState.set(.user, .text(user), $0) } }
+
+    func remember(success: Date) throws {
+        try store.write { try MirrorState.set(.lastSuccess, .double(success.timeIntervalSinceReferenceDate), $0) }
+    }
+
+    private func beginFullFetch(_ writer: StoreWriter) throws {
+        try MirrorState.set(.token, .null, writer)
+        try MirrorState.set(.generation, .int((try MirrorState.int(.generation, writer) ?? 0) + 1), writer)
+        try MirrorState.set(.isFullFetch, .int(1), writer)
+    }
+
+    // MARK: Reading history
+
+    /// Marks what was changed here since history was last read.
+    func scan(_ writer: StoreWriter) throws {
+        let latest = try writer.latestTransaction()
+        guard let read = try MirrorState.int(.historyRead, writer) else { return try scanEverything(writer, upTo: latest) }
+        if read == latest { return }
+        var position = read
+        while position < latest {
+            let page = try writer.history(after: position, limit: Self.historyPage)
+            // Transactions are numbered without gaps: a missing one was purged before it was read.
+            guard let first = page.first, first.number == position + 1, let last = page.last else {
+                return try scanEverything(writer, upTo: latest)
+            }
+            position = last.number
+            let scan = ExportScan(page.map(LocalTransaction.init), mapping: mapping)
+            try apply(scan, writer)
+        }
+        try MirrorState.set(.historyRead, .int(position), writer)
+    }
+
+    /// Compares all rows with the bookkeeping, where there is no history to tell what changed.
+    private func scanEverything(_ writer: StoreWriter, upTo latest: Int64) throws {
+        var changes: [LocalChange] = []
+        for root in Set(mapping.entities.values.map(\.entity.root)).sorted() {
+            changes += try writer.fetchKeys(StoreQuery(entity: root)).map { LocalChange(key: $0, kind: .insert) }
+        }
+        let present = Set(changes.map(\.key))
+        changes += try reader(writer).allKeys().filter { !present.contains($0) }.map { LocalChange(key: $0, kind: .delete) }
+        try apply(ExportScan([LocalTransaction(number: max(latest, 1), author: nil, changes: changes)], mapping: mapping), writer)
+        try MirrorState.set(.historyRead, .int(latest), writer)
+    }
+
+    private func apply(_ scan: ExportScan, _ writer: StoreWriter) throws {
+        let bookkeeping = reader(writer)
+        let needs = scan.needs
+        if needs.keys.isEmpty { return }
+        var loaded = ExportScan.Loaded()
+        for key in needs.keys { loaded.records[key] = try bookkeeping.record(of: key) }
+        for listing in needs.listings {
+            let destinations = try writer.destinations(of: listing.owner, toMany: listing.relationship)
+            loaded.destinations[listing] = destinations
+            for key in destinations where loaded.records[key] == nil { loaded.records[key] = try bookkeeping.record(of: key) }
+        }
+        var ends: Set<String> = []
+        for key in needs.listings.map(\.owner) + needs.deleted {
+            guard let name = loaded.records[key]?.recordName, ends.insert(name).inserted else { continue }
+            loaded.links += try bookkeeping.links(touching: name)
+        }
+        for link in loaded.links {
+            for end in [link.pair.first, link.pair.second] {
+                if let state = try bookkeeping.record(named: end) { loaded.records[state.key] = state }
+            }
+        }
+        for key in needs.deleted {
+            if let name = loaded.records[key]?.recordName { loaded.parked += try bookkeeping.parked(source: name) }
+        }
+        // What has no row is deleted in this scan, or was in an earlier one.
+        loaded.existing = Set(needs.keys).union(loaded.records.values.filter { $0.stage != .needsDelete }.map(\.key))
+        loaded.existing.subtract(needs.deleted)
+        let names = NewRecordNames((0..<scan.namesAtMost(loaded)).map { _ in surroundings.makeName() })
+        try self.writer(writer).write(scan.plan(loaded, names: names), now: now)
+    }
+}
+
+extension LocalTransaction {
+    fileprivate init(_ transaction: HistoryTransaction) {
+        self.init(
+            number: transaction.number, author: transaction.author,
+            changes: transaction.changes.map { change in
+                let kind: LocalChange.Kind =
+                    switch change.kind {
+                    case .insert: .insert
+                    case .update: .update
+                    case .delete: .delete
+                    }
+                return LocalChange(key: change.key, kind: kind, changedProperties: change.changedProperties)
+            })
+    }
+}

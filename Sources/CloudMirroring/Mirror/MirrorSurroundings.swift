@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import Foundation
+
+/// What a mirror takes from outside: time, waiting, randomness, names. Tests bring their own.
+package struct MirrorSurroundings: Sendable {
+    package var now: @Sendable () -> Date
+    /// Waits so many seconds; throws `CancellationError` when the task is cancelled.
+    package var sleep: @Sendable (Double) async throws -> Void
+    /// A number from 0 to 1.
+    package var random: @Sendable () -> Double
+    /// A name for a new record, and a key for a request that must not be carried out twice.
+    package var makeName: @Sendable () -> String
+
+    package init(
+        now: @escaping @Sendable () -> Date, sleep: @escaping @Sendable (Double) async throws -> Void,
+        random: @escaping @Sendable () -> Double, makeName: @escaping @Sendable () -> String
+    ) {
+        self.now = now
+        self.sleep = sleep
+        self.random = random
+        self.makeName = makeName
+    }
+
+    package static var live: MirrorSurroundings {
+        MirrorSurroundings(
+            now: { Date() }, sleep: { try await Task.sleep(for: .seconds($0)) }, random: { Double.random(in: 0...1) },
+            makeName: { UUID().uuidString })
+    }
+}
