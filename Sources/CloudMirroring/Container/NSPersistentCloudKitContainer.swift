@@ -146,7 +146,7 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         let number = store.number
         let mirror = Mirror(
             store: store, file: file, coordinator: persistentStoreCoordinator,
-            connect: { try CKContainer(identifier: identifier).client(for: .private) },
+            connect: { [connect = surroundings.connect] in try connect(identifier) },
             observer: Mirror.Observer(
                 status: { [board] status in board.put(status, of: number) }, began: events.began, ended: events.ended))
         mirrors.withLock { $0.append(mirror) }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+package import CloudKit
 package import Foundation
 
 /// What a mirror takes from outside: time, waiting, randomness, names. Tests bring their own.
@@ -12,6 +13,9 @@ package struct MirrorSurroundings: Sendable {
     package var random: @Sendable () -> Double
     /// A name for a new record, and a key for a request that must not be carried out twice.
     package var makeName: @Sendable () -> String
+
+    /// The client of a container's private database, or an error that says what is not configured.
+    package var connect: @Sendable (String) throws -> CloudDatabaseClient = { try CKContainer(identifier: $0).client(for: .private) }
 
     package init(
         now: @escaping @Sendable () -> Date, sleep: @escaping @Sendable (Double) async throws -> Void,

@@ -18,27 +18,23 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
     /// On the main queue. The main queue must be served: by `dispatchMain()`, a run loop, or an async `main`.
     public let viewContext: NSManagedObjectContext
     open var persistentStoreDescriptions: [NSPersistentStoreDescription]
-    private let modelProblem: (any Error)?
+    private var modelProblem: (any Error)?
 
     /// Finds the model by name: compiled into the program, or in a file beside it.
     ///
     /// A model that cannot be found is reported by ``loadPersistentStores(completionHandler:)``.
     public convenience init(name: String) {
         do {
-            self.init(name: name, model: NSManagedObjectModel(try ModelLookup.model(named: name)), problem: nil)
+            self.init(name: name, managedObjectModel: NSManagedObjectModel(try ModelLookup.model(named: name)))
         } catch {
-            self.init(name: name, model: NSManagedObjectModel(), problem: error)
+            self.init(name: name, managedObjectModel: NSManagedObjectModel())
+            modelProblem = error
         }
     }
 
-    public convenience init(name: String, managedObjectModel model: NSManagedObjectModel) {
-        self.init(name: name, model: model, problem: nil)
-    }
-
-    private init(name: String, model: NSManagedObjectModel, problem: (any Error)?) {
+    public init(name: String, managedObjectModel model: NSManagedObjectModel) {
         self.name = name
         managedObjectModel = model
-        modelProblem = problem
         persistentStoreCoordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
         viewContext = NSManagedObjectContext(.mainQueue)
         let url = Self.defaultDirectoryURL().appendingPathComponent(name).appendingPathExtension("sqlite")
@@ -72,14 +68,12 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
                 continue
             }
             do {
-                try prepareToLoad(description)
                 if let url = description.url, url.path != "/dev/null" { try makeFolder(for: url) }
             } catch {
                 block(description, error)
                 continue
             }
-            persistentStoreCoordinator.addPersistentStore(with: description) { [weak self] description, error in
-                if error == nil { self?.didLoad(description) }
+            persistentStoreCoordinator.addPersistentStore(with: description) { description, error in
                 report.value(description, error)
             }
         }
@@ -101,13 +95,6 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
         let context = newBackgroundContext()
         return try await context.perform { try block(context) }
     }
-
-    // MARK: For containers that do more with their stores
-
-    /// Called before a store is opened; may change the description, or refuse it.
-    package func prepareToLoad(_ description: NSPersistentStoreDescription) throws {}
-    /// Called after a store was opened.
-    package func didLoad(_ description: NSPersistentStoreDescription) {}
 
     private func makeFolder(for url: URL) throws {
         let folder = url.deletingLastPathComponent()

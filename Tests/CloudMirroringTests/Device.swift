@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CloudMirroring
+import CloudWire
+import CoreData
+import Foundation
+import ManagedModel
+import Synchronization
+
+/// A device of a user: a container on a file, on a real server in this process, with timers that are moved by hand.
+final class Device: Sendable {
+    static let containerIdentifier = "iCloud.org.example.posts"
+
+    let name: String
+    let container: NSPersistentCloudKitContainer
+    let transport: InProcessTransport
+    let timers: HandDrivenTimers
+    let file: URL
+
+    /// - Parameters:
+    ///   - file: nil for a new one, which goes with ``discard()``.
+    init(_ name: String, _ transport: InProcessTransport, file: URL? = nil, model: Model = Posts.model) throws {
+        self.name = name
+        self.transport = transport
+        let timers = HandDrivenTimers()
+        self.timers = timers
+        let file = file ?? FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)/Posts.sqlite")
+        self.file = file
+        container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(model))
+        var surroundings = MirrorSurroundings(
+            now: { Date() }, sleep: { try await timers.sleep($0) }, random: { 0.5 }, makeName: { UUID().uuidString })
+        surroundings.connect = { identifier in
+            CloudDatabaseClient(containerIdentifier: identifier, environment: .development, scope: .private, transport: transport)
+        }
+        container.surroundings = surroundings
+        container.persistentStoreDescriptions = [Self.description(of: file)]
+        try container.load()
+    }
+
+    static func description(of file: URL) -> NSPersistentStoreDescription {
+        let description = NSPersistentStoreDescription(url: file)
+        description.cloudKitContainerOptions = NSPersistentCloudKitContainerOptions(containerIdentifier: containerIdentifier)
+        return description
+    }
+
+    /// Ends the device as a power cut would, as far as the file is concerned, and gives the file to the next one.
+    func kill() async throws {
+        await container.stopSyncing()
+        for store in container.persistentStoreCoordinator.persistentStores { try container.persistentStoreCoordinator.remove(store) }
+    }
+
+    func discard() async throws {
+        try await kill()
+        try FileManager.default.removeItem(at: file.deletingLastPathComponent())
+    }
+
+    // MARK: Objects
+
+    /// Changes objects and saves, as an app does.
+    func edit(_ body: @Sendable (NSManagedObjectContext) throws -> Void) throws {
+        let context = container.newBackgroundContext()
+        try context.performAndWait {
+            context.transactionAuthor = "app"
+            try body(context)
+            try context.save()
+        }
+    }
+
+    func read<T: Sendable>(_ body: @Sendable (NSManagedObjectContext) throws -> T) throws -> T {
+        let context = container.newBackgroundContext()
+        return try context.performAndWait { try body(context) }
+    }
+
+    /// All objects in a form that does not depend on the device.
+    var dump: String {
+        get throws {
+            try read { context in
+                var lines: [String] = []
+                for entity in ["Post", "Tag", "Attachment", "ImageData"] {
+                    for object in try context.all(entity) { lines.append(Posts.line(object)) }
+                }
+                return lines.sorted().joined(separator: "\n")
+            }
+        }
+    }
+
+    // MARK: Waiting
+
+    /// Returns when a condition holds; it is looked at after each change of the sync status.
+    func until(_ condition: @Sendable (NSPersistentCloudKitContainer.SyncStatus) throws -> Bool) async throws {
+        for await status in container.syncStatusUpdates { if try condition(status) { return } }
+    }
+
+    /// Returns when nothing is left to be done and a condition holds.
+    func settles(_ condition: @Sendable () throws -> Bool = { true }) async throws {
+        try await until { try $0.activity == .idle && $0.pendingCount == 0 && $0.lastSuccess != nil && condition() }
+    }
+}
+
+extension NSPersistentContainer {
+    /// Loads the stores; throws what they report.
+    func load() throws {
+        let failure = Mutex<(any Error)?>(nil)
+        loadPersistentStores { _, error in if let error { failure.withLock { $0 = error } } }
+        if let failure = failure.withLock({ $0 }) { throw failure }
+    }
+}
+
+/// Sleepers that wake when time is moved.
+final class HandDrivenTimers: Sendable {
+    private struct Sleeper {
+        var due: Double
+        var continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private struct State {
+        var now = 0.0
+        var sleepers: [Int: Sleeper] = [:]
+        var next = 0
+    }
+
+    private let state = Mutex(State())
+
+    func sleep(_ seconds: Double) async throws {
+        let number = state.withLock { state in
+            state.next += 1
+            return state.next
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                let isCancelled = Task.isCancelled
+                state.withLock { state in
+                    if isCancelled {
+                        continuation.resume(throwing: CancellationError())
+                    } else {
+                        state.sleepers[number] = Sleeper(due: state.now + seconds, continuation: continuation)
+                    }
+                }
+                // A cancellation between the look and the entry found nobody to wake.
+                if Task.isCancelled { wake(number) }
+            }
+        } onCancel: {
+            wake(number)
+        }
+    }
+
+    private func wake(_ number: Int) {
+        state.withLock { $0.sleepers.removeValue(forKey: number) }?.continuation.resume(throwing: CancellationError())
+    }
+
+    func advance(by seconds: Double) {
+        let due = state.withLock { state in
+            state.now += seconds
+            let now = state.now
+            let due = state.sleepers.filter { $0.value.due <= now }
+            for number in due.keys { state.sleepers[number] = nil }
+            return due.values.sorted { $0.due < $1.due }
+        }
+        for sleeper in due { sleeper.continuation.resume() }
+    }
+}
