@@ -72,7 +72,7 @@ struct AppleStoreTests {
                 let key = RowKey(store: 7, entity: 0, primaryKey: owner)
                 return try store.read { try $0.destinations(of: key, toMany: model.toMany("BookmarkEntity", name)) }.map(\.primaryKey)
             }
-            #expect(try members(8, "children") == [5, 10, 1, 3])
+            #expect(try members(8, "children") == [5, 10, 4, 1, 3])
             #expect(try members(6, "favorites") == [3, 1, 9, 2, 10])
             #expect(try members(9, "favoriteFolders") == [6])
             var changes = StoreChanges()
