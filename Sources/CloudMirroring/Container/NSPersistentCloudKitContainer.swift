@@ -144,9 +144,16 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
                 name: Self.eventChangedNotification, object: self, userInfo: [Self.eventNotificationUserInfoKey: event])
         }
         let number = store.number
+        // Several devices may sign in with one token, and a store's file may be copied: what speaks is named anew
+        // each time, so that push leaves out nobody but the one that made a change.
+        let device = surroundings.makeName()
         let mirror = Mirror(
             store: store, file: file, coordinator: persistentStoreCoordinator,
-            connect: { [connect = surroundings.connect] in try connect(identifier) },
+            connect: { [connect = surroundings.connect] in
+                var client = try connect(identifier)
+                client.deviceID = device
+                return client
+            },
             observer: Mirror.Observer(
                 status: { [board] status in board.put(status, of: number) }, began: events.began, ended: events.ended))
         mirrors.withLock { $0.append(mirror) }

@@ -187,7 +187,7 @@ final class Mirror: Sendable {
     }
 
     /// Between attempts at the push connection: it is what notices that the server is back.
-    static let listenSecondsMax = 15.0
+    static let listenSecondsMax = 5.0
 
     // MARK: Operations
 
