@@ -74,6 +74,10 @@ struct EntityLayout: Sendable {
     let rowSQL: String
     /// Takes `Z_PK`, `Z_ENT`, then what the slots hold.
     let insertSQL: String
+    /// What each slot binds; the same as ``slots`` without the names, so that bulk writes copy no text.
+    let bindings: [SlotBinding]
+    /// To-one slots whose other end is an ordered relationship.
+    let orderedSlots: [Int]
     /// Bits of ``historyProperties`` by slot and by to-many relationship; nil for what is not persisted.
     let slotBits: [Int?]
     let toManyBits: [Int?]
@@ -84,6 +88,22 @@ enum SlotLayout: Hashable, Sendable {
     case transient
     case attribute(column: String, StorageKind)
     case reference(ReferenceColumn)
+}
+
+/// How many arguments of a statement a slot takes.
+enum SlotBinding: Sendable {
+    case none
+    case value
+    /// A key and the number of its entity.
+    case keyAndEntity
+
+    init(_ slot: SlotLayout) {
+        switch slot {
+        case .transient: self = .none
+        case .attribute: self = .value
+        case .reference(let reference): self = reference.entityColumn == nil ? .value : .keyAndEntity
+        }
+    }
 }
 
 struct ReferenceColumn: Hashable, Sendable {

@@ -80,6 +80,10 @@ extension StoreLayoutBuilder {
             tombstoneSlots: preserved.sorted { entity.slots[$0].name < entity.slots[$1].name },
             hierarchyNumbers: entity.hierarchy.map(number), ownsTable: entity.root == entity.index,
             shape: shape, rowSQL: "SELECT \(shape.selectList("t0")) FROM \(identifier(table)) t0 WHERE t0.Z_PK = ?",
-            insertSQL: EntityLayout.insertSQL(table, placed), slotBits: slotNames.map { $0.flatMap { bits[$0] } }, toManyBits: toManyNames.map { $0.flatMap { bits[$0] } })
+            insertSQL: EntityLayout.insertSQL(table, placed), bindings: placed.map(SlotBinding.init),
+            orderedSlots: placed.indices.filter { index in
+                if case .reference(let reference) = placed[index] { reference.orderColumn != nil } else { false }
+            },
+            slotBits: slotNames.map { $0.flatMap { bits[$0] } }, toManyBits: toManyNames.map { $0.flatMap { bits[$0] } })
     }
 }

@@ -5,34 +5,38 @@ import Foundation
 import ManagedModel
 
 /// The history of one transaction while it is being written: one change per row, however often it was touched.
+///
+/// Rows are inserted, updated and deleted once each, so those changes are only listed. Touches may meet any of them:
+/// with the first touch the list gets an index.
 struct HistoryDraft {
     struct Change {
         let key: RowKey
         var kind: HistoryChange.Kind
-        var bits: Set<Int>
+        var bits: [Int]
         var tombstone: [SQLValue]
     }
 
+    let isEnabled: Bool
     private(set) var changes: [Change] = []
-    private var places: [RowKey: Int] = [:]
+    private var places: [RowKey: Int]?
+
+    init(isEnabled: Bool) { self.isEnabled = isEnabled }
 
     var isEmpty: Bool { changes.isEmpty }
 
     mutating func insert(_ key: RowKey) { add(Change(key: key, kind: .insert, bits: [], tombstone: [])) }
 
-    mutating func update(_ key: RowKey, bits: [Int]) {
-        if let place = places[key] {
-            changes[place].bits.formUnion(bits)
+    mutating func update(_ key: RowKey, bits: @autoclosure () -> [Int]) {
+        guard isEnabled else { return }
+        if let place = places?[key] {
+            changes[place].bits += bits()
         } else {
-            add(Change(key: key, kind: .update, bits: Set(bits), tombstone: []))
+            add(Change(key: key, kind: .update, bits: bits(), tombstone: []))
         }
     }
 
-    /// Marks a property of a row as changed; of an inserted or deleted row nothing needs to be said.
-    mutating func touch(_ key: RowKey, bit: Int?) { if let bit { update(key, bits: [bit]) } }
-
     mutating func delete(_ key: RowKey, tombstone: [SQLValue]) {
-        if let place = places[key] {
+        if let place = places?[key] {
             changes[place].kind = .delete
             changes[place].tombstone = tombstone
         } else {
@@ -40,8 +44,18 @@ struct HistoryDraft {
         }
     }
 
+    /// Marks a property of a row as changed; of an inserted or deleted row nothing needs to be said.
+    mutating func touch(_ key: RowKey, bit: Int?) {
+        guard isEnabled, let bit else { return }
+        if places == nil {
+            places = Dictionary(changes.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { first, _ in first })
+        }
+        update(key, bits: [bit])
+    }
+
     private mutating func add(_ change: Change) {
-        places[change.key] = changes.count
+        guard isEnabled else { return }
+        places?[change.key] = changes.count
         changes.append(change)
     }
 }
@@ -50,8 +64,8 @@ extension StoreWriter {
     /// - Returns: The transaction's number; nil when nothing changed or history is off.
     func writeHistory(author: String?, contextName: String?) throws(StoreError) -> Int64? {
         let draft = history
-        history = HistoryDraft()
-        guard store.options.isHistoryEnabled, !draft.isEmpty else { return nil }
+        history = HistoryDraft(isEnabled: draft.isEnabled)
+        if draft.isEmpty { return nil }
         let number = try raiseMaximum(of: HistoryEntity.transaction, by: 1)
         let strings = try [author, store.options.bundleID, contextName, store.options.processID].map {
             (name) throws(StoreError) in try stringKey(name)

@@ -19,9 +19,9 @@ extension StoreWriter {
             statement.bind(row.key.primaryKey, 1)
             statement.bind(entity.number, 2)
             var index: Int32 = 3
-            for (slot, value) in zip(entity.slots, row.values) { try bind(value, slot, statement, &index) }
+            for (slot, binding) in entity.bindings.enumerated() { try bind(row.values[slot], binding, statement, &index) }
             try statement.run()
-            for (slot, value) in zip(entity.slots, row.values) { try append(value, slot, row.key.primaryKey, entity) }
+            for slot in entity.orderedSlots { try append(row.values[slot], entity.slots[slot], row.key.primaryKey, entity) }
             history.insert(row.key)
         }
     }
@@ -40,7 +40,7 @@ extension StoreWriter {
                 kept[shape] = statement
             }
             var index: Int32 = 1
-            for slot in update.changedSlots { try bind(update.values[slot], entity.slots[slot], statement, &index) }
+            for slot in update.changedSlots { try bind(update.values[slot], entity.bindings[slot], statement, &index) }
             statement.bind(update.key.primaryKey, index)
             statement.bind(update.expectedVersion, index + 1)
             try statement.run()
@@ -48,7 +48,7 @@ extension StoreWriter {
                 conflicts.append(try conflict(update.key, update.expectedVersion, entity))
                 continue
             }
-            for slot in update.changedSlots {
+            for slot in entity.orderedSlots where update.changedSlots.contains(slot) {
                 try append(update.values[slot], entity.slots[slot], update.key.primaryKey, entity)
             }
             history.update(
@@ -102,22 +102,13 @@ extension StoreWriter {
     }
 
     private func bind(
-        _ value: StoredValue, _ slot: SlotLayout, _ statement: PreparedStatement, _ index: inout Int32
+        _ value: StoredValue, _ binding: SlotBinding, _ statement: PreparedStatement, _ index: inout Int32
     ) throws(StoreError) {
-        switch slot {
-        case .transient: return
-        case .attribute: StoredValueEncoding.bind(value, statement, index)
-        case .reference(let reference):
-            StoredValueEncoding.bind(value, statement, index)
-            if reference.entityColumn != nil {
-                index += 1
-                if let key = value.reference {
-                    statement.bind(try ownEntity(key).number, index)
-                } else {
-                    statement.bindNull(index)
-                }
-            }
-        }
+        if case .none = binding { return }
+        StoredValueEncoding.bind(value, statement, index)
+        index += 1
+        guard case .keyAndEntity = binding else { return }
+        if let key = value.reference { statement.bind(try ownEntity(key).number, index) } else { statement.bindNull(index) }
         index += 1
     }
 

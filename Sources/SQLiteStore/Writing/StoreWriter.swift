@@ -8,8 +8,13 @@ package import ManagedModel
 /// What the methods write is history as well: ``apply(_:)`` writes one history transaction, and touches made by
 /// ``nullifyReferences(to:)`` join the next one, or the last of the closure.
 package final class StoreWriter: StoreReader {
-    var history = HistoryDraft()
+    var history: HistoryDraft
     private var lastAuthor: (author: String?, contextName: String?)
+
+    override init(_ connection: Connection, _ store: SQLiteStore) {
+        history = HistoryDraft(isEnabled: store.options.isHistoryEnabled)
+        super.init(connection, store)
+    }
 
     /// Reserves primary keys of an entity; keys of an undone transaction are given again.
     package func allocateKeys(for entity: Int, count: Int) throws -> [RowKey] {
