@@ -87,11 +87,15 @@ struct Evaluation {
             else { return false }
             return low >= 0 && high <= 0
         case .in:
-            if case .list(let members) = right { return members.contains { PredicateValue.areEqual(left, $0, options) } }
+            if case .list(let members) = right {
+                return members.contains { PredicateValue.areEqual(left, $0, options) }
+            }
             guard let text = right.text, let part = left.text else { return false }
             return try StringMatching.matches(text, .contains, part, options)
         case .contains:
-            if case .list(let members) = left { return members.contains { PredicateValue.areEqual($0, right, options) } }
+            if case .list(let members) = left {
+                return members.contains { PredicateValue.areEqual($0, right, options) }
+            }
             fallthrough
         case .beginsWith, .endsWith, .like, .matches:
             guard let text = left.text, let pattern = right.text else { return false }

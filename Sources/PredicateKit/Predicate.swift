@@ -3,7 +3,7 @@
 
 /// A condition on one object: what a format string, a fetch request's predicate or `#Predicate` becomes.
 ///
-/// The tree says nothing about where it is evaluated: the store turns it into SQL, ``evaluate(on:variables:)``
+/// The tree says nothing about where it is evaluated: the store turns it into SQL, ``evaluate(on:variables:now:)``
 /// answers for an object in memory, and both must agree.
 package indirect enum Predicate: Hashable, Sendable {
     case value(Bool)

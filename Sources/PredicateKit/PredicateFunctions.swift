@@ -191,7 +191,8 @@ package enum PredicateFunctions {
         switch name {
         case "average:": return .double(average)
         case "stddev:":
-            return .double((doubles.reduce(0) { $0 + ($1 - average) * ($1 - average) } / Double(doubles.count)).squareRoot())
+            return .double(
+                (doubles.reduce(0) { $0 + ($1 - average) * ($1 - average) } / Double(doubles.count)).squareRoot())
         case "median:":
             let sorted = doubles.sorted()
             let middle = sorted.count / 2

@@ -6,7 +6,7 @@ package import Foundation
 /// A value that a predicate compares: a constant in it, or what an object answers for a key.
 ///
 /// Two values are equal here when they are the same case with the same payload. What `==` in a predicate
-/// means (1 equals 1.0) is decided by ``Predicate/evaluate(on:variables:)``.
+/// means (1 equals 1.0) is decided by ``Predicate/evaluate(on:variables:now:)``.
 package enum PredicateValue: Hashable, Sendable {
     case null
     case bool(Bool)

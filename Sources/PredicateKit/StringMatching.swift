@@ -12,7 +12,9 @@ import Synchronization
 package enum StringMatching {
     /// - Returns: A text that is equal for all texts which the options take for the same.
     package static func fold(_ text: String, _ options: Comparison.Options) -> String {
-        if options.contains(.normalized) || options.isDisjoint(with: [.caseInsensitive, .diacriticInsensitive]) { return text }
+        if options.contains(.normalized) || options.isDisjoint(with: [.caseInsensitive, .diacriticInsensitive]) {
+            return text
+        }
         var text = text
         if let folded = text.withUTF8({ asciiFolded($0, options) }) { return folded }
         var folded = text.decomposedStringWithCanonicalMapping
@@ -75,7 +77,10 @@ package enum StringMatching {
 
 /// The pattern of LIKE: `?` is one character, `*` any run of them, a backslash takes the next one as it is.
 private struct Wildcards {
-    private enum Piece { case one, run, character(Character) }
+    private enum Piece {
+        case one, run
+        case character(Character)
+    }
     private let pieces: [Piece]
 
     init(_ pattern: String) {

@@ -35,7 +35,8 @@ extension SQLiteStore {
         }
     }
 
-    private static func prepared(_ database: some DatabaseWriter, _ prepare: Preparation) throws -> StoreOpening.Result {
+    private static func prepared(_ database: some DatabaseWriter, _ prepare: Preparation) throws -> StoreOpening.Result
+    {
         try database.writeWithoutTransaction { database in
             var result: StoreOpening.Result?
             try database.inTransaction(.immediate) {
@@ -53,7 +54,8 @@ extension SQLiteStore {
         configuration.readonly = options.isReadOnly
         // The layout has no foreign keys; relationships are the model's business.
         configuration.foreignKeysEnabled = false
-        let patience = Double(options.busyTimeout.components.seconds) + Double(options.busyTimeout.components.attoseconds) * 1e-18
+        let patience =
+            Double(options.busyTimeout.components.seconds) + Double(options.busyTimeout.components.attoseconds) * 1e-18
         configuration.busyMode = .timeout(patience)
         configuration.persistentReadOnlyConnections = true
         configuration.prepareDatabase { database in

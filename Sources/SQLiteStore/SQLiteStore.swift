@@ -102,7 +102,9 @@ package final class SQLiteStore: Sendable {
     ///
     /// - Throws: What `body` throws, or ``StoreError``.
     package func write<T>(_ body: (StoreWriter) throws -> T) throws -> T {
-        if options.isReadOnly { throw StoreError(.notPermitted, "the store was opened read-only", detail: url?.path ?? "") }
+        if options.isReadOnly {
+            throw StoreError(.notPermitted, "the store was opened read-only", detail: url?.path ?? "")
+        }
         return try translatingErrors {
             try database.writeWithoutTransaction { database in
                 try inTurn {
@@ -132,6 +134,8 @@ package final class SQLiteStore: Sendable {
     }
 
     private func translatingErrors<T>(_ body: () throws -> T) throws -> T {
-        do { return try body() } catch let error as DatabaseError { throw StoreError(error).about(url?.path ?? "store in memory") }
+        do { return try body() } catch let error as DatabaseError {
+            throw StoreError(error).about(url?.path ?? "store in memory")
+        }
     }
 }

@@ -127,7 +127,11 @@ package struct HistoryTransaction: Sendable {
 
 package struct HistoryChange: Sendable {
     /// Raw values are those of `NSPersistentHistoryChangeType` and of the `ZCHANGETYPE` column.
-    package enum Kind: Int, Sendable { case insert = 0, update = 1, delete = 2 }
+    package enum Kind: Int, Sendable {
+        case insert = 0
+        case update = 1
+        case delete = 2
+    }
 
     package let number: Int64
     package let key: RowKey

@@ -19,7 +19,8 @@ import Testing
         let date = Date(timeIntervalSinceReferenceDate: 5)
         let id = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
         let list: [any CVarArg] = [
-            date, id, Data([1, 2]), ["a", "b"], NSNull(), true, Int32(3), 2.5 as Float, Decimal(4), NSNumber(value: 6), "s",
+            date, id, Data([1, 2]), ["a", "b"], NSNull(), true, Int32(3), 2.5 as Float, Decimal(4), NSNumber(value: 6),
+            "s",
             NSSet(array: [1]), Set([2]), NSDecimalNumber(value: 1), NSNumber(value: 0.5), date as NSDate, id as NSUUID,
         ]
         let values = list.map { argument -> PredicateValue? in
@@ -30,12 +31,16 @@ import Testing
         }
         #expect(
             values == [
-                .date(5), .uuid(id), .data(Data([1, 2])), .list([.string("a"), .string("b")]), .null, .bool(true), .int(3),
-                .double(2.5), .decimal(4), .int(6), .string("s"), .list([.int(1)]), .list([.int(2)]), .decimal(1), .double(0.5),
+                .date(5), .uuid(id), .data(Data([1, 2])), .list([.string("a"), .string("b")]), .null, .bool(true),
+                .int(3),
+                .double(2.5), .decimal(4), .int(6), .string("s"), .list([.int(1)]), .list([.int(2)]), .decimal(1),
+                .double(0.5),
                 .date(5), .uuid(id),
             ])
         let url = try #require(URL(string: "https://example.org"))
-        #expect(parsed(NSPredicate(format: "%K == %@", "link", url)) == (try PredicateKit.Predicate(format: "link == CAST('https://example.org', 'NSURL')")))
+        #expect(
+            parsed(NSPredicate(format: "%K == %@", "link", url))
+                == (try PredicateKit.Predicate(format: "link == CAST('https://example.org', 'NSURL')")))
     }
 
     @Test func theTreeComesBackFromCopiesAndCompounds() throws {
@@ -44,7 +49,8 @@ import Testing
         let copy = try #require(a.copy() as? NSPredicate)
         let compound = NSCompoundPredicate(
             orPredicateWithSubpredicates: [
-                NSCompoundPredicate(andPredicateWithSubpredicates: [copy, b]), NSCompoundPredicate(notPredicateWithSubpredicate: a),
+                NSCompoundPredicate(andPredicateWithSubpredicates: [copy, b]),
+                NSCompoundPredicate(notPredicateWithSubpredicate: a),
                 NSPredicate(value: false),
             ])
         #expect(parsed(compound)?.formatDescription == "(a == 1 AND b == $x) OR NOT (a == 1) OR FALSEPREDICATE")
@@ -56,7 +62,9 @@ import Testing
     }
 
     @Test func sortDescriptorsKnowTheirKeysAndOrderValues() {
-        let descriptors = [NSSortDescriptor(key: "team.name", ascending: false), NSSortDescriptor(key: "age", ascending: true)]
+        let descriptors = [
+            NSSortDescriptor(key: "team.name", ascending: false), NSSortDescriptor(key: "age", ascending: true),
+        ]
         #expect(descriptors.map(\.key) == ["team.name", "age"])
         #expect((descriptors[0].reversedSortDescriptor as? NSSortDescriptor)?.key == "team.name")
         #expect(NSSortDescriptor(keyPath: \NSString.length, ascending: true).key == nil)

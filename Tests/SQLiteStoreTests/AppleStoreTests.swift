@@ -29,19 +29,25 @@ struct AppleStoreTests {
             attributes: ["firstName", "lastName"].map { Attribute(name: $0, type: .string) }
                 + [id, Attribute(name: "updatedAt", type: .date)],
             relationships: [Relationship(name: "cars", destination: "Car", inverse: "owner", isToMany: true)])
-        let model = try ResolvedModel(Model(entities: [car, Entity(name: "SportCar", superentity: "Car"), expensive, person]))
+        let model = try ResolvedModel(
+            Model(entities: [car, Entity(name: "SportCar", superentity: "Car"), expensive, person]))
         try AppleStores.withStore("sample-v1", model) { store in
             let counts = try ["Car", "SportCar", "ExpensiveSportCar", "Person"].map { name in
                 try store.read { try $0.count(StoreQuery(entity: model.index(name))) }
             }
             #expect(counts == [125, 10, 5, 20])
             let predicate = try PredicateKit.Predicate(format: "cars.@count > 0 AND ANY cars.maker == 'FIAT'")
-            let owners = try store.read { try $0.fetch(StoreQuery(entity: model.index("Person"), predicate: predicate)) }
+            let owners = try store.read {
+                try $0.fetch(StoreQuery(entity: model.index("Person"), predicate: predicate))
+            }
             let cars = try store.read { try $0.destinations(of: owners[0].key, toMany: 0) }
             #expect(!cars.isEmpty)
-            #expect(try store.read { try $0.row(cars[0]) }?.values[model.slot("Car", "owner")] == .reference(owners[0].key))
+            #expect(
+                try store.read { try $0.row(cars[0]) }?.values[model.slot("Car", "owner")] == .reference(owners[0].key))
             #expect(try store.insert(model, "Car", ["numberPlate": .string("new")]).primaryKey == 126)
-            let error = #expect(throws: StoreError.self) { try store.insert(model, "Car", ["numberPlate": .string("new")]) }
+            let error = #expect(throws: StoreError.self) {
+                try store.insert(model, "Car", ["numberPlate": .string("new")])
+            }
             #expect(error?.code == .constraint)
             var changes = StoreChanges()
             changes.deletes = [RowDelete(key: owners[0].key, expectedVersion: owners[0].version)]
@@ -61,23 +67,32 @@ struct AppleStoreTests {
                 Attribute(name: "url", type: .string), Attribute(name: "uuid", type: .string),
             ],
             relationships: [
-                Relationship(name: "children", destination: "BookmarkEntity", inverse: "parent", isToMany: true, isOrdered: true),
-                Relationship(name: "favoriteFolders", destination: "BookmarkEntity", inverse: "favorites", isToMany: true),
-                Relationship(name: "favorites", destination: "BookmarkEntity", inverse: "favoriteFolders", isToMany: true, isOrdered: true),
+                Relationship(
+                    name: "children", destination: "BookmarkEntity", inverse: "parent", isToMany: true, isOrdered: true),
+                Relationship(
+                    name: "favoriteFolders", destination: "BookmarkEntity", inverse: "favorites", isToMany: true),
+                Relationship(
+                    name: "favorites", destination: "BookmarkEntity", inverse: "favoriteFolders", isToMany: true,
+                    isOrdered: true),
                 Relationship(name: "parent", destination: "BookmarkEntity", inverse: "children"),
             ])
         let model = try ResolvedModel(Model(entities: [entity]))
         try AppleStores.withStore("bookmarks-v5", model) { store in
             func members(_ owner: Int64, _ name: String) throws -> [Int64] {
                 let key = RowKey(store: 7, entity: 0, primaryKey: owner)
-                return try store.read { try $0.destinations(of: key, toMany: model.toMany("BookmarkEntity", name)) }.map(\.primaryKey)
+                return try store.read { try $0.destinations(of: key, toMany: model.toMany("BookmarkEntity", name)) }
+                    .map(\.primaryKey)
             }
             #expect(try members(8, "children") == [5, 10, 4, 1, 3])
             #expect(try members(6, "favorites") == [3, 1, 9, 2, 10])
             #expect(try members(9, "favoriteFolders") == [6])
             var changes = StoreChanges()
             let keys = [6, 4].map { RowKey(store: 7, entity: 0, primaryKey: $0) }
-            changes.links = [LinkChange(owner: keys[0], relationship: model.toMany("BookmarkEntity", "favorites"), destination: keys[1], isAddition: true)]
+            changes.links = [
+                LinkChange(
+                    owner: keys[0], relationship: model.toMany("BookmarkEntity", "favorites"), destination: keys[1],
+                    isAddition: true)
+            ]
             try store.save(changes)
             #expect(try members(6, "favorites") == [3, 1, 9, 2, 10, 4])
         }
@@ -99,7 +114,8 @@ struct AppleStoreTests {
                 Relationship(name: "author", destination: "Author", inverse: "books"),
                 Relationship(name: "pages", destination: "Page", inverse: "book", isToMany: true),
             ])
-        let novel = Entity(name: "GraphicNovel", superentity: "Book", attributes: [Attribute(name: "isBlackAndWhite", type: .boolean)])
+        let novel = Entity(
+            name: "GraphicNovel", superentity: "Book", attributes: [Attribute(name: "isBlackAndWhite", type: .boolean)])
         let page = Entity(
             name: "Page",
             attributes: [
@@ -116,11 +132,16 @@ struct AppleStoreTests {
         try AppleStores.withStore("history", model) { store in
             let history = try store.read { try $0.history(after: 0) }
             #expect(history.count == 1 && history[0].changes.count == 126 && history[0].processID == "xctest")
-            #expect(history[0].changes.allSatisfy { $0.kind == .insert } && abs(history[0].timestamp - 737_057_651.68) < 0.01)
-            let cheap = StoreQuery(entity: model.index("Book"), predicate: try PredicateKit.Predicate(format: "price < 10 AND pages.@count == pagesCount"))
+            #expect(
+                history[0].changes.allSatisfy { $0.kind == .insert }
+                    && abs(history[0].timestamp - 737_057_651.68) < 0.01)
+            let cheap = StoreQuery(
+                entity: model.index("Book"),
+                predicate: try PredicateKit.Predicate(format: "price < 10 AND pages.@count == pagesCount"))
             #expect(try store.read { try $0.fetchKeys(cheap) }.map(\.primaryKey) == [1, 3])
             let novels = try store.read { try $0.fetch(StoreQuery(entity: model.index("GraphicNovel"))) }
-            #expect(novels[0].values[model.slot("GraphicNovel", "price")] == .decimal(Decimal(string: "3.3333333333") ?? 0))
+            #expect(
+                novels[0].values[model.slot("GraphicNovel", "price")] == .decimal(Decimal(string: "3.3333333333") ?? 0))
             try store.insert(model, "Page", ["book": .reference(novels[0].key)])
             #expect(try store.lines("SELECT ZPAGESCOUNT FROM ZBOOK WHERE Z_PK = 3") == ["20"])
             #expect(try store.read { try $0.latestTransaction() } == 2)
@@ -128,7 +149,8 @@ struct AppleStoreTests {
     }
 
     @Test func aModelThatDoesNotFitIsRefused() throws {
-        let model = try ResolvedModel(Model(entities: [Entity(name: "Car", attributes: [Attribute(name: "wheels", type: .integer16)])]))
+        let model = try ResolvedModel(
+            Model(entities: [Entity(name: "Car", attributes: [Attribute(name: "wheels", type: .integer16)])]))
         let error = #expect(throws: StoreError.self) { try AppleStores.withStore("sample-v1", model) { _ in } }
         #expect(error?.code == .incompatibleModel && error?.detail.contains("ZCAR.ZWHEELS") == true)
     }

@@ -16,22 +16,29 @@ import Testing
             try store.write { writer in
                 var changes = StoreChanges()
                 for name in ["Author", "Book", "Comic", "Tag"] {
-                    for key in try writer.allocateKeys(for: model.index(name), count: Int.random(in: 0...2, using: &random)) {
+                    for key in try writer.allocateKeys(
+                        for: model.index(name), count: Int.random(in: 0...2, using: &random))
+                    {
                         changes.inserts.append(Row(key: key, version: 1, values: model.values(name, [:])))
                     }
                 }
                 let known = versions.keys.sorted { ($0.entity, $0.primaryKey) < ($1.entity, $1.primaryKey) }
                 let gone = Set(known.filter { _ in Int.random(in: 0..<9, using: &random) == 0 })
                 let authors = known.filter { $0.entityIndex == model.index("Author") && !gone.contains($0) }
-                let books = known.filter { model.entities[$0.entityIndex].root == model.index("Book") && !gone.contains($0) }
+                let books = known.filter {
+                    model.entities[$0.entityIndex].root == model.index("Book") && !gone.contains($0)
+                }
                 let tags = known.filter { $0.entityIndex == model.index("Tag") && !gone.contains($0) }
                 try writer.nullifyReferences(to: Array(gone))
                 for book in books {
                     guard let row = try writer.row(book), Bool.random(using: &random) else { continue }
                     var values = row.values
-                    values[model.slot("Book", "author")] = authors.randomElement(using: &random).map { .reference($0) } ?? .null
+                    values[model.slot("Book", "author")] =
+                        authors.randomElement(using: &random).map { .reference($0) } ?? .null
                     changes.updates.append(
-                        RowUpdate(key: book, expectedVersion: row.version, values: values, changedSlots: [model.slot("Book", "author")]))
+                        RowUpdate(
+                            key: book, expectedVersion: row.version, values: values,
+                            changedSlots: [model.slot("Book", "author")]))
                     if let tag = tags.randomElement(using: &random) {
                         changes.links.append(
                             LinkChange(
@@ -54,7 +61,9 @@ import Testing
         }
         let rows = try store.read { try $0.rows(Array(versions.keys)) }
         #expect(rows.count == versions.count)
-        let stored = try ["Author", "Book", "Tag"].map { name in try store.read { try $0.count(StoreQuery(entity: model.index(name))) } }
+        let stored = try ["Author", "Book", "Tag"].map { name in
+            try store.read { try $0.count(StoreQuery(entity: model.index(name))) }
+        }
         #expect(stored.reduce(0, +) == versions.count && versions.count > 20)
     }
 
@@ -64,7 +73,8 @@ import Testing
         try store.insert(model, "Book", [:])
         try store.write { writer in
             for statement in [
-                "UPDATE ZBOOK SET ZAUTHOR = 9", "INSERT INTO Z_2TAGS VALUES (1, 5)", "INSERT INTO ZTAG (Z_PK, Z_ENT) VALUES (3, 1)",
+                "UPDATE ZBOOK SET ZAUTHOR = 9", "INSERT INTO Z_2TAGS VALUES (1, 5)",
+                "INSERT INTO ZTAG (Z_PK, Z_ENT) VALUES (3, 1)",
                 "DELETE FROM ATRANSACTION",
             ] { try writer.execute(statement) }
         }

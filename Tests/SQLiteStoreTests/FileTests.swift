@@ -72,7 +72,8 @@ import Testing
             #expect(try refusal(folder.appending(path: "none/a.sqlite"))?.code == .notFound)
             #expect(try refusal(URL(filePath: "/sys/a.sqlite"))?.code == .notPermitted)
             #expect(try refusal(folder.appending(path: "a.sqlite")) { $0.isReadOnly = true }?.code == .notFound)
-            try FileManager.default.createDirectory(at: folder.appending(path: "d.sqlite"), withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(
+                at: folder.appending(path: "d.sqlite"), withIntermediateDirectories: true)
             #expect(try refusal(folder.appending(path: "d.sqlite"))?.code == .notPermitted)
         }
     }
@@ -161,7 +162,8 @@ import Testing
     }
 
     @Test func aProcessThatIsKilledLosesNoSaveAndLeavesAWorkingStore() async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "store-killed-\(ProcessInfo.processInfo.processIdentifier)")
+        let folder = FileManager.default.temporaryDirectory.appending(
+            path: "store-killed-\(ProcessInfo.processInfo.processIdentifier)")
         setenv("TARN_TEST_FOLDER", folder.path, 1)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -19,7 +19,9 @@ import Testing
             let book = try store.insert(model, "Book", ["title": .string("t"), "author": .reference(author)])
             let tag = try store.insert(model, "Tag", ["label": .string("l")])
             var changes = StoreChanges()
-            changes.links = [LinkChange(owner: book, relationship: model.toMany("Book", "tags"), destination: tag, isAddition: true)]
+            changes.links = [
+                LinkChange(owner: book, relationship: model.toMany("Book", "tags"), destination: tag, isAddition: true)
+            ]
             try store.save(changes)
             store.close()
             let changed = try Library.model(change)
@@ -47,24 +49,36 @@ import Testing
             model.entities.insert(
                 Entity(
                     name: "Award", attributes: [Attribute(name: "name", type: .string)],
-                    relationships: [Relationship(name: "winners", destination: "Author", inverse: "awards", isToMany: true)]),
+                    relationships: [
+                        Relationship(name: "winners", destination: "Author", inverse: "awards", isToMany: true)
+                    ]),
                 at: 0)
         } _: { store, model in
             let query = StoreQuery(entity: model.index("Author"))
             let old = try store.read { try $0.fetch(query) }
             #expect(old.map(\.values) == [model.values("Author", ["name": .string("a"), "rank": .int(7)])])
-            #expect(try store.lines("SELECT Z_ENT, Z_NAME FROM Z_PRIMARYKEY WHERE Z_ENT < 100") == ["1|Author", "2|Book", "3|Comic", "4|Tag", "5|Award"])
+            #expect(
+                try store.lines("SELECT Z_ENT, Z_NAME FROM Z_PRIMARYKEY WHERE Z_ENT < 100") == [
+                    "1|Author", "2|Book", "3|Comic", "4|Tag", "5|Award",
+                ])
             let award = try store.insert(model, "Award", ["name": .string("prize")])
             var changes = StoreChanges()
-            changes.links = [LinkChange(owner: old[0].key, relationship: model.toMany("Author", "awards"), destination: award, isAddition: true)]
+            changes.links = [
+                LinkChange(
+                    owner: old[0].key, relationship: model.toMany("Author", "awards"), destination: award,
+                    isAddition: true)
+            ]
             changes.updates = [
                 RowUpdate(
                     key: old[0].key, expectedVersion: 1,
-                    values: model.values("Author", ["main": .reference(award)]), changedSlots: [model.slot("Author", "main")])
+                    values: model.values("Author", ["main": .reference(award)]),
+                    changedSlots: [model.slot("Author", "main")])
             ]
             try store.save(changes)
             let row = try store.read { try $0.row(old[0].key) }
-            #expect(row?.values == model.values("Author", ["name": .string("a"), "rank": .int(7), "main": .reference(award)]))
+            #expect(
+                row?.values
+                    == model.values("Author", ["name": .string("a"), "rank": .int(7), "main": .reference(award)]))
             let book = try store.read { try $0.fetch(StoreQuery(entity: model.index("Book"))) }
             let tags = try store.read { try $0.destinations(of: book[0].key, toMany: model.toMany("Book", "tags")) }
             #expect(book.count == 1 && tags.count == 1)
@@ -78,7 +92,10 @@ import Testing
         } _: { store, model in
             try store.insert(model, "Comic", ["artist": .string("comic")])
             try store.insert(model, "Atlas", ["artist": .string("atlas")])
-            #expect(try store.lines("SELECT Z_ENT, ZARTIST, ZARTIST1 FROM ZBOOK WHERE Z_ENT > 2") == ["3|comic|NULL", "5|NULL|atlas"])
+            #expect(
+                try store.lines("SELECT Z_ENT, ZARTIST, ZARTIST1 FROM ZBOOK WHERE Z_ENT > 2") == [
+                    "3|comic|NULL", "5|NULL|atlas",
+                ])
         }
     }
 
@@ -87,7 +104,9 @@ import Testing
             model.entities.append(Entity(name: "Poet", superentity: "Author"))
         } _: { store, model in
             let book = try store.read { try $0.fetch(StoreQuery(entity: model.index("Book"))) }[0]
-            #expect(book.values[model.slot("Book", "author")] == .reference(RowKey(store: 7, entity: model.index("Author"), primaryKey: 1)))
+            #expect(
+                book.values[model.slot("Book", "author")]
+                    == .reference(RowKey(store: 7, entity: model.index("Author"), primaryKey: 1)))
             let poet = try store.insert(model, "Poet", [:])
             let key = try store.insert(model, "Book", ["author": .reference(poet)])
             #expect(try store.read { try $0.row(key) }?.values[model.slot("Book", "author")] == .reference(poet))
@@ -118,7 +137,8 @@ import Testing
                     model.entities.append(Entity(name: "Thing"))
                     model.entities[self.index(model, "Tag")].superentity = "Thing"
                 }
-            } _: { _, _ in }
+            } _: { _, _ in
+            }
         }
         #expect(error?.code == .incompatibleModel && error?.detail.contains(detail) == true, "\(error as Any)")
     }
@@ -128,9 +148,11 @@ import Testing
             model.entities.append(Entity(name: "Note", attributes: [Attribute(name: "text", type: .string)]))
             model.configurations = ["Local": ["Note"], "Cloud": ["Author", "Book", "Comic", "Tag"]]
         }
-        let store = try SQLiteStore(url: nil, model: model, configuration: "Local", number: 7, options: Library.options())
+        let store = try SQLiteStore(
+            url: nil, model: model, configuration: "Local", number: 7, options: Library.options())
         try store.insert(model, "Note", ["text": .string("x")])
-        #expect(try store.lines("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'Z_O%'") == ["ZNOTE"])
+        #expect(
+            try store.lines("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'Z_O%'") == ["ZNOTE"])
         let error = #expect(throws: StoreError.self) { try store.insert(model, "Author", [:]) }
         #expect(error?.code == .notFound)
         let unknown = #expect(throws: StoreError.self) {

@@ -11,7 +11,9 @@ import Testing
         let model = try Library.model()
         let store = try Library.store(model: model)
         let authors = try (0..<3).map { _ in try store.insert(model, "Author", [:]) }
-        let books = try [0, 1, 0].map { try store.insert(model, $0 == 1 ? "Comic" : "Book", ["author": .reference(authors[$0])]) }
+        let books = try [0, 1, 0].map {
+            try store.insert(model, $0 == 1 ? "Comic" : "Book", ["author": .reference(authors[$0])])
+        }
         let index = model.toMany("Author", "books")
         let members = try store.read { try $0.destinations(of: authors, toMany: index) }
         #expect(members == [authors[0]: [books[0], books[2]], authors[1]: [books[1]], authors[2]: []])
@@ -66,8 +68,10 @@ import Testing
                 Entity(
                     name: "List",
                     relationships: [
-                        Relationship(name: "items", destination: "Item", inverse: "list", isToMany: true, isOrdered: true),
-                        Relationship(name: "links", destination: "Item", inverse: "lists", isToMany: true, isOrdered: true),
+                        Relationship(
+                            name: "items", destination: "Item", inverse: "list", isToMany: true, isOrdered: true),
+                        Relationship(
+                            name: "links", destination: "Item", inverse: "lists", isToMany: true, isOrdered: true),
                         Relationship(name: "loose", destination: "Item", isToMany: true, isOrdered: true),
                     ]),
                 Entity(
@@ -95,7 +99,9 @@ import Testing
         }
         #expect(try orders() == [[0, 1, 2], [2, 0, 1], [2, 0, 1]])
         var reorder = StoreChanges()
-        reorder.orders = indices.map { OrderChange(owner: list, relationship: $0, destinations: [items[1], items[2], items[0]]) }
+        reorder.orders = indices.map {
+            OrderChange(owner: list, relationship: $0, destinations: [items[1], items[2], items[0]])
+        }
         try store.save(reorder)
         #expect(try orders() == [[1, 2, 0], [1, 2, 0], [1, 2, 0]])
     }
@@ -105,7 +111,9 @@ import Testing
             Model(entities: [
                 Entity(
                     name: "Person",
-                    relationships: [Relationship(name: "friends", destination: "Person", inverse: "friends", isToMany: true)])
+                    relationships: [
+                        Relationship(name: "friends", destination: "Person", inverse: "friends", isToMany: true)
+                    ])
             ]))
         let store = try Library.store(model: model)
         let people = try (0..<2).map { _ in try store.insert(model, "Person", [:]) }

@@ -10,12 +10,16 @@ import Testing
     static let values: [String: [StoredValue]] = [
         "pages": [.int(0), .int(.max), .int(.min), .int(-1)],
         "isOpen": [.int(0), .int(1)],
-        "weight": [.double(0.1), .double(.greatestFiniteMagnitude), .double(-.leastNonzeroMagnitude), .double(.infinity)],
+        "weight": [
+            .double(0.1), .double(.greatestFiniteMagnitude), .double(-.leastNonzeroMagnitude), .double(.infinity),
+        ],
         "price": ["0.1", "-12.50", "123456789012345678901234567890.12345678", "0", "9223372036854775807", "79.99"].map {
             .decimal(Decimal(string: $0) ?? .nan)
         },
         "published": [.date(0), .date(712_345_678.901_234), .date(-1e9)],
-        "title": ["", "plain", "naïve – 日本 🏳️‍🌈", "nul\0inside", String(repeating: "x", count: 70_000)].map { .string($0) },
+        "title": ["", "plain", "naïve – 日本 🏳️‍🌈", "nul\0inside", String(repeating: "x", count: 70_000)].map {
+            .string($0)
+        },
         "page": [.url("https://example.org/a?b=c#d")],
         "cover": [.data(Data()), .data(Data([0, 255, 1])), .data(Data(repeating: 7, count: 300_000))],
         "number": [.uuid(UUID(uuid: (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 255)))],
@@ -69,7 +73,10 @@ import Testing
                 changedSlots: [model.slot("Author", "name")])
         }
         changes.updates = [update(keys[0], 1), update(keys[1], 5)]
-        changes.deletes = [RowDelete(key: keys[2], expectedVersion: 4), RowDelete(key: RowKey(store: 7, entity: 0, primaryKey: 77), expectedVersion: 1)]
+        changes.deletes = [
+            RowDelete(key: keys[2], expectedVersion: 4),
+            RowDelete(key: RowKey(store: 7, entity: 0, primaryKey: 77), expectedVersion: 1),
+        ]
         let error = #expect(throws: StoreError.self) { try store.save(changes) }
         #expect(error?.code == .conflict)
         #expect(error?.conflicts.map(\.key.primaryKey) == [2, 3, 77])
@@ -104,5 +111,16 @@ import Testing
             #expect(metadata["app"] as? String == "x" && metadata["NSStoreType"] as? String == "SQLite")
             #expect(metadata["NSStoreUUID"] as? String == "AB000000-0000-0000-0000-000000000001")
         }
+    }
+
+    @Test func aValueThatIsTooLargeIsRefusedAndNeverBecomesNil() throws {
+        let model = try Library.model()
+        let store = try Library.store(model: model)
+        let size = 1_000_000_001
+        let start = mmap(nil, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+        let huge = Data(bytesNoCopy: try #require(start), count: size, deallocator: .unmap)
+        let error = #expect(throws: StoreError.self) { try store.insert(model, "Book", ["cover": .data(huge)]) }
+        #expect(error?.code == .constraint)
+        #expect(try store.lines("SELECT COUNT(*) FROM ZBOOK") == ["0"])
     }
 }

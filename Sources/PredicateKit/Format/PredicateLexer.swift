@@ -100,7 +100,8 @@ struct PredicateLexer {
     }
 
     private static let signs = [
-        "==", "=<", "=>", "!=", "<>", "<=", ">=", "&&", "||", "**", "=", "<", ">", "!", "(", ")", "{", "}", "[", "]", ",",
+        "==", "=<", "=>", "!=", "<>", "<=", ">=", "&&", "||", "**", "=", "<", ">", "!", "(", ")", "{", "}", "[", "]",
+        ",",
         ".", "+", "-", "*", "/",
     ]
 
@@ -170,7 +171,9 @@ struct PredicateLexer {
         let radixes: [Character: Int] = ["x": 16, "X": 16, "o": 8, "O": 8, "b": 2, "B": 2]
         if peek() == "0", let letter = peek(1), let radix = radixes[letter] {
             position += 2
-            guard let value = Int64(name(), radix: radix) else { throw failure("this is no number of base \(radix)", at: start) }
+            guard let value = Int64(name(), radix: radix) else {
+                throw failure("this is no number of base \(radix)", at: start)
+            }
             return .int(value)
         }
         var isWhole = true
@@ -188,7 +191,9 @@ struct PredicateLexer {
                 while isDigit(0) { position += 1 }
             }
         }
-        if let character = peek(), Self.isNameStart(character) { throw failure("unexpected '\(character)' in a number") }
+        if let character = peek(), Self.isNameStart(character) {
+            throw failure("unexpected '\(character)' in a number")
+        }
         let text = String(characters[start..<position])
         if isWhole, let value = Int64(text) { return .int(value) }
         guard let value = Double(text) else { throw failure("this is no number", at: start) }

@@ -15,7 +15,8 @@ extension PredicateParser {
         }
         let arguments = try arguments()
         guard let selector = Self.selector(name, arguments.count) else {
-            throw PredicateFailure(.unknownFunction, "there is no function \(name) of \(arguments.count) arguments", column: column)
+            throw PredicateFailure(
+                .unknownFunction, "there is no function \(name) of \(arguments.count) arguments", column: column)
         }
         return .function(selector, arguments)
     }
@@ -42,7 +43,9 @@ extension PredicateParser {
     private mutating func subquery() throws(PredicateFailure) -> Expression {
         let collection = try value()
         try expect(",", "after the collection of SUBQUERY")
-        guard case .variable(let name) = token.kind else { throw failure("expected the variable of SUBQUERY, such as $x") }
+        guard case .variable(let name) = token.kind else {
+            throw failure("expected the variable of SUBQUERY, such as $x")
+        }
         try advance()
         try expect(",", "after the variable of SUBQUERY")
         let predicate = try condition()

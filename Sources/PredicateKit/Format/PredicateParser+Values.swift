@@ -28,7 +28,9 @@ extension PredicateParser {
         while case .sign(let sign) = token.kind, let name = names[sign] {
             // A chain becomes a tree as deep as it is long.
             length += 1
-            guard length <= Self.nestingMax else { throw failure("more than \(Self.nestingMax) operators in a row", token.column) }
+            guard length <= Self.nestingMax else {
+                throw failure("more than \(Self.nestingMax) operators in a row", token.column)
+            }
             let first = try asExpression(left, column)
             try advance()
             let column = token.column
@@ -84,7 +86,8 @@ extension PredicateParser {
     private mutating func keyArgument() throws(PredicateFailure) -> [String] {
         let column = token.column
         guard case .value(.string(let path)) = try argument(), !path.isEmpty else {
-            throw PredicateFailure(.argument, "%K needs a key path as text, argument \(argumentNumber) is none", column: column)
+            throw PredicateFailure(
+                .argument, "%K needs a key path as text, argument \(argumentNumber) is none", column: column)
         }
         return path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     }
@@ -166,7 +169,8 @@ extension PredicateParser {
         case .expression(let expression): return .expression(expression)
         case .value(let value):
             guard letter == "@" || Number(value) != nil else {
-                throw PredicateFailure(.argument, "%\(letter) needs a number, argument \(number) is none", column: column)
+                throw PredicateFailure(
+                    .argument, "%\(letter) needs a number, argument \(number) is none", column: column)
             }
             return .expression(.constant(value))
         }

@@ -91,7 +91,8 @@ struct PredicateParser {
 
     func failure(_ expected: String, _ column: Int? = nil) -> PredicateFailure {
         let found = token.kind == .end ? "the end" : "'\(token.text)'"
-        return PredicateFailure(.format, column == nil ? "\(expected), found \(found)" : expected, column: column ?? token.column)
+        return PredicateFailure(
+            .format, column == nil ? "\(expected), found \(found)" : expected, column: column ?? token.column)
     }
 
     /// A condition, where an operator would have made the value that was read one.
@@ -109,7 +110,8 @@ struct PredicateParser {
         }
     }
 
-    mutating func nested<T>(_ body: (inout PredicateParser) throws(PredicateFailure) -> T) throws(PredicateFailure) -> T {
+    mutating func nested<T>(_ body: (inout PredicateParser) throws(PredicateFailure) -> T) throws(PredicateFailure) -> T
+    {
         nesting += 1
         defer { nesting -= 1 }
         guard nesting <= Self.nestingMax else {

@@ -35,7 +35,8 @@ extension Comparison {
             case .any: "ANY "
             case .none: "NONE "
             }
-        return "\(prefix)\(left.formatDescription) \(`operator`.word)\(options.formatDescription) \(right.formatDescription)"
+        return
+            "\(prefix)\(left.formatDescription) \(`operator`.word)\(options.formatDescription) \(right.formatDescription)"
     }
 }
 

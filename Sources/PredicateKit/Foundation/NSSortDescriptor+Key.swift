@@ -32,7 +32,9 @@ extension NSSortDescriptor {
         self.init(
             keyPath: \NSObject.[sortKeyPath: key ?? "self"], ascending: ascending,
             comparator: { first, second in
-                guard let first = first as? SortKeyValue, let second = second as? SortKeyValue else { return .orderedSame }
+                guard let first = first as? SortKeyValue, let second = second as? SortKeyValue else {
+                    return .orderedSame
+                }
                 return ComparisonResult(rawValue: PredicateValue.sortOrder(first.value, second.value)) ?? .orderedSame
             })
     }

@@ -29,7 +29,7 @@ struct Connection {
 
     func execute(_ sql: String, _ arguments: [SQLValue] = []) throws(StoreError) {
         let statement = try statement(sql)
-        statement.bind(arguments)
+        try statement.bind(arguments)
         try statement.run()
     }
 
@@ -37,7 +37,7 @@ struct Connection {
     func query(_ sql: String, _ arguments: [SQLValue] = [], _ each: (SQLRow) throws -> Void) throws {
         let statement = try statement(sql)
         defer { statement.reset() }
-        statement.bind(arguments)
+        try statement.bind(arguments)
         while try statement.step() { try each(SQLRow(statement: statement)) }
     }
 
@@ -47,7 +47,7 @@ struct Connection {
     ) throws(StoreError) -> Value? {
         let statement = try statement(sql)
         defer { statement.reset() }
-        statement.bind(arguments)
+        try statement.bind(arguments)
         return try statement.step() ? read(SQLRow(statement: statement)) : nil
     }
 }

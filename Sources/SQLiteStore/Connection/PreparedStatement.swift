@@ -31,7 +31,8 @@ struct PreparedStatement {
         default:
             // The message belongs to the connection and is lost with the reset.
             let database = sqlite3_db_handle(handle)
-            let error = StoreError(sqlite: sqlite3_extended_errcode(database), message: String(cString: sqlite3_errmsg(database)))
+            let error = StoreError(
+                sqlite: sqlite3_extended_errcode(database), message: String(cString: sqlite3_errmsg(database)))
             sqlite3_reset(handle)
             throw error
         }
@@ -57,27 +58,35 @@ struct PreparedStatement {
     func bind(_ value: Int64, _ index: Int32) { sqlite3_bind_int64(handle, index, value) }
     func bind(_ value: Double, _ index: Int32) { sqlite3_bind_double(handle, index, value) }
 
-    func bind(_ value: String, _ index: Int32) {
+    /// - Throws: ``StoreError`` with `.constraint` for more bytes than SQLite takes, a billion unless it was built
+    ///   otherwise.
+    func bind(_ value: String, _ index: Int32) throws(StoreError) {
         var value = value
-        value.withUTF8 { bytes in
+        let code = value.withUTF8 { bytes in
+            // An empty buffer may have no address, and a missing address would mean null.
             let start = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
-            if let start {
-                _ = sqlite3_bind_text64(handle, index, start, UInt64(bytes.count), Self.transient, UInt8(SQLITE_UTF8))
-            } else {
-                _ = sqlite3_bind_text(handle, index, "", 0, Self.transient)
-            }
+            guard let start else { return sqlite3_bind_text(handle, index, "", 0, Self.transient) }
+            return sqlite3_bind_text64(
+                handle, index, start, UInt64(bytes.count), Self.transient, UInt8(SQLITE_UTF8))
         }
+        try check(code)
     }
 
-    func bind(_ value: Data, _ index: Int32) {
-        value.withUnsafeBytes { bytes in
+    /// Throws as text does.
+    func bind(_ value: Data, _ index: Int32) throws(StoreError) {
+        let code = value.withUnsafeBytes { bytes in
             // A nil pointer would bind null, and empty data is not nil.
-            if let start = bytes.baseAddress, !bytes.isEmpty {
-                _ = sqlite3_bind_blob64(handle, index, start, UInt64(bytes.count), Self.transient)
-            } else {
-                _ = sqlite3_bind_zeroblob(handle, index, 0)
-            }
+            guard let start = bytes.baseAddress, !bytes.isEmpty else { return sqlite3_bind_zeroblob(handle, index, 0) }
+            return sqlite3_bind_blob64(handle, index, start, UInt64(bytes.count), Self.transient)
         }
+        try check(code)
+    }
+
+    private func check(_ code: Int32) throws(StoreError) {
+        if code == SQLITE_OK { return }
+        let message = String(cString: sqlite3_errstr(code))
+        guard code == SQLITE_TOOBIG else { throw StoreError(sqlite: code, message: message) }
+        throw StoreError(.constraint, "a value has more bytes than a store takes", detail: message)
     }
 
     func bind(_ value: UUID, _ index: Int32) {
@@ -86,18 +95,18 @@ struct PreparedStatement {
         }
     }
 
-    func bind(_ value: SQLValue, _ index: Int32) {
+    func bind(_ value: SQLValue, _ index: Int32) throws(StoreError) {
         switch value {
         case .null: bindNull(index)
         case .int(let value): bind(value, index)
         case .double(let value): bind(value, index)
-        case .text(let value): bind(value, index)
-        case .blob(let value): bind(value, index)
+        case .text(let value): try bind(value, index)
+        case .blob(let value): try bind(value, index)
         }
     }
 
-    func bind(_ values: [SQLValue]) {
-        for (index, value) in values.enumerated() { bind(value, Int32(index + 1)) }
+    func bind(_ values: [SQLValue]) throws(StoreError) {
+        for (index, value) in values.enumerated() { try bind(value, Int32(index + 1)) }
     }
 
     /// Tells SQLite to copy what is bound; a macro in C that Swift does not import.
@@ -123,7 +132,9 @@ struct PreparedStatement {
 
     /// - Returns: nil for null and for anything but 16 bytes.
     func uuid(_ column: Int32) -> UUID? {
-        guard let start = sqlite3_column_blob(handle, column), sqlite3_column_bytes(handle, column) == 16 else { return nil }
+        guard let start = sqlite3_column_blob(handle, column), sqlite3_column_bytes(handle, column) == 16 else {
+            return nil
+        }
         return UUID(uuid: start.loadUnaligned(as: uuid_t.self))
     }
 

@@ -74,7 +74,8 @@ struct ModelComparison {
     private func fillNew(
         _ name: String, _ property: RecordedProperty, of entity: EntityLayout, _ connection: Connection
     ) throws(StoreError) {
-        guard case .slot(let slot)? = layout.model.entities[entity.index].location(of: name), let column = property.column
+        guard case .slot(let slot)? = layout.model.entities[entity.index].location(of: name),
+            let column = property.column
         else { return }
         let numbers = entity.hierarchyNumbers.map { String($0) }.joined(separator: ", ")
         let table = identifier(entity.table)
@@ -87,7 +88,8 @@ struct ModelComparison {
             if relationship.declaration.isOptional { return }
         }
         if value == .null {
-            let isUsed = try connection.first("SELECT 1 FROM \(table) WHERE Z_ENT IN (\(numbers)) LIMIT 1") { _ in true }
+            let isUsed = try connection.first("SELECT 1 FROM \(table) WHERE Z_ENT IN (\(numbers)) LIMIT 1") { _ in true
+            }
             if isUsed == true {
                 throw refusal("a new property needs a value and has no default", "\(entity.name).\(name)")
             }

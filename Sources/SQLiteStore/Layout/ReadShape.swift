@@ -81,7 +81,9 @@ struct ReadShape: Sendable {
             if statement.isNull(column) { return .null }
             var entity = destination
             // A key without its entity is one of the declared destination.
-            if let entityColumn, let concrete = layout.entityIndex(number: statement.int(entityColumn)) { entity = concrete }
+            if let entityColumn, let concrete = layout.entityIndex(number: statement.int(entityColumn)) {
+                entity = concrete
+            }
             return .reference(RowKey(store: store, entity: entity, primaryKey: statement.int(column)))
         }
     }

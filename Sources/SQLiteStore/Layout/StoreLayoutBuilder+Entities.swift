@@ -51,7 +51,8 @@ extension StoreLayoutBuilder {
             tables[entity.root]?.indexes.append(
                 .init(
                     name: "Z_\(entity.name)_UNIQUE_\(constraint.joined(separator: "_"))", isUnique: true,
-                    columns: parts.compactMap { $0.map { "\(identifier($0)) COLLATE BINARY ASC" } }.joined(separator: ", "),
+                    columns: parts.compactMap { $0.map { "\(identifier($0)) COLLATE BINARY ASC" } }.joined(
+                        separator: ", "),
                     condition: condition))
         }
     }
@@ -68,7 +69,9 @@ extension StoreLayoutBuilder {
         let properties = (slotNames + toManyNames).compactMap { $0 }.sorted()
         let bits = Dictionary(uniqueKeysWithValues: properties.enumerated().map { ($1, $0) })
         let preserved = entity.slots.indices.filter { index in
-            guard case .attribute(let attribute) = entity.slots[index], placed[index] != .transient else { return false }
+            guard case .attribute(let attribute) = entity.slots[index], placed[index] != .transient else {
+                return false
+            }
             return attribute.preservesValueInHistoryOnDeletion
         }
         let table = tables[entity.root]?.name ?? ""
@@ -84,6 +87,7 @@ extension StoreLayoutBuilder {
             orderedSlots: placed.indices.filter { index in
                 if case .reference(let reference) = placed[index] { reference.orderColumn != nil } else { false }
             },
-            slotBits: slotNames.map { $0.flatMap { bits[$0] } }, toManyBits: toManyNames.map { $0.flatMap { bits[$0] } })
+            slotBits: slotNames.map { $0.flatMap { bits[$0] } }, toManyBits: toManyNames.map { $0.flatMap { bits[$0] } }
+        )
     }
 }

@@ -99,7 +99,8 @@ extension StoreLayoutBuilder {
     }
 
     private func joinRecord(
-        _ relationship: ResolvedRelationship, of entity: ResolvedEntity, inverse: ResolvedRelationship, inverseOwner: Int
+        _ relationship: ResolvedRelationship, of entity: ResolvedEntity, inverse: ResolvedRelationship,
+        inverseOwner: Int
     ) -> RecordedProperty {
         let owner = model.entities[inverseOwner]
         var record = RecordedProperty(.toManyByTable)

@@ -131,7 +131,8 @@ struct StoreLayoutBuilder {
         guard !attribute.isTransient, let kind = StorageKind(attribute.type) else { return .transient }
         var record = RecordedProperty(.attribute)
         record.storage = kind
-        let column = earlier(entity, attribute.name)?.column ?? newColumn("Z" + attribute.name.uppercased(), entity.root)
+        let column =
+            earlier(entity, attribute.name)?.column ?? newColumn("Z" + attribute.name.uppercased(), entity.root)
         record.column = column
         add(column, kind, of: entity.index, to: entity.root)
         recorded.entities[entity.name]?.properties[attribute.name] = record

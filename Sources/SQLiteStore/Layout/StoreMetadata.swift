@@ -37,7 +37,9 @@ struct StoreMetadata {
     /// Entities of the earlier record that are not in the model stay recorded: they belong to another configuration.
     mutating func record(_ model: RecordedModel, keepingOthersOf earlier: RecordedModel? = nil) throws(StoreError) {
         var model = model
-        for (name, entity) in earlier?.entities ?? [:] where model.entities[name] == nil { model.entities[name] = entity }
+        for (name, entity) in earlier?.entities ?? [:] where model.entities[name] == nil {
+            model.entities[name] = entity
+        }
         values[StoreFormat.MetadataKey.format] = StoreFormat.current.rawValue
         values[StoreFormat.MetadataKey.model] = try model.encoded()
     }

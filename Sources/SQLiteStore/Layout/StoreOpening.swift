@@ -103,7 +103,10 @@ struct StoreOpening {
             try connection.execute("ALTER TABLE ACHANGE ADD COLUMN ZTOMBSTONE\(index) BLOB")
         }
         let entities = layout.entities.compactMap { $0 }.map { entity in
-            (entity.number, entity.name, layout.model.entities[entity.index].superentity.flatMap { layout.entities[$0]?.number } ?? 0)
+            (
+                entity.number, entity.name,
+                layout.model.entities[entity.index].superentity.flatMap { layout.entities[$0]?.number } ?? 0
+            )
         }
         for (number, name, parent) in entities + HistoryEntity.names.map({ ($0.0, $0.1, 0) }) {
             try connection.execute(

@@ -67,13 +67,15 @@ extension PredicateTranslator {
     }
 
     private func text(
-        _ left: SQLOperand, _ operator: Comparison.Operator, _ right: SQLOperand, _ options: Comparison.Options, exact: Bool
+        _ left: SQLOperand, _ operator: Comparison.Operator, _ right: SQLOperand, _ options: Comparison.Options,
+        exact: Bool
     ) throws(StoreError) -> SQLFragment {
         if left.isNull || right.isNull { return SQLFragment("0") }
         guard left.kind == .text, right.kind == .text else {
             throw refusal("text is searched in \(left.kind.name) for \(right.kind.name)")
         }
-        let isPlain = options.contains(.normalized) || options.isDisjoint(with: [.caseInsensitive, .diacriticInsensitive])
+        let isPlain =
+            options.contains(.normalized) || options.isDisjoint(with: [.caseInsensitive, .diacriticInsensitive])
         if `operator` == .contains, isPlain {
             return closed("instr(" + left.sql + ", " + right.sql + ") > 0", exact)
         }
@@ -147,7 +149,10 @@ extension PredicateTranslator {
         var values: [SQLValue] = []
         var parts: [SQLFragment] = []
         for member in members {
-            if member.isNull { parts.append(left.sql + " IS NULL"); continue }
+            if member.isNull {
+                parts.append(left.sql + " IS NULL")
+                continue
+            }
             let other = try operand(member)
             if left.kind == .decimal || other.kind == .decimal {
                 if left.kind.isNumber, other.kind.isNumber { parts.append(call("TARN_EQUAL", left, other)) }
@@ -168,7 +173,8 @@ extension PredicateTranslator {
     private func closed(_ test: SQLFragment, _ exact: Bool) -> SQLFragment { exact ? "IFNULL(" + test + ", 0)" : test }
 
     private func call(_ function: String, _ left: SQLOperand, _ right: SQLOperand) -> SQLFragment {
-        SQLFragment("\(function)(?, ", [.text(left.kind.letter + right.kind.letter)]) + left.sql + ", " + right.sql + ")"
+        SQLFragment("\(function)(?, ", [.text(left.kind.letter + right.kind.letter)]) + left.sql + ", " + right.sql
+            + ")"
     }
 
     /// Text under options; constants are folded here, once.

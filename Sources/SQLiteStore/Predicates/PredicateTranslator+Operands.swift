@@ -69,7 +69,8 @@ extension PredicateTranslator {
             throw refusal("only managed objects and their identifiers can be looked up in a store")
         }
         // An object of another store, or one that was never saved, equals no row; no key is negative in a table.
-        guard let key = identified.rowKey, key.store == storeNumber, layout.model.entities.indices.contains(key.entityIndex)
+        guard let key = identified.rowKey, key.store == storeNumber,
+            layout.model.entities.indices.contains(key.entityIndex)
         else { return SQLOperand(SQLFragment("?", [.int(.min)]), .object(root: -1), constant: value) }
         return SQLOperand(
             SQLFragment("?", [.int(key.primaryKey)]), .object(root: layout.model.entities[key.entityIndex].root),

@@ -40,7 +40,8 @@ extension PredicateTranslator {
         case .toMany(let index):
             return .collection(
                 CollectionStep(
-                    owner: scope, members: placed.toMany[index], destination: entity.toMany[index].destination, rest: rest))
+                    owner: scope, members: placed.toMany[index], destination: entity.toMany[index].destination,
+                    rest: rest))
         case .slot(let slot):
             switch placed.slots[slot] {
             case .transient: throw refusal("\(entity.name).\(key) is transient, so it is not in the store")
@@ -50,7 +51,8 @@ extension PredicateTranslator {
             case .reference(let reference):
                 if rest.isEmpty || rest == ["objectID"] || rest == ["self"] {
                     let root = layout.model.entities[reference.destination].root
-                    return .operand(SQLOperand(SQLFragment("\(scope.alias).\(identifier(reference.column))"), .object(root: root)))
+                    return .operand(
+                        SQLOperand(SQLFragment("\(scope.alias).\(identifier(reference.column))"), .object(root: root)))
                 }
                 let table = try layout.entity(reference.destination).table
                 return try target(rest, in: scope.destination(key, reference, table: table))
@@ -62,7 +64,8 @@ extension PredicateTranslator {
 
     /// `items.@count`, `items.@sum.price`, `items.price.@sum`.
     func aggregate(_ keys: [String], in scope: QueryScope) throws(StoreError) -> SQLOperand {
-        guard let place = keys.firstIndex(where: { $0.hasPrefix("@") }), !keys[(place + 1)...].contains(where: { $0.hasPrefix("@") })
+        guard let place = keys.firstIndex(where: { $0.hasPrefix("@") }),
+            !keys[(place + 1)...].contains(where: { $0.hasPrefix("@") })
         else { throw refusal("one collection operator is allowed in a path: \(keys.joined(separator: "."))") }
         let name = keys[place]
         var path = keys
@@ -71,7 +74,9 @@ extension PredicateTranslator {
             throw refusal("\(name) needs a to-many relationship: \(keys.joined(separator: "."))")
         }
         if name == "@count" {
-            guard step.rest.isEmpty else { throw refusal("@count goes with the relationship itself: \(keys.joined(separator: "."))") }
+            guard step.rest.isEmpty else {
+                throw refusal("@count goes with the relationship itself: \(keys.joined(separator: "."))")
+            }
             return try counted(step, where: nil)
         }
         return try statistics(name, step, keys)

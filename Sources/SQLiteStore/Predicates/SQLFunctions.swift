@@ -19,7 +19,8 @@ import PredicateKit
 enum SQLFunctions {
     static func register(on database: OpaquePointer) {
         add(database, "TARN_STRING", 4) { context, _, arguments in
-            guard let arguments, let text = SQLFunctions.text(arguments[0]), let pattern = SQLFunctions.text(arguments[1]),
+            guard let arguments, let text = SQLFunctions.text(arguments[0]),
+                let pattern = SQLFunctions.text(arguments[1]),
                 let comparison = Comparison.Operator(rawValue: Int(sqlite3_value_int64(arguments[2])))
             else { return sqlite3_result_int(context, 0) }
             do throws(PredicateFailure) {
@@ -61,7 +62,9 @@ enum SQLFunctions {
     /// Triggers of Apple's derived attributes report to the framework through these; here nobody listens, and the
     /// triggers themselves keep the columns right.
     static func registerApples(on database: OpaquePointer) {
-        for name in ["NSCoreDataDATriggerUpdatedAffectedObjectValue", "NSCoreDataDATriggerInsertUpdatedAffectedObjectValue"] {
+        for name in [
+            "NSCoreDataDATriggerUpdatedAffectedObjectValue", "NSCoreDataDATriggerInsertUpdatedAffectedObjectValue",
+        ] {
             add(database, name, -1) { context, _, _ in sqlite3_result_null(context) }
         }
     }

@@ -83,7 +83,9 @@ extension PredicateValue {
         case .int(let value): (.int(value), .number)
         case .double(let value): (.double(value), .number)
         case .decimal(let value):
-            Int64(DecimalStorage.text(value)).map { (.int($0), .number) } ?? (.text(DecimalStorage.text(value)), .decimal)
+            Int64(DecimalStorage.text(value)).map { (.int($0), .number) } ?? (
+                .text(DecimalStorage.text(value)), .decimal
+            )
         case .string(let value), .url(let value): (.text(value), .text)
         case .date(let value): (.double(value), .date)
         case .data(let value): (.blob(value), .data)

@@ -52,7 +52,8 @@ struct StoreQueryTranslation {
             case .decimal:
                 // Digits that a double cannot tell do not decide the order. Differs: in memory they do.
                 let value = operand.sql
-                let number = "CASE typeof(" + value + ") WHEN 'blob' THEN CAST(CAST(" + value + " AS TEXT) AS REAL) ELSE "
+                let number =
+                    "CASE typeof(" + value + ") WHEN 'blob' THEN CAST(CAST(" + value + " AS TEXT) AS REAL) ELSE "
                 parts.append(number + value + " END" + direction)
             default: parts.append(translator.folded(operand, key.options).sql + direction)
             }

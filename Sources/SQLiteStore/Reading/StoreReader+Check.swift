@@ -32,7 +32,8 @@ extension StoreReader {
                     "\(table) WHERE Z_PK > (SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = \(entity.number))")
             }
             for (slot, place) in entity.slots.enumerated() {
-                guard case .reference(let reference) = place, let destination = layout.entities[reference.destination] else { continue }
+                guard case .reference(let reference) = place, let destination = layout.entities[reference.destination]
+                else { continue }
                 try count(
                     "dangling values of \(entity.name).\(layout.model.entities[entity.index].slots[slot].name)",
                     """
@@ -52,7 +53,8 @@ extension StoreReader {
                     """)
             }
         }
-        try count("changes without a transaction", "ACHANGE WHERE ZTRANSACTIONID NOT IN (SELECT Z_PK FROM ATRANSACTION)")
+        try count(
+            "changes without a transaction", "ACHANGE WHERE ZTRANSACTIONID NOT IN (SELECT Z_PK FROM ATRANSACTION)")
         try count(
             "transactions ahead of their counter",
             "ATRANSACTION WHERE Z_PK > (SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = \(HistoryEntity.transaction))")

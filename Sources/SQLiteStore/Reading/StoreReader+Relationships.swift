@@ -31,7 +31,7 @@ extension StoreReader {
             guard let read = try destinationRead(entity, index) else { continue }
             let statement = try connection.statement(read.sql(condition: "IN (SELECT value FROM json_each(?))"))
             defer { statement.reset() }
-            statement.bind("[\(owners.keys.map { String($0) }.joined(separator: ","))]", 1)
+            try statement.bind("[\(owners.keys.map { String($0) }.joined(separator: ","))]", 1)
             while try statement.step() {
                 guard let owner = owners[statement.int(2)] else { continue }
                 result[owner]?.append(read.key(statement, layout, store.number))
@@ -43,7 +43,8 @@ extension StoreReader {
     private func destinationRead(_ entity: Int, _ index: Int) throws(StoreError) -> DestinationRead? {
         let owner = try layout.entity(entity)
         guard owner.toMany.indices.contains(index) else {
-            throw StoreError(.notFound, "the entity has no such relationship", detail: "\(owner.name), to-many \(index)")
+            throw StoreError(
+                .notFound, "the entity has no such relationship", detail: "\(owner.name), to-many \(index)")
         }
         switch owner.toMany[index] {
         case .transient: return nil

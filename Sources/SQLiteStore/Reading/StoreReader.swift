@@ -89,7 +89,7 @@ package class StoreReader {
         let isKept = sql.text.utf8.count < 4_000
         let statement = isKept ? try connection.statement(sql.text) : try connection.passingStatement(sql.text)
         defer { statement.reset() }
-        statement.bind(sql.arguments)
+        try statement.bind(sql.arguments)
         while try statement.step() { each(statement) }
     }
 

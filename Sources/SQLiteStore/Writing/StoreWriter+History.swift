@@ -99,12 +99,12 @@ extension StoreWriter {
             if change.kind == .update {
                 var columns = ChangedColumns(propertyCount: entity.historyProperties.count)
                 for bit in change.bits { columns.insert(bit) }
-                statement.bind(columns.bitmap, 7)
+                try statement.bind(columns.bitmap, 7)
             } else {
                 statement.bindNull(7)
             }
             for place in 0..<tombstones {
-                statement.bind(place < change.tombstone.count ? change.tombstone[place] : .null, Int32(8 + place))
+                try statement.bind(place < change.tombstone.count ? change.tombstone[place] : .null, Int32(8 + place))
             }
             try statement.run()
         }
@@ -113,7 +113,8 @@ extension StoreWriter {
     private func stringKey(_ name: String?) throws(StoreError) -> SQLValue {
         guard let name else { return .null }
         let known = try connection.first(
-            "SELECT Z_PK FROM ATRANSACTIONSTRING WHERE ZNAME = ?", [.text(name)]) { $0.int(0) }
+            "SELECT Z_PK FROM ATRANSACTIONSTRING WHERE ZNAME = ?", [.text(name)]
+        ) { $0.int(0) }
         if let known { return .int(known) }
         let key = try raiseMaximum(of: HistoryEntity.string, by: 1)
         try connection.execute(

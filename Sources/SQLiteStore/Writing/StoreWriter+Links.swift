@@ -94,11 +94,13 @@ extension StoreWriter {
         for change in orders {
             let owner = try ownEntity(change.owner)
             precondition(
-                owner.toMany.indices.contains(change.relationship), "an order names a to-many relationship of its owner")
+                owner.toMany.indices.contains(change.relationship), "an order names a to-many relationship of its owner"
+            )
             let (table, own, other, order): (String, String, String, String?)
             switch owner.toMany[change.relationship] {
             case .transient: continue
-            case .join(let side): (table, own, other, order) = (side.table, side.ownColumn, side.otherColumn, side.orderColumn)
+            case .join(let side):
+                (table, own, other, order) = (side.table, side.ownColumn, side.otherColumn, side.orderColumn)
             case .foreignKey(let key): (table, own, other, order) = (key.table, key.column, "Z_PK", key.orderColumn)
             }
             guard let order else { continue }
@@ -141,7 +143,8 @@ extension StoreWriter {
     private func nullifyColumns(
         of entity: EntityLayout, _ key: RowKey, _ target: EntityLayout, _ touched: inout Set<RowKey>
     ) throws(StoreError) {
-        let inherited = layout.model.entities[entity.index].superentity.flatMap { layout.entities[$0]?.slots.count } ?? 0
+        let inherited =
+            layout.model.entities[entity.index].superentity.flatMap { layout.entities[$0]?.slots.count } ?? 0
         for slot in inherited..<entity.slots.count {
             guard case .reference(let reference) = entity.slots[slot],
                 layout.entities[reference.destination]?.root == target.root
@@ -159,12 +162,15 @@ extension StoreWriter {
     private func removePairs(
         of entity: EntityLayout, _ key: RowKey, _ target: EntityLayout, _ touched: inout Set<RowKey>
     ) throws(StoreError) {
-        let inherited = layout.model.entities[entity.index].superentity.flatMap { layout.entities[$0]?.toMany.count } ?? 0
+        let inherited =
+            layout.model.entities[entity.index].superentity.flatMap { layout.entities[$0]?.toMany.count } ?? 0
         for index in inherited..<entity.toMany.count {
             switch entity.toMany[index] {
             case .join(let side) where layout.entities[side.destination]?.root == target.root:
                 // The owners' versions rise before the pairs that tell them are removed.
-                let (table, own, other) = (identifier(side.table), identifier(side.ownColumn), identifier(side.otherColumn))
+                let (table, own, other) = (
+                    identifier(side.table), identifier(side.ownColumn), identifier(side.otherColumn)
+                )
                 try collect(
                     """
                     UPDATE \(identifier(entity.table)) SET Z_OPT = Z_OPT + 1 \
@@ -173,7 +179,8 @@ extension StoreWriter {
                 try connection.execute("DELETE FROM \(table) WHERE \(other) = ?", [.int(key.primaryKey)])
             case .foreignKey(let foreign) where foreign.isHidden && entity.root == target.root:
                 let (table, column) = (identifier(foreign.table), identifier(foreign.column))
-                try connection.execute("UPDATE \(table) SET \(column) = NULL WHERE \(column) = ?", [.int(key.primaryKey)])
+                try connection.execute(
+                    "UPDATE \(table) SET \(column) = NULL WHERE \(column) = ?", [.int(key.primaryKey)])
             default: continue
             }
         }
@@ -186,7 +193,9 @@ extension StoreWriter {
         defer { statement.reset() }
         statement.bind(key.primaryKey, 1)
         while try statement.step() {
-            guard let index = layout.entityIndex(number: statement.int(1)), let entity = layout.entities[index] else { continue }
+            guard let index = layout.entityIndex(number: statement.int(1)), let entity = layout.entities[index] else {
+                continue
+            }
             let row = RowKey(store: store.number, entity: index, primaryKey: statement.int(0))
             touched.insert(row)
             history.touch(row, bit: bit(entity))

@@ -19,9 +19,13 @@ extension StoreWriter {
             statement.bind(row.key.primaryKey, 1)
             statement.bind(entity.number, 2)
             var index: Int32 = 3
-            for (slot, binding) in entity.bindings.enumerated() { try bind(row.values[slot], binding, statement, &index) }
+            for (slot, binding) in entity.bindings.enumerated() {
+                try bind(row.values[slot], binding, statement, &index)
+            }
             try statement.run()
-            for slot in entity.orderedSlots { try append(row.values[slot], entity.slots[slot], row.key.primaryKey, entity) }
+            for slot in entity.orderedSlots {
+                try append(row.values[slot], entity.slots[slot], row.key.primaryKey, entity)
+            }
             history.insert(row.key)
         }
     }
@@ -52,7 +56,8 @@ extension StoreWriter {
                 try append(update.values[slot], entity.slots[slot], update.key.primaryKey, entity)
             }
             history.update(
-                update.key, bits: update.changedSlots.compactMap { entity.slotBits[$0] }
+                update.key,
+                bits: update.changedSlots.compactMap { entity.slotBits[$0] }
                     + update.changedToMany.compactMap { entity.toManyBits[$0] })
         }
     }
@@ -105,10 +110,14 @@ extension StoreWriter {
         _ value: StoredValue, _ binding: SlotBinding, _ statement: PreparedStatement, _ index: inout Int32
     ) throws(StoreError) {
         if case .none = binding { return }
-        StoredValueEncoding.bind(value, statement, index)
+        try StoredValueEncoding.bind(value, statement, index)
         index += 1
         guard case .keyAndEntity = binding else { return }
-        if let key = value.reference { statement.bind(try ownEntity(key).number, index) } else { statement.bindNull(index) }
+        if let key = value.reference {
+            statement.bind(try ownEntity(key).number, index)
+        } else {
+            statement.bindNull(index)
+        }
         index += 1
     }
 

@@ -74,9 +74,12 @@ package final class StoreWriter: StoreReader {
     /// - Returns: The new last key.
     func raiseMaximum(of number: Int64, by count: Int) throws(StoreError) -> Int64 {
         let last = try connection.first(
-            "UPDATE Z_PRIMARYKEY SET Z_MAX = Z_MAX + ? WHERE Z_ENT = ? RETURNING Z_MAX", [.int(Int64(count)), .int(number)]
+            "UPDATE Z_PRIMARYKEY SET Z_MAX = Z_MAX + ? WHERE Z_ENT = ? RETURNING Z_MAX",
+            [.int(Int64(count)), .int(number)]
         ) { $0.int(0) }
-        guard let last else { throw StoreError(.corrupt, "the store has lost an entity's keys", detail: "Z_ENT \(number)") }
+        guard let last else {
+            throw StoreError(.corrupt, "the store has lost an entity's keys", detail: "Z_ENT \(number)")
+        }
         return last
     }
 }

@@ -6,15 +6,15 @@ import ManagedModel
 
 /// How values go into columns; ``StorageKind/decode(_:_:)`` is the way back.
 enum StoredValueEncoding {
-    static func bind(_ value: StoredValue, _ statement: PreparedStatement, _ index: Int32) {
+    static func bind(_ value: StoredValue, _ statement: PreparedStatement, _ index: Int32) throws(StoreError) {
         switch value {
         case .null: statement.bindNull(index)
         case .int(let value): statement.bind(value, index)
         case .double(let value), .date(let value): statement.bind(value, index)
-        case .string(let value), .url(let value): statement.bind(value, index)
-        case .data(let value): statement.bind(value, index)
+        case .string(let value), .url(let value): try statement.bind(value, index)
+        case .data(let value): try statement.bind(value, index)
         case .uuid(let value): statement.bind(value, index)
-        case .decimal(let value): statement.bind(DecimalStorage.encode(value), index)
+        case .decimal(let value): try statement.bind(DecimalStorage.encode(value), index)
         case .reference(let key): statement.bind(key.primaryKey, index)
         }
     }
