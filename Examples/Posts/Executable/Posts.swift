@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-@main struct Posts { static func main() {} }
+import PostsApp
+
+@main struct Posts {
+    static func main() async { await PostsCommand.main() }
+}

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+// The page of one device. It asks nothing repeatedly: the device tells it what changed, over one stream of events.
+// Every text that a person typed goes into the page as text, never as markup.
+
+const byID = id => document.getElementById(id);
+const posts = new Map();
+const tags = new Map();
+let selected = null;
+let arrived = new Set();
+let renderIsPlanned = false;
+
+const element = (name, attributes = {}, ...children) => {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key === "class") node.className = value;
+    else if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+    else node.setAttribute(key, value);
+  }
+  node.append(...children.filter(child => child !== null));
+  return node;
+};
+
+// MARK: Talking to the device
+
+const send = async (method, path, body, type = "application/json") => {
+  const options = { method };
+  if (body !== undefined) {
+    options.headers = { "Content-Type": type };
+    options.body = type === "application/json" ? JSON.stringify(body) : body;
+  }
+  try {
+    const answer = await fetch(path, options);
+    const text = await answer.text();
+    const value = text === "" ? null : JSON.parse(text);
+    if (!answer.ok) throw new Error(value?.error?.message ?? `The device answered ${answer.status}.`);
+    return value;
+  } catch (error) {
+    notice(error instanceof TypeError ? "The device does not answer. Is its process running?" : error.message);
+    return undefined;
+  }
+};
+
+let noticeTimer;
+const notice = (text, { stays = false, isCalm = false } = {}) => {
+  clearTimeout(noticeTimer);
+  byID("notice").hidden = text === "";
+  byID("notice").classList.toggle("calm", isCalm);
+  byID("notice").textContent = text;
+  if (!stays && text !== "") noticeTimer = setTimeout(() => notice(""), 6000);
+};
+
+const events = new EventSource("events");
+const on = (name, handle) => events.addEventListener(name, event => handle(JSON.parse(event.data)));
+
+on("state", state => {
+  posts.clear();
+  tags.clear();
+  document.title = `${state.device} · Posts`;
+  byID("device").textContent = state.device;
+  take(state, false);
+  showSync(state.sync);
+  showNetwork(state.network);
+  showLatency(state.latency);
+  notice("");
+});
+on("change", change => take(change, true));
+on("sync", sync => showSync(sync));
+on("network", network => showNetwork(network));
+on("latency", latency => showLatency(latency));
+events.addEventListener("error", () => notice("This device's process has ended, or was restarted. Waiting for it to come back.", { stays: true }));
+
+const take = (change, marksArrivals) => {
+  for (const tag of change.tags) tags.set(tag.id, tag);
+  for (const id of change.removedTags ?? []) tags.delete(id);
+  for (const post of change.posts) {
+    if (marksArrivals && !posts.has(post.id)) arrived.add(post.id);
+    posts.set(post.id, post);
+  }
+  for (const id of change.removedPosts ?? []) posts.delete(id);
+  if (selected !== null && !posts.has(selected)) {
+    if (!isDeleting) notice("The post you were reading was deleted on another device.", { isCalm: true });
+    select(null);
+  }
+  render();
+};
+
+// MARK: Status
+
+const phrases = {
+  starting: () => "Connecting",
+  idle: () => "Up to date",
+  importing: sync => sync.total ? `Importing ${sync.done} of ${sync.total}` : sync.done ? `Importing ${sync.done}` : "Importing",
+  exporting: sync => `Exporting ${sync.done} of ${sync.total}`,
+  offline: sync => sync.pending ? `Offline · ${sync.pending} waiting` : "Offline",
+  paused: () => "Paused",
+  error: sync => sync.reason ? `Error: ${sync.reason}` : "Error",
+};
+
+const showSync = sync => {
+  byID("sync").dataset.phase = sync.phase;
+  byID("sync-text").textContent = (phrases[sync.phase] ?? (() => sync.phase))(sync);
+  byID("sync").title = sync.lastSuccess ? `Last complete sync: ${new Date(sync.lastSuccess).toLocaleString()}` : "Not synced yet";
+};
+
+const showNetwork = network => {
+  byID("network").hidden = !network.switchable;
+  byID("online").checked = network.online;
+  byID("network-text").textContent = network.online ? "Online" : "Offline";
+};
+
+const showLatency = latency => {
+  if (!latency) return;
+  const ms = latency.milliseconds;
+  const text = ms < 1000 ? `${ms.toFixed(ms < 10 ? 1 : 0)} ms` : ms < 120000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60000)} min`;
+  byID("latency").textContent = `Last save to visible: ${text}`;
+};
+
+byID("online").addEventListener("change", event => send("POST", "network", { online: event.target.checked }));
+
+// MARK: The list
+
+const render = () => {
+  if (renderIsPlanned) return;
+  renderIsPlanned = true;
+  requestAnimationFrame(() => {
+    renderIsPlanned = false;
+    renderList();
+    renderEditor();
+  });
+};
+
+const items = new Map();
+
+const renderList = () => {
+  const list = byID("posts");
+  const sorted = [...posts.values()].sort((a, b) => b.timestamp - a.timestamp || (a.id < b.id ? 1 : -1));
+  for (const [id, item] of items) if (!posts.has(id)) { item.remove(); items.delete(id); }
+  let place = list.firstElementChild;
+  for (const post of sorted) {
+    const text = JSON.stringify([post, post.tags.map(id => tags.get(id)), post.id === selected]);
+    let item = items.get(post.id);
+    if (!item) {
+      item = element("li");
+      items.set(post.id, item);
+    }
+    if (item.text !== text) {
+      item.text = text;
+      item.replaceChildren(card(post));
+    }
+    item.classList.toggle("arrived", arrived.has(post.id));
+    if (item === place) place = place.nextElementSibling;
+    else list.insertBefore(item, place);
+  }
+  arrived = new Set();
+  byID("count").textContent = posts.size === 0 ? "" : String(posts.size);
+  byID("no-posts").hidden = posts.size > 0;
+};
+
+const card = post => element(
+  "button", { class: "card", type: "button", "aria-current": String(post.id === selected), onclick: () => select(post.id) },
+  element("span", { class: "card-title" }, post.title || "Untitled"),
+  element("span", { class: "card-text" }, post.content),
+  post.tags.length ? element("span", { class: "chips" }, ...post.tags.map(id => tags.get(id)).filter(Boolean).map(tag => chip(tag, true))) : null,
+  post.attachments.length ? thumbnail(post.attachments[0]) : null);
+
+const colored = (node, tag) => {
+  if (/^#[0-9a-f]{6}$/i.test(tag.color)) node.style.setProperty("--tag", tag.color);
+  return node;
+};
+const chip = (tag, isOn) => colored(element("span", { class: isOn ? "chip on" : "chip" }, element("span", {}, tag.name || "Unnamed")), tag);
+const thumbnail = attachment => attachment.thumbnail
+  ? element("img", { class: "thumb", src: `attachments/${encodeURIComponent(attachment.id)}/thumbnail`, alt: attachment.name || "Picture", loading: "lazy" })
+  : element("span", { class: "thumb", role: "img", "aria-label": attachment.name || "Picture" });
+
+byID("new-post").addEventListener("click", async () => {
+  const saved = await send("POST", "posts", { title: "", content: "" });
+  if (!saved) return;
+  // The answer may come before the event that says the same.
+  take({ posts: [saved.post], tags: [] }, false);
+  select(saved.post.id);
+  renderEditor();
+  byID("title").focus();
+});
+byID("samples").addEventListener("click", () => send("POST", "samples", { count: 100, title: "Sample" }));
+
+// MARK: The editor
+
+let isDeleting = false;
+const fields = ["title", "content"];
+/** What was typed and not sent yet, by field. */
+const drafts = {};
+let draftTimer;
+
+const select = id => {
+  sendDrafts();
+  selected = id;
+  isDeleting = false;
+  byID("panes").classList.toggle("editing", id !== null);
+  byID("editor").hidden = true;
+  render();
+};
+
+const sendDrafts = () => {
+  clearTimeout(draftTimer);
+  if (selected === null || Object.keys(drafts).length === 0) return;
+  const changes = { ...drafts };
+  for (const field of fields) delete drafts[field];
+  if (posts.has(selected)) send("PATCH", `posts/${encodeURIComponent(selected)}`, changes);
+};
+
+for (const field of fields) {
+  byID(field).addEventListener("input", event => {
+    drafts[field] = event.target.value;
+    clearTimeout(draftTimer);
+    draftTimer = setTimeout(sendDrafts, 350);
+  });
+  byID(field).addEventListener("blur", sendDrafts);
+}
+byID("editor").addEventListener("submit", event => event.preventDefault());
+byID("back").addEventListener("click", () => select(null));
+byID("delete-post").addEventListener("click", () => {
+  const id = selected;
+  for (const field of fields) delete drafts[field];
+  isDeleting = true;
+  send("DELETE", `posts/${encodeURIComponent(id)}`);
+});
+
+const renderEditor = () => {
+  const post = posts.get(selected);
+  byID("editor").hidden = !post;
+  byID("no-post").hidden = Boolean(post);
+  if (!post) return;
+  for (const field of fields) {
+    // A field that is being typed in keeps what was typed; it goes to the device in a moment.
+    if (field in drafts || byID(field).value === post[field]) continue;
+    const { selectionStart, selectionEnd } = byID(field);
+    byID(field).value = post[field];
+    if (document.activeElement === byID(field)) byID(field).setSelectionRange(selectionStart, selectionEnd);
+  }
+  byID("when").textContent = new Date(post.timestamp).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+  renderTags(post);
+  renderAttachments(post);
+};
+
+const replaceIfChanged = (container, description, make) => {
+  const text = JSON.stringify(description);
+  if (container.text === text) return;
+  container.text = text;
+  const focused = container.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
+  container.replaceChildren(...make());
+  if (focused !== undefined) [...container.children].find(child => child.dataset.key === focused)?.focus();
+};
+
+const renderTags = post => {
+  const sorted = [...tags.values()].sort((a, b) => a.name.localeCompare(b.name) || (a.id < b.id ? -1 : 1));
+  replaceIfChanged(byID("tags"), [post.id, post.tags, sorted], () => sorted.map(tag => {
+    const isOn = post.tags.includes(tag.id);
+    const path = `posts/${encodeURIComponent(post.id)}/tags/${encodeURIComponent(tag.id)}`;
+    return colored(
+      element(
+        "button",
+        { class: isOn ? "chip on" : "chip", type: "button", "aria-pressed": String(isOn), "data-key": tag.id,
+          onclick: () => send(isOn ? "DELETE" : "PUT", path) },
+        element("span", {}, tag.name || "Unnamed")),
+      tag);
+  }));
+};
+
+byID("add-tag").addEventListener("click", async () => {
+  const name = byID("tag-name").value.trim();
+  if (name === "" || selected === null) return byID("tag-name").focus();
+  const id = selected;
+  const tag = await send("POST", "tags", { name, color: byID("tag-color").value });
+  if (!tag) return;
+  byID("tag-name").value = "";
+  await send("PUT", `posts/${encodeURIComponent(id)}/tags/${encodeURIComponent(tag.id)}`);
+});
+byID("tag-name").addEventListener("keydown", event => {
+  if (event.key !== "Enter") return;
+  event.preventDefault();
+  byID("add-tag").click();
+});
+
+// MARK: Pictures
+
+const thumbnailSide = 240;
+const pictureBytesMax = 20 * 1024 * 1024;
+
+/** A small JPEG of a picture, made here so that the device never has to decode one. */
+const thumbnailOf = async file => {
+  const bitmap = await createImageBitmap(file);
+  const scale = Math.min(1, thumbnailSide / Math.max(bitmap.width, bitmap.height));
+  const canvas = element("canvas");
+  canvas.width = Math.max(1, Math.round(bitmap.width * scale));
+  canvas.height = Math.max(1, Math.round(bitmap.height * scale));
+  canvas.getContext("2d").drawImage(bitmap, 0, 0, canvas.width, canvas.height);
+  bitmap.close();
+  return new Promise(resolve => canvas.toBlob(resolve, "image/jpeg", 0.85));
+};
+
+byID("picture").addEventListener("change", async event => {
+  const file = event.target.files[0];
+  const id = selected;
+  event.target.value = "";
+  if (!file || id === null) return;
+  if (file.size > pictureBytesMax) return notice("The picture is larger than 20 MB; choose a smaller one.");
+  let small;
+  try {
+    small = await thumbnailOf(file);
+  } catch {
+    return notice("The file is not a picture that this browser can read; choose a PNG, JPEG, GIF or WebP.");
+  }
+  const query = new URLSearchParams({ name: file.name, thumbnail: small.size });
+  await send("POST", `posts/${encodeURIComponent(id)}/attachments?${query}`, new Blob([small, file]), "application/octet-stream");
+});
+
+const renderAttachments = post => replaceIfChanged(byID("attachments"), [post.id, post.attachments], () => post.attachments.map(attachment =>
+  element(
+    "button", { type: "button", "aria-label": `Show ${attachment.name || "picture"}`, "data-key": attachment.id, onclick: () => view(attachment) },
+    thumbnail(attachment))));
+
+let viewed = null;
+const view = attachment => {
+  viewed = attachment.id;
+  byID("viewer-image").src = `attachments/${encodeURIComponent(attachment.id)}/image`;
+  byID("viewer-image").alt = attachment.name || "Picture";
+  byID("viewer-name").textContent = attachment.name;
+  byID("viewer").showModal();
+};
+byID("delete-picture").addEventListener("click", async () => {
+  byID("viewer").close();
+  await send("DELETE", `attachments/${encodeURIComponent(viewed)}`);
+});
+byID("viewer").addEventListener("close", () => byID("viewer-image").removeAttribute("src"));

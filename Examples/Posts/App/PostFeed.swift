@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CoreData
+import Dispatch
+import Foundation
+
+/// What is shown, kept up to date by fetched results controllers, and told to every open page.
+///
+/// Nothing is asked for repeatedly: an import is merged into the view context, the controllers notice, and the
+/// difference goes to the pages.
+@MainActor final class PostFeed {
+    let device: String
+    private let posts: NSFetchedResultsController<Post>
+    private let tags: NSFetchedResultsController<Tag>
+    private let attachments: NSFetchedResultsController<Attachment>
+    private let pages = EventHub()
+
+    private var shownPosts: [String: PostMessage] = [:]
+    private var shownTags: [String: TagMessage] = [:]
+    private var sync = SyncMessage.starting
+    private var network: NetworkMessage
+    private var latency: LatencyMessage?
+
+    /// Objects that changed since the pages were told.
+    private var touched = Touched()
+    private var isTellingPlanned = false
+
+    private struct Touched {
+        var posts: Set<Post> = []
+        var tags: Set<Tag> = []
+        var goneAttachments: Set<String> = []
+        /// When the first new post stood in the fetched results, by the machine's steady clock.
+        var appearedAt: UInt64?
+    }
+
+    /// - Throws: The error of a fetch.
+    init(_ container: NSPersistentContainer, device: String, network: NetworkMessage) throws {
+        self.device = device
+        self.network = network
+        let newestFirst: NSFetchRequest<Post> = Post.fetchRequest()
+        newestFirst.sortDescriptors = [NSSortDescriptor(key: "timestamp", ascending: false)]
+        let tagsByName: NSFetchRequest<Tag> = Tag.fetchRequest()
+        tagsByName.sortDescriptors = [NSSortDescriptor(key: "name", ascending: true)]
+        let attachmentsByName: NSFetchRequest<Attachment> = Attachment.fetchRequest()
+        attachmentsByName.sortDescriptors = [NSSortDescriptor(key: "name", ascending: true)]
+        let context = container.viewContext
+        posts = NSFetchedResultsController(
+            fetchRequest: newestFirst, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
+        tags = NSFetchedResultsController(
+            fetchRequest: tagsByName, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
+        attachments = NSFetchedResultsController(
+            fetchRequest: attachmentsByName, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
+        posts.delegate = self
+        tags.delegate = self
+        attachments.delegate = self
+        try posts.performFetch()
+        try tags.performFetch()
+        try attachments.performFetch()
+        for post in posts.fetchedObjects ?? [] { shownPosts[post.shortID] = PostMessage(post) }
+        for tag in tags.fetchedObjects ?? [] { shownTags[tag.shortID] = TagMessage(tag) }
+    }
+
+    /// Everything as it is now, then each change.
+    func subscribe() -> AsyncStream<String> {
+        let state = StateMessage(
+            device: device, posts: Array(shownPosts.values), tags: Array(shownTags.values), sync: sync, network: network,
+            latency: latency)
+        return pages.subscribe(startingWith: Event(.state, state))
+    }
+
+    func show(_ sync: SyncMessage) {
+        guard sync != self.sync else { return }
+        self.sync = sync
+        pages.send(Event(.sync, sync))
+    }
+
+    func show(_ network: NetworkMessage) {
+        self.network = network
+        pages.send(Event(.network, network))
+    }
+
+    // MARK: From fetched results to pages
+
+    /// One message for all that changes in one turn of the main queue: an import touches posts, tags and pictures.
+    private func planTelling() {
+        guard !isTellingPlanned else { return }
+        isTellingPlanned = true
+        DispatchQueue.main.async { MainActor.assumeIsolated { self.tell() } }
+    }
+
+    private func tell() {
+        isTellingPlanned = false
+        let touched = touched
+        self.touched = Touched()
+        var change = ChangeMessage(appearedAt: touched.appearedAt)
+        for tag in touched.tags {
+            if tag.isGone {
+                if shownTags.removeValue(forKey: tag.shortID) != nil { change.removedTags.append(tag.shortID) }
+            } else {
+                let message = TagMessage(tag)
+                if shownTags.updateValue(message, forKey: message.id) != message { change.tags.append(message) }
+            }
+        }
+        for post in touched.posts {
+            if post.isGone {
+                if shownPosts.removeValue(forKey: post.shortID) != nil { change.removedPosts.append(post.shortID) }
+            } else {
+                let message = PostMessage(post)
+                if shownPosts.updateValue(message, forKey: message.id) != message { change.posts.append(message) }
+            }
+        }
+        guard !change.isEmpty else { return }
+        pages.send(Event(.change, change))
+    }
+
+    private func didChange(_ object: Any, _ type: NSFetchedResultsChangeType) {
+        switch object {
+        case let post as Post:
+            touched.posts.insert(post)
+            // A post that nobody inserted here came from another device.
+            if type == .insert, !post.isInserted { didAppear(post) }
+        case let tag as Tag:
+            touched.tags.insert(tag)
+        case let attachment as Attachment:
+            if let post = attachment.isGone ? owner(of: attachment) : attachment.post { touched.posts.insert(post) }
+        default:
+            return
+        }
+        planTelling()
+    }
+
+    private func didAppear(_ post: Post) {
+        touched.appearedAt = touched.appearedAt ?? DispatchTime.now().uptimeNanoseconds
+        guard let made = post.timestamp else { return }
+        let latency = LatencyMessage(milliseconds: max(0, Date().timeIntervalSince(made) * 1000))
+        self.latency = latency
+        pages.send(Event(.latency, latency))
+    }
+
+    /// The post that was shown with an attachment that is gone.
+    private func owner(of attachment: Attachment) -> Post? {
+        let id = attachment.shortID
+        guard let shown = shownPosts.values.first(where: { $0.attachments.contains { $0.id == id } }) else { return nil }
+        return posts.fetchedObjects?.first { $0.shortID == shown.id }
+    }
+}
+
+// The controllers work on the view context, which is on the main queue, and call their delegate there.
+extension PostFeed: @MainActor NSFetchedResultsControllerDelegate {
+    func controller(
+        _ controller: NSFetchedResultsController<any NSFetchRequestResult>, didChange anObject: Any,
+        at indexPath: IndexPath?, for type: NSFetchedResultsChangeType, newIndexPath: IndexPath?
+    ) {
+        didChange(anObject, type)
+    }
+}
+
+extension NSManagedObject {
+    /// Deleted, here or by an import.
+    fileprivate var isGone: Bool { isDeleted || managedObjectContext == nil }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CoreData
+import Dispatch
+import Foundation
+
+/// What a person can do with posts. Each change is saved at once; the container brings it to the other devices.
+@MainActor final class PostLibrary {
+    private let container: NSPersistentContainer
+    private var context: NSManagedObjectContext { container.viewContext }
+
+    init(_ container: NSPersistentContainer) {
+        self.container = container
+    }
+
+    // MARK: Posts
+
+    func addPost(title: String, content: String) throws -> PostSaved {
+        let post = makePost(title: title, content: content)
+        let savedAt = try save()
+        return PostSaved(post: PostMessage(post), savedAt: savedAt)
+    }
+
+    /// Makes many posts in one save, to see an export go.
+    func addSamples(count: Int, title: String) throws -> SamplesSaved {
+        for number in 1...max(1, count) {
+            _ = makePost(title: "\(title) \(number)", content: "Post \(number) of \(count), made in one save.")
+        }
+        return SamplesSaved(savedAt: try save())
+    }
+
+    func changePost(_ id: String, title: String?, content: String?) throws -> PostSaved {
+        let post = try object(Post.self, id)
+        if let title { post.title = title }
+        if let content { post.content = content }
+        let savedAt = try save()
+        return PostSaved(post: PostMessage(post), savedAt: savedAt)
+    }
+
+    /// All of them go in one save. What another device deleted meanwhile is gone already.
+    func delete(posts: [String] = [], tags: [String] = []) throws {
+        for id in posts { (try? object(Post.self, id)).map(context.delete) }
+        for id in tags { (try? object(Tag.self, id)).map(context.delete) }
+        try save()
+    }
+
+    private func makePost(title: String, content: String) -> Post {
+        let post = Post(context: context)
+        post.title = title
+        post.content = content
+        post.timestamp = Date()
+        return post
+    }
+
+    // MARK: Tags
+
+    func addTag(name: String, color: String) throws -> TagMessage {
+        let tag = Tag(context: context)
+        tag.uuid = UUID()
+        tag.name = name
+        tag.color = color
+        try save()
+        return TagMessage(tag)
+    }
+
+    func changeTag(_ id: String, name: String?, color: String?) throws -> TagMessage {
+        let tag = try object(Tag.self, id)
+        if let name { tag.name = name }
+        if let color { tag.color = color }
+        try save()
+        return TagMessage(tag)
+    }
+
+    func setTag(_ tagID: String, of postID: String, isOn: Bool) throws {
+        let post = try object(Post.self, postID)
+        let tag = try object(Tag.self, tagID)
+        if isOn { post.addToTags(tag) } else { post.removeFromTags(tag) }
+        try save()
+    }
+
+    // MARK: Pictures
+
+    /// The picture itself is an object of its own, so that lists of posts need not read it.
+    func attach(_ picture: Data, thumbnail: Data?, name: String, to postID: String) throws -> AttachmentMessage {
+        let image = ImageData(context: context)
+        image.data = picture
+        let attachment = Attachment(context: context)
+        attachment.uuid = UUID()
+        attachment.name = name
+        attachment.thumbnail = thumbnail
+        attachment.imageData = image
+        attachment.post = try object(Post.self, postID)
+        try save()
+        return AttachmentMessage(attachment)
+    }
+
+    func picture(of id: String) throws -> Data? { try object(Attachment.self, id).imageData?.data }
+
+    func thumbnail(of id: String) throws -> Data? { try object(Attachment.self, id).thumbnail }
+
+    func deleteAttachment(_ id: String) throws {
+        context.delete(try object(Attachment.self, id))
+        try save()
+    }
+
+    // MARK: Saving
+
+    /// - Returns: When the save returned, by the machine's steady clock, in nanoseconds.
+    /// - Throws: The save's error. What was changed is taken back, so that the next change starts from what is stored.
+    @discardableResult private func save() throws -> UInt64 {
+        do {
+            try context.save()
+        } catch {
+            context.rollback()
+            throw error
+        }
+        return DispatchTime.now().uptimeNanoseconds
+    }
+
+    /// - Throws: ``PostMissing`` if the object is not there, or was deleted on another device.
+    private func object<Kind: NSManagedObject>(_ kind: Kind.Type, _ id: String) throws -> Kind {
+        guard let objectID = container.persistentStoreCoordinator.objectID(Kind.self, id),
+            let object = try? context.existingObject(with: objectID) as? Kind
+        else { throw PostMissing() }
+        return object
+    }
+}
+
+/// An object is not there any more.
+struct PostMissing: Error {}
+
+extension NSManagedObject {
+    /// The last part of the object's URI, such as `p12`: enough to find it again when the entity is known.
+    var shortID: String { objectID.uriRepresentation().lastPathComponent }
+}
+
+extension NSPersistentStoreCoordinator {
+    func objectID(_ kind: NSManagedObject.Type, _ shortID: String) -> NSManagedObjectID? {
+        guard shortID.first == "p", let number = UInt32(shortID.dropFirst()), let store = persistentStores.first?.identifier,
+            let url = URL(string: "x-coredata://\(store)/\(kind)/p\(number)")
+        else { return nil }
+        return managedObjectID(forURIRepresentation: url)
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import ArgumentParser
+import CloudKit
+import CoreData
+import Foundation
+import Hummingbird
+import Logging
+import NIOCore
+import ServiceLifecycle
+
+/// `posts`: one device with a store of its own, and its page.
+public struct PostsCommand: AsyncParsableCommand {
+    public static let configuration = CommandConfiguration(
+        commandName: "posts",
+        abstract: "The sample app: one device with its own store, which syncs through a tarn server.",
+        discussion: """
+            Set TARN_SERVER to the server's address and TARN_TOKEN to the token that 'tarn user add' printed. Without \
+            them, or while the server cannot be reached, the app works on with what is stored here.
+
+            Once its page can be opened it prints one line: 'posts: NAME at http://127.0.0.1:PORT'.
+            """)
+
+    @Option(help: "What to call this device.")
+    var name = "Device"
+    @Option(help: ArgumentHelp("Folder for the device's store.", valueName: "folder"))
+    var store = "posts-data"
+    @Option(help: ArgumentHelp("Port of the page on 127.0.0.1; 0 lets the system choose.", valueName: "port"))
+    var port = 8401
+    @Option(help: ArgumentHelp("The server's address, instead of TARN_SERVER.", valueName: "url"))
+    var server: String?
+    @Flag(help: ArgumentHelp("End when standard input ends.", visibility: .hidden))
+    var exitWithParent = false
+
+    public init() {}
+
+    /// Runs the command that the process was started with, and ends the process with its exit code if it fails.
+    public static func main() async { await main(nil) }
+
+    public func validate() throws {
+        guard 0...65535 ~= port else { throw ValidationError("A port is a number from 0 to 65535.") }
+    }
+
+    public func run() async throws {
+        if exitWithParent { Parent.exitWhenGone() }
+        do {
+            try await runDevice()
+        } catch let error as IOError where error.errnoCode == EADDRINUSE {
+            throw CommandProblem("Port \(port) is in use: choose another with --port, or 0 to let the system choose.")
+        } catch let error as IOError where error.errnoCode == EACCES {
+            throw CommandProblem("Port \(port) is not allowed to you: choose one above 1023 with --port.")
+        } catch let error as CocoaError {
+            throw CommandProblem(error.localizedDescription)
+        }
+    }
+
+    private func runDevice() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        let network = try await DeviceNetwork.open(to: server ?? environment["TARN_SERVER"])
+        if let address = network.address {
+            CKContainer.configure(CKContainer.Configuration(server: address, token: environment["TARN_TOKEN"].map { .init($0) }))
+        }
+        let container = try await PostsStack.load(storeIn: URL(fileURLWithPath: store, isDirectory: true))
+        let feed = try await PostFeed(container, device: name, network: network.message)
+        let routes = await PostsRoutes(library: PostLibrary(container), feed: feed, network: network)
+        let application = Application(
+            router: routes.router(), configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
+            services: [NetworkService(network: network), SyncWatch(container: container, feed: feed)],
+            onServerRunning: { [name] channel in
+                let line = "posts: \(name) at http://127.0.0.1:\(channel.localAddress?.port ?? 0)\n"
+                FileHandle.standardOutput.write(Data(line.utf8))
+            },
+            logger: Logger(label: "posts") { _ in SwiftLogNoOpLogHandler() })
+        try await application.runService()
+    }
+}
+
+/// The relay, for as long as the app runs.
+private struct NetworkService: Service {
+    let network: DeviceNetwork
+
+    func run() async throws {
+        try await cancelWhenGracefulShutdown { try await network.run() }
+        // Without a relay there is nothing to carry, but the service lasts as long as the app.
+        try? await gracefulShutdown()
+    }
+}
+
+/// What could not be done, as one sentence that says what to do about it. The exit code is not zero.
+struct CommandProblem: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// The process that started this one, and holds the other end of standard input.
+private enum Parent {
+    /// Saves are complete when they return, so the process can end at any moment.
+    static func exitWhenGone() {
+        Thread.detachNewThread {
+            while !FileHandle.standardInput.availableData.isEmpty {}
+            exit(0)
+        }
+    }
+}

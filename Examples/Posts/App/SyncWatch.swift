@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CoreData
+import Foundation
+import ServiceLifecycle
+
+/// Passes on what the container says about syncing.
+struct SyncWatch: Service {
+    let container: NSPersistentCloudKitContainer
+    let feed: PostFeed
+
+    func run() async throws {
+        for await status in container.syncStatusUpdates.cancelOnGracefulShutdown() {
+            await feed.show(SyncMessage(status))
+        }
+    }
+}
+
+extension SyncMessage {
+    init(_ status: NSPersistentCloudKitContainer.SyncStatus) {
+        self.init(phase: "idle", pending: status.pendingCount, lastSuccess: status.lastSuccess.map { $0.timeIntervalSince1970 * 1000 })
+        switch status.activity {
+        case .idle:
+            phase = "idle"
+        case .starting:
+            phase = "starting"
+        case .importing(let done):
+            phase = "importing"
+            self.done = done
+        case .exporting(let done, let total):
+            phase = "exporting"
+            self.done = done
+            self.total = total
+        case .offline:
+            phase = "offline"
+        case .paused:
+            phase = "paused"
+        case .error(let reason):
+            phase = "error"
+            self.reason = reason
+        }
+    }
+}
