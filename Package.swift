@@ -105,6 +105,7 @@ let package = Package(
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
@@ -164,7 +165,9 @@ let package = Package(
                 "CloudKit", "CoreData", "PostsApp", "TarnCommands",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
-            ]),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            exclude: ["Page"]),
         .testTarget(name: "RepositoryTests"),
     ],
     swiftLanguageModes: [.v6]

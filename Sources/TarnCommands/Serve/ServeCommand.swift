@@ -29,12 +29,15 @@ struct ServeCommand: AsyncParsableCommand {
     var host = "127.0.0.1"
     @Option(help: ArgumentHelp("Least level of the log: trace, debug, info, notice, warning, error, critical.", valueName: "level"))
     var logLevel = Logger.Level.info
+    @Flag(help: ArgumentHelp("End when standard input ends.", visibility: .hidden))
+    var exitWithParent = false
 
     func validate() throws {
         guard (0...65535).contains(port) else { throw ValidationError("A port is a number from 0 to 65535.") }
     }
 
     func run() async throws {
+        if exitWithParent { ParentProcess.exitWhenGone() }
         var logger = Logger(label: "tarn") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = logLevel
         let shownHost = host.contains(":") ? "[\(host)]" : host

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+
+// The steps of the scenario. Source: *Using Core Data With CloudKit*, WWDC 2019: two devices that make rows for each
+// other, delete each other's rows, and edit the same row.
+
+extension DemoCheck {
+    private static let rowsPerDevice = 10
+    /// Large enough to travel as an asset rather than inside its record.
+    private static let pictureBytes = 1_500_000
+    /// Enough records for several batches, so that a crash comes between two of them.
+    private static let crashRows = 1500
+
+    // MARK: Rows for each other
+
+    func makeRows(_ iPad: DeviceRemote, _ iPhone: DeviceRemote) async throws {
+        let rows = Self.rowsPerDevice
+        async let first: Void = makeRows(on: iPad)
+        async let second: Void = makeRows(on: iPhone)
+        _ = try await (first, second)
+        try await agree("both show the posts, tags and pictures of both") { view in
+            view.posts.count == 2 * rows && view.tags.count == 4
+                && view.posts.values.allSatisfy { $0.tags.count == 1 }
+                && view.posts.values.reduce(0) { $0 + $1.attachments.count } == 2
+        }
+        try await comparePictures(made: iPad, shown: iPhone, by: .iPhone)
+        try await comparePictures(made: iPhone, shown: iPad, by: .iPad)
+    }
+
+    private func makeRows(on device: DeviceRemote) async throws {
+        let work = try await device.addTag("\(device.name) work", color: "#2f7d8c")
+        let home = try await device.addTag("\(device.name) home", color: "#b3652b")
+        for row in 1...Self.rowsPerDevice {
+            let post = try await device.addPost("\(device.name) \(row)", content: "Made on the \(device.name).").post
+            try await device.tag(post.id, with: row.isMultiple(of: 2) ? work.id : home.id)
+            if row == 1 {
+                try await device.attach(picture(for: device.name), thumbnail: Data([0xFF, 0xD8, 0xFF, 0xD9]), name: "\(device.name).jpg", to: post.id)
+            }
+        }
+    }
+
+    /// Bytes that differ from device to device and do not repeat soon.
+    private func picture(for name: String) -> Data {
+        var state = name.utf8.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
+        return Data(
+            (0..<Self.pictureBytes).map { _ in
+                state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                return UInt8(truncatingIfNeeded: state >> 56)
+            })
+    }
+
+    private func comparePictures(made: DeviceRemote, shown: DeviceRemote, by device: Device) async throws {
+        let posts = await watch[device].posts.values
+        guard let attachment = posts.flatMap(\.attachments).first(where: { $0.name == "\(made.name).jpg" }) else {
+            throw CommandError("\(shown.name) does not show the picture of \(made.name).")
+        }
+        guard try await shown.picture(of: attachment.id) == picture(for: made.name) else {
+            throw CommandError("The picture that \(made.name) attached came to \(shown.name) with other bytes.")
+        }
+    }
+
+    // MARK: Deleting each other's rows
+
+    func deleteRows(_ iPad: DeviceRemote, _ iPhone: DeviceRemote) async throws {
+        async let first: Void = deleteRows(madeBy: iPhone, on: iPad, seenBy: .iPad)
+        async let second: Void = deleteRows(madeBy: iPad, on: iPhone, seenBy: .iPhone)
+        _ = try await (first, second)
+        try await agree("both are empty") { $0.content.isEmpty }
+    }
+
+    private func deleteRows(madeBy maker: DeviceRemote, on device: DeviceRemote, seenBy viewer: Device) async throws {
+        let view = await watch[viewer]
+        let isTheirs = { (name: String) in name.hasPrefix("\(maker.name) ") }
+        try await device.delete(
+            posts: view.posts.values.filter { isTheirs($0.title) }.map(\.id), tags: view.tags.values.filter { isTheirs($0.name) }.map(\.id))
+    }
+
+    // MARK: Edits while offline
+
+    func editOffline(_ iPad: DeviceRemote, _ iPhone: DeviceRemote) async throws {
+        _ = try await iPad.addPost("Draft", content: "Draft")
+        try await agree("both show the post to edit") { $0.posts(titled: "Draft").count == 1 }
+        let ids = await [Device.iPad: watch[.iPad], .iPhone: watch[.iPhone]].compactMapValues { $0.posts.keys.first }
+        guard let onPad = ids[.iPad], let onPhone = ids[.iPhone] else { throw CommandError("The post to edit is gone.") }
+        for device in [iPad, iPhone] { try await device.goOnline(false) }
+        try await iPad.change(onPad, ["title": "Title from the iPad"])
+        try await iPhone.change(onPhone, ["content": "Text from the iPhone"])
+        try await watch.wait(for: "both notice that they are offline", atMost: Self.agreeWithin) { views in
+            views.values.allSatisfy { $0.sync.phase == "offline" && $0.sync.pending > 0 }
+        }
+        guard await watch[.iPad].posts[onPad]?.content == "Draft", await watch[.iPhone].posts[onPhone]?.title == "Draft" else {
+            throw CommandError("An edit reached the other device though both were offline.")
+        }
+        for device in [iPad, iPhone] { try await device.goOnline(true) }
+        try await agree("both have both edits") { view in
+            view.posts.count == 1 && view.posts(titled: "Title from the iPad").map(\.content) == ["Text from the iPhone"]
+        }
+    }
+
+    // MARK: One save at a time
+
+    func measure(_ iPad: DeviceRemote, _ iPhone: DeviceRemote) async throws -> [Duration] {
+        var latencies: [Duration] = []
+        for round in 1...rounds {
+            for (maker, viewer) in [(iPad, Device.iPhone), (iPhone, .iPad)] {
+                let title = "Round \(round) \(maker.name)"
+                let saved = try await maker.addPost(title)
+                try await watch.wait(for: "'\(title)' appears on the other device", atMost: Self.agreeWithin) {
+                    $0[viewer]?.appearances[title] != nil
+                }
+                guard let appeared = await watch[viewer].appearances[title] else { throw CommandError("'\(title)' is gone.") }
+                latencies.append(.nanoseconds(Int64(appeared) - Int64(saved.savedAt)))
+            }
+        }
+        return latencies
+    }
+
+    // MARK: Crashes
+
+    func crashDevice(_ iPad: DeviceRemote) async throws {
+        let before = await watch[.iPad].content
+        try await export(from: iPad, .iPad, title: "Before the device's crash") { await cast.crash(.iPad) }
+        try await start(.iPad)
+        try await agreeOnSamples("Before the device's crash", and: before)
+    }
+
+    func crashServer(_ iPhone: DeviceRemote) async throws {
+        let before = await watch[.iPhone].content
+        try await export(from: iPhone, .iPhone, title: "Before the server's crash") { await cast.crashServer() }
+        try await cast.startServer()
+        try await agreeOnSamples("Before the server's crash", and: before)
+    }
+
+    /// Makes many posts in one save, and calls `crash` when the device says that it is in the middle of sending them.
+    private func export(from remote: DeviceRemote, _ device: Device, title: String, crash: () async -> Void) async throws {
+        // Answered or not: posts that are being exported have been saved.
+        let saving = Task { try? await remote.addSamples(Self.crashRows, title: title) }
+        try await watch.wait(for: "\(remote.name) is in the middle of an export", atMost: Self.agreeWithin) { views in
+            guard let sync = views[device]?.sync, sync.phase == "exporting", let done = sync.done, let total = sync.total else { return false }
+            return done > 0 && done < total
+        }
+        await crash()
+        await saving.value
+    }
+
+    /// Nothing that was saved is lost, and nothing is there twice.
+    private func agreeOnSamples(_ title: String, and before: [String]) async throws {
+        let count = Self.crashRows
+        let samples = (1...count).map { "post \(title) \($0) | Post \($0) of \(count), made in one save. |  | " }
+        let expected = (before + samples).sorted()
+        try await agree("both have each of the \(count) posts once, and all from before") { $0.content.sorted() == expected }
+    }
+}

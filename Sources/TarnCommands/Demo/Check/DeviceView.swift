@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+
+/// What one device shows, put together from the events it sends. A page does the same in the browser.
+struct DeviceView: Sendable {
+    struct Post: Decodable, Equatable, Sendable {
+        struct Attachment: Decodable, Equatable, Sendable {
+            var id: String
+            var name: String
+            var thumbnail: Bool
+        }
+
+        var id: String
+        var title: String
+        var content: String
+        var tags: [String]
+        var attachments: [Attachment]
+    }
+
+    struct Tag: Decodable, Equatable, Sendable {
+        var id: String
+        var name: String
+        var color: String
+    }
+
+    struct Sync: Decodable, Equatable, Sendable {
+        var phase: String
+        var done: Int?
+        var total: Int?
+        var pending: Int
+        var reason: String?
+    }
+
+    private(set) var posts: [String: Post] = [:]
+    private(set) var tags: [String: Tag] = [:]
+    private(set) var sync = Sync(phase: "starting", pending: 0)
+    /// Whether the device's events arrive.
+    private(set) var isConnected = false
+    /// When a post that another device made stood in the fetched results, by title: the machine's steady clock.
+    private(set) var appearances: [String: UInt64] = [:]
+
+    // MARK: Events
+
+    /// - Throws: An error of decoding if the device does not speak as expected.
+    mutating func apply(_ event: ServerEvent) throws {
+        let data = Data(event.data.utf8)
+        let decoder = JSONDecoder()
+        switch event.name {
+        case "state":
+            let state = try decoder.decode(State.self, from: data)
+            posts = Dictionary(state.posts.map { ($0.id, $0) }) { $1 }
+            tags = Dictionary(state.tags.map { ($0.id, $0) }) { $1 }
+            sync = state.sync
+            isConnected = true
+        case "change":
+            apply(try decoder.decode(Change.self, from: data))
+        case "sync":
+            sync = try decoder.decode(Sync.self, from: data)
+        default:
+            break
+        }
+    }
+
+    mutating func didDisconnect() { isConnected = false }
+
+    private mutating func apply(_ change: Change) {
+        for tag in change.tags { tags[tag.id] = tag }
+        for id in change.removedTags { tags[id] = nil }
+        for post in change.posts {
+            if let time = change.appearedAt, posts[post.id] == nil { appearances[post.title] = time }
+            posts[post.id] = post
+        }
+        for id in change.removedPosts { posts[id] = nil }
+    }
+
+    private struct State: Decodable {
+        var posts: [Post]
+        var tags: [Tag]
+        var sync: Sync
+    }
+
+    private struct Change: Decodable {
+        var appearedAt: UInt64?
+        var posts: [Post]
+        var removedPosts: [String]
+        var tags: [Tag]
+        var removedTags: [String]
+    }
+
+    // MARK: What is shown, without this device's own identifiers
+
+    /// One line for each post and tag, sorted: equal on two devices that show the same, each as often as it is there.
+    var content: [String] {
+        posts.values.map { post in
+            let tagNames = post.tags.map { tags[$0].map { "\($0.name) \($0.color)" } ?? "?" }.sorted()
+            let pictures = post.attachments.map { "\($0.name)\($0.thumbnail ? "" : " without thumbnail")" }.sorted()
+            return "post \(post.title) | \(post.content) | \(tagNames.joined(separator: ", ")) | \(pictures.joined(separator: ", "))"
+        }.sorted() + tags.values.map { "tag \($0.name) \($0.color)" }.sorted()
+    }
+
+    /// Posts, tags, attachments, and the data of each attachment's picture.
+    var objectCount: Int { posts.count + tags.count + 2 * posts.values.reduce(0) { $0 + $1.attachments.count } }
+
+    /// Nothing waits, and nothing is under way.
+    var isSettled: Bool { isConnected && sync.phase == "idle" && sync.pending == 0 }
+
+    func posts(titled title: String) -> [Post] { posts.values.filter { $0.title == title } }
+
+    /// For a person who has to find out what went wrong.
+    var summary: String {
+        guard isConnected else { return "does not answer" }
+        let progress = sync.total.map { " \(sync.done ?? 0) of \($0)" } ?? ""
+        let reason = sync.reason.map { " (\($0))" } ?? ""
+        return "shows \(posts.count) posts and \(tags.count) tags, sync \(sync.phase)\(progress)\(reason), \(sync.pending) waiting"
+    }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+
+/// Follows what the devices show, and lets others wait for it. It never asks twice: each device tells what changes.
+actor DeviceWatch {
+    typealias Views = [DemoCast.Device: DeviceView]
+
+    private var views: Views = [:]
+    private var waiters: [Int: Waiter] = [:]
+    private var nextWaiter = 0
+    private var streams: [DemoCast.Device: Task<Void, Never>] = [:]
+
+    private struct Waiter {
+        let isReached: @Sendable (Views) -> Bool
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
+    // MARK: Following
+
+    /// Follows a device that was started, until its process ends.
+    func follow(_ device: DemoCast.Device, at address: String) {
+        streams[device]?.cancel()
+        streams[device] = Task {
+            do {
+                let response = try await HTTPClient.shared.execute(HTTPClientRequest(url: "\(address)/events"), timeout: .hours(24))
+                var parser = ServerEventParser()
+                for try await bytes in response.body {
+                    for event in parser.take(bytes.readableBytesView) { try apply(event, from: device) }
+                }
+            } catch {
+                // A device that was killed breaks the stream; whoever waits for it sees that it does not answer.
+            }
+            didDisconnect(device)
+        }
+    }
+
+    private func apply(_ event: ServerEvent, from device: DemoCast.Device) throws {
+        try views[device, default: DeviceView()].apply(event)
+        resumeWaiters()
+    }
+
+    private func didDisconnect(_ device: DemoCast.Device) {
+        views[device]?.didDisconnect()
+        resumeWaiters()
+    }
+
+    // MARK: Waiting
+
+    var current: Views { views }
+
+    subscript(device: DemoCast.Device) -> DeviceView { views[device] ?? DeviceView() }
+
+    /// Waits until the views are as `isReached` wants them.
+    ///
+    /// - Throws: ``CommandError`` that says what did not come about and what the devices showed instead.
+    func wait(for what: String, atMost limit: Duration, until isReached: @escaping @Sendable (Views) -> Bool) async throws {
+        do {
+            try await within(limit, "") { try await self.reach(isReached) }
+        } catch is CommandError {
+            let shown = DemoCast.Device.allCases.map { "\($0.rawValue) \((views[$0] ?? DeviceView()).summary)" }
+            throw CommandError("Not reached within \(limit.components.seconds) s: \(what). \(shown.joined(separator: "; ")).")
+        }
+    }
+
+    private func reach(_ isReached: @escaping @Sendable (Views) -> Bool) async throws {
+        if isReached(views) { return }
+        let number = nextWaiter
+        nextWaiter += 1
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
+                waiters[number] = Waiter(isReached: isReached, continuation: continuation)
+            }
+        } onCancel: {
+            Task { await self.cancel(number) }
+        }
+    }
+
+    private func cancel(_ number: Int) {
+        waiters.removeValue(forKey: number)?.continuation.resume(throwing: CancellationError())
+    }
+
+    private func resumeWaiters() {
+        for (number, waiter) in waiters where waiter.isReached(views) {
+            waiters[number] = nil
+            waiter.continuation.resume()
+        }
+    }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import Foundation
+import Hummingbird
+import Logging
+import NIOCore
+import ServiceLifecycle
+import UnixSignals
+
+/// `tarn demo`: the whole loop on one machine, to look at or to check.
+struct DemoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo", abstract: "Run a server and two devices, and show both on one page.",
+        discussion: """
+            The page is at --port; the devices and the server take the three ports after it. Ctrl-C ends all of them.
+
+            With --check nothing is shown: a scenario runs against the devices and ends with exit code 0 if both \
+            have the same in the end and nothing saved was lost or doubled.
+            """)
+
+    @Option(help: ArgumentHelp("Port of the page on 127.0.0.1; 0 lets the system choose all ports.", valueName: "port"))
+    var port = 8400
+    @Option(help: ArgumentHelp("Folder for what server and devices keep. A check uses a temporary one.", valueName: "folder"))
+    var data: String?
+    @Flag(help: "Run the scenario instead of showing the page.")
+    var check = false
+    @Flag(help: "With --check: print one line of JSON and nothing else to standard output.")
+    var json = false
+    @Option(help: ArgumentHelp("With --check: how often each device saves one post to measure how soon the other shows it.", valueName: "count"))
+    var rounds = 50
+    @Flag(help: ArgumentHelp("End when standard input ends.", visibility: .hidden))
+    var exitWithParent = false
+
+    func validate() throws {
+        guard 0...65532 ~= port else { throw ValidationError("A port is a number from 0 to 65532: the three after it are used as well.") }
+        guard 1...10_000 ~= rounds else { throw ValidationError("The rounds are a number from 1 to 10000.") }
+        guard check || !json else { throw ValidationError("--json goes with --check.") }
+    }
+
+    func run() async throws {
+        if exitWithParent { ParentProcess.exitWhenGone() }
+        if check { try await runCheck() } else { try await show() }
+    }
+
+    // MARK: To look at
+
+    private static var defaultFolder: URL {
+        let environment = ProcessInfo.processInfo.environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        let home = FileManager.default.homeDirectoryForCurrentUser
+        let base = environment.map { URL(fileURLWithPath: $0) } ?? home.appendingPathComponent(".local/share")
+        return base.appendingPathComponent("tarn/demo")
+    }
+
+    private func show() async throws {
+        let folder = data.map { URL(fileURLWithPath: $0) } ?? Self.defaultFolder
+        var ports = DemoCast.Ports()
+        if port != 0 { ports = DemoCast.Ports(server: port + 3, devices: [.iPad: port + 1, .iPhone: port + 2]) }
+        let cast = try DemoCast(folder: folder, ports: ports)
+        do {
+            let server = try await cast.startServer()
+            var sides: [StagePage.Side] = []
+            for device in DemoCast.Device.allCases { sides.append(.init(name: device.rawValue, address: try await cast.start(device))) }
+            let stage = StagePage(sides: sides, server: server).application(port: port) { port in
+                Output.line("tarn: demo at http://127.0.0.1:\(port)")
+                Output.note("What the devices keep is in \(folder.path). Ctrl-C ends all of them.")
+            }
+            let group = ServiceGroup(
+                services: [CastService(cast: cast), stage], gracefulShutdownSignals: [.sigterm, .sigint], logger: stage.logger)
+            try await group.run()
+        } catch let error as IOError where error.errnoCode == EADDRINUSE {
+            await cast.stop()
+            throw CommandError("Port \(port) is in use: choose another with --port, or 0 to let the system choose.")
+        } catch {
+            await cast.stop()
+            throw error
+        }
+    }
+
+    // MARK: To check
+
+    private func runCheck() async throws {
+        let temporary = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-check-\(UUID().uuidString)")
+        let folder = data.map { URL(fileURLWithPath: $0) } ?? temporary
+        let cast = try DemoCast(folder: folder, ports: DemoCast.Ports())
+        let scenario = DemoCheck(cast: cast, rounds: rounds) { text in
+            if !json { Output.line(text) }
+        }
+        let outcome = await scenario.run()
+        await cast.stop()
+        if json {
+            Output.line(outcome.report.json)
+        } else if outcome.problem == nil {
+            Output.line(outcome.report.summary)
+        }
+        if let problem = outcome.problem {
+            throw CommandError("\(problem) Stores and logs are kept in \(folder.path).")
+        }
+        if data == nil { try? FileManager.default.removeItem(at: folder) }
+    }
+}
+
+/// The processes, for as long as the page is shown.
+private struct CastService: Service {
+    let cast: DemoCast
+
+    func run() async throws {
+        await withTaskGroup { group in
+            group.addTask {
+                if let sentence = await cast.firstToEnd(), !Task.isShuttingDownGracefully { Output.note(sentence) }
+            }
+            try? await gracefulShutdown()
+            group.cancelAll()
+        }
+        await cast.stop()
+    }
+}
