@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tarn authors
+
+# Products stay outside of the clone, so that a fresh clone builds quickly. TARN_BUILD names another place.
+SCRATCH := "$${TARN_BUILD:-$$HOME/.cache/tarn-build}"
+BUILD := swift build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error
+
+.PHONY: demo check build test packages test-packages
+.DEFAULT_GOAL := build
+
+## The server and two devices, on one page.
+demo: build
+	@exec $(SCRATCH)/release/tarn demo
+
+## The scenario of the demo, without a page: one line of JSON, and exit code 0 if both devices converge.
+check: build
+	@exec $(SCRATCH)/release/tarn demo --check --json
+
+## The programs, in release.
+build: packages
+	@$(BUILD) -c release --product posts
+	@$(BUILD) -c release --product tarn
+
+## Every test, in debug: units, the loop in process, real processes, the page in a browser.
+test: packages test-packages
+	$(BUILD) --build-tests
+	TARN_PAGE_PYTHON="$$(.ci/browser-python "$$HOME/.cache/tarn-python")" \
+		swift test --skip-build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error
+
+# What the build needs besides Swift.
+packages:
+	@.ci/install-packages libsqlite3-dev zlib1g-dev
+
+# What the test of the page needs.
+test-packages:
+	@.ci/install-packages chromium fonts-dejavu-core python3

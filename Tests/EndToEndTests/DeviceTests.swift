@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import Testing
+
+@testable import PostsApp
+@testable import TarnCommands
+
+/// The way to the server that can be cut, with a device's own page as the server behind it.
+@Suite(.tags(.slow)) struct RelayTests {
+    @Test func bytesComeThroughInOrderBothWays() async throws {
+        let folder = try Folder()
+        try await withRelay(in: folder) { relay, device in
+            let through = DeviceRemote(name: "relay", address: "http://127.0.0.1:\(relay.port)")
+            let post = try await through.addPost("With a picture").post
+            let picture = Data((0..<5_000_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) })
+            try await through.attach(picture, thumbnail: Data([1]), name: "large", to: post.id)
+            try await device.waits(for: "the picture is attached") { $0.posts[post.id]?.attachments.count == 1 }
+            let attachment = try #require(await device.watch[.iPad].posts[post.id]?.attachments.first)
+            #expect(try await through.picture(of: attachment.id) == picture)
+        }
+    }
+
+    @Test func offlineBreaksWhatIsOpenAndRefusesWhatComes() async throws {
+        let folder = try Folder()
+        try await withRelay(in: folder) { relay, _ in
+            let address = "http://127.0.0.1:\(relay.port)"
+            var events = try await Browser.events(of: address)
+            relay.set(isOnline: false)
+            try await Browser.waitForTheEnd(of: &events)
+            await #expect(throws: (any Error).self) { try await Browser.text(of: address) }
+            relay.set(isOnline: true)
+            #expect(try await Browser.text(of: address).contains("Posts"))
+        }
+    }
+
+    private func withRelay(in folder: Folder, _ body: (Relay, TestDevice) async throws -> Void) async throws {
+        let device = try await TestDevice(store: folder.path("store"), in: folder)
+        let port = try #require(URL(string: device.remote.address)?.port)
+        let relay = try await Relay(toHost: "127.0.0.1", port: port)
+        let running = Task { try await relay.run() }
+        try await body(relay, device)
+        running.cancel()
+        await device.stop()
+    }
+}
+
+/// Pages of other sites may not use a device, even when a browser on this machine shows them.
+@Suite(.tags(.slow)) struct LocalOnlyTests {
+    @Test func foreignPagesAreRefused() async throws {
+        let folder = try Folder()
+        let device = try await TestDevice(store: folder.path("store"), in: folder)
+        let address = device.remote.address
+        #expect(try await status("GET", address, ["Host": "device.example.org"]) == 403)
+        #expect(try await status("POST", "\(address)/posts", ["Content-Type": "text/plain"]) == 415)
+        #expect(try await status("POST", "\(address)/posts", [:]) == 415)
+        #expect(try await status("DELETE", "\(address)/attachments/p1", [:]) == 404)
+        #expect(try await status("GET", "\(address)/attachments/..%2Fp1/image", [:]) == 404)
+        await device.stop()
+    }
+
+    private func status(_ method: String, _ url: String, _ headers: [String: String]) async throws -> UInt {
+        var request = HTTPClientRequest(url: url)
+        request.method = .RAW(value: method)
+        for (name, value) in headers { request.headers.replaceOrAdd(name: name, value: value) }
+        if method == "POST" { request.body = .bytes(ByteBuffer(string: "{}")) }
+        return try await HTTPClient.shared.execute(request, timeout: .seconds(30)).status.code
+    }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import Testing
+
+@testable import TarnCommands
+
+extension Tag {
+    /// Longer than two seconds: real processes.
+    @Tag static var slow: Self
+}
+
+/// The programs of this package, run as a person runs them. They are beside the test bundle.
+enum Programs {
+    static let folder = (Bundle.main.executableURL ?? URL(fileURLWithPath: CommandLine.arguments[0])).resolvingSymlinksInPath()
+        .deletingLastPathComponent()
+
+    struct Ended {
+        var status: Int32
+        var output: String
+        var complaint: String
+    }
+
+    /// Runs a program that is expected to end by itself within the limit.
+    static func run(_ name: String, _ arguments: [String], in folder: Folder, atMost limit: Duration = .seconds(60)) async throws -> Ended {
+        let log = folder.url.appendingPathComponent("complaint-\(UUID().uuidString).log")
+        let child = try ChildProcess(name, program: Self.folder.appendingPathComponent(name), arguments: arguments, log: log)
+        return try await within(limit, "\(name) \(arguments) did not end within \(limit)") {
+            let output = await child.everything()
+            return Ended(status: await child.ended(), output: output, complaint: (try? String(contentsOf: log, encoding: .utf8)) ?? "")
+        }
+    }
+}
+
+/// A folder that goes with the test.
+final class Folder: Sendable {
+    let url = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-end-to-end-\(UUID().uuidString)")
+
+    init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+
+    func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+
+    /// A path below a file: no folder can be made there, whoever asks.
+    func pathNobodyCanMake() throws -> String {
+        try Data("not a folder".utf8).write(to: url.appendingPathComponent("file"))
+        return path("file/data")
+    }
+}
+
+/// One device process, followed by its events.
+struct TestDevice {
+    let remote: DeviceRemote
+    let watch = DeviceWatch()
+    private let child: ChildProcess
+
+    init(store: String, in folder: Folder, environment: [String: String] = [:]) async throws {
+        child = try ChildProcess(
+            "posts", program: Programs.folder.appendingPathComponent("posts"),
+            arguments: ["--name", "iPad", "--store", store, "--port", "0", "--exit-with-parent"], environment: environment,
+            log: URL(fileURLWithPath: folder.path("posts.log")))
+        let child = child
+        let address = try await within(.seconds(60), "posts did not start") { try await child.line(after: "posts: iPad at ") }
+        remote = DeviceRemote(name: "iPad", address: address)
+        await watch.follow(.iPad, at: address)
+    }
+
+    /// Waits until the device shows what is asked for.
+    func waits(for what: String, until isReached: @escaping @Sendable (DeviceView) -> Bool) async throws {
+        try await watch.wait(for: what, atMost: .seconds(60)) { $0[.iPad].map(isReached) ?? false }
+    }
+
+    func stop() async { await child.stop() }
+}
