@@ -127,15 +127,17 @@ struct BookkeepingReader {
         return count
     }
 
-    /// Why records were refused for good, each reason once.
-    func failures(limit: Int) throws -> [String] {
-        var reasons: [String] = []
-        try reader.query(
-            """
-            SELECT failure FROM TARN_RECORD WHERE stage <> 0 AND failure IS NOT NULL UNION             SELECT failure FROM TARN_LINK WHERE stage <> 0 AND failure IS NOT NULL ORDER BY 1 LIMIT ?
-            """, [.int(Int64(limit))]
-        ) { if let reason = $0.text(0) { reasons.append(reason) } }
-        return reasons
+    /// Why something was refused for good, and how much was; nil when nothing was.
+    func refusal() throws -> String? {
+        var count = 0
+        var reason: String?
+        for table in ["TARN_LINK", "TARN_RECORD"] {
+            try reader.query("SELECT COUNT(*), MIN(failure) FROM \(table) WHERE stage <> 0 AND failure IS NOT NULL") { row in
+                count += Int(row.int(0))
+                reason = row.text(1) ?? reason
+            }
+        }
+        return reason.map { "the server refused \(count == 1 ? "an object" : "\(count) objects"): \($0)" }
     }
 
     func missingNames() throws -> [String] {

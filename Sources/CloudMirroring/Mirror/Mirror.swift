@@ -118,12 +118,10 @@ final class Mirror: Sendable {
                 if Task.isCancelled { return }
                 observer.began(operation, id)
                 let outcome = await outcome(of: operation)
-                if case .failed(let failure) = outcome {
+                if let failure = outcome.failure {
                     logger.debug("operation failed", metadata: ["code": "\(failure.code)", "store": "\(store.identifier)"])
-                    observer.ended(id, failure)
-                } else {
-                    observer.ended(id, nil)
                 }
+                observer.ended(id, outcome.failure)
                 if !Task.isCancelled { feed.yield(.finished(id, outcome)) }
             }
         }
@@ -197,9 +195,9 @@ final class Mirror: Sendable {
             case .setUp: return try await setUp()
             case .fetchChanges: return try await fetchChanges()
             case .planExport(let itemsMax):
-                let (batch, pending) = try await onQueue { try self.file.nextBatch(itemsMax: itemsMax) }
-                prepared.withLock { $0 = batch }
-                return .batchPlanned(count: batch.items.count, pending: pending)
+                let plan = try await onQueue { try self.file.nextBatch(itemsMax: itemsMax) }
+                prepared.withLock { $0 = plan.batch }
+                return .batchPlanned(count: plan.batch.items.count, pending: plan.pending, refusal: plan.refusal)
             case .sendBatch: return try await sendBatch()
             case .reset(let reset):
                 let deleted = try await onQueue { try self.file.reset(reset) }
@@ -258,6 +256,17 @@ final class Mirror: Sendable {
     private func onQueue<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { continuation.resume(with: Result { try body() }) }
+        }
+    }
+}
+
+extension SyncMachine.Outcome {
+    /// What an app is told of: the failure of all, or of a part that is not tried again.
+    fileprivate var failure: CloudFailure? {
+        switch self {
+        case .failed(let failure): failure
+        case .batchSettled(let verdict): verdict.requestFailure ?? verdict.failure
+        case .done, .pageApplied, .batchPlanned: nil
         }
     }
 }

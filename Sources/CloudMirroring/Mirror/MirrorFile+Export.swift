@@ -8,10 +8,17 @@ import MirroringCore
 import SQLiteStore
 
 extension MirrorFile {
+    struct PlannedBatch: Sendable {
+        /// Empty when nothing is left to be sent.
+        var batch: ExportBatch
+        /// How much waits in all.
+        var pending: Int
+        /// Why something was refused for good.
+        var refusal: String?
+    }
+
     /// Reads history and prepares the next batch.
-    ///
-    /// - Returns: A batch, empty when nothing is left to be sent, and how much waits in all.
-    func nextBatch(itemsMax: Int) throws -> (batch: ExportBatch, pending: Int) {
+    func nextBatch(itemsMax: Int) throws -> PlannedBatch {
         try store.write { writer in
             try scan(writer)
             let bookkeeping = reader(writer)
@@ -19,7 +26,9 @@ extension MirrorFile {
                 let batch = try batch(itemsMax: itemsMax, writer, bookkeeping)
                 try self.writer(writer).write(batch.changes, now: now)
                 if batch.items.isEmpty, !batch.changes.isEmpty { continue }
-                return (batch, batch.items.isEmpty ? 0 : try bookkeeping.pendingCount())
+                return PlannedBatch(
+                    batch: batch, pending: batch.items.isEmpty ? 0 : try bookkeeping.pendingCount(),
+                    refusal: try bookkeeping.refusal())
             }
         }
     }

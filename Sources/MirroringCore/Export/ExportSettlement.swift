@@ -17,6 +17,8 @@ package struct BatchVerdict: Hashable, Sendable {
     package var accepted = 0
     /// Refused for good; they are marked and not sent again until somebody changes them.
     package var failed = 0
+    /// Why the first of them failed.
+    package var failure: CloudFailure?
     /// Somebody else was faster: their changes have to be imported before these are sent again.
     package var needImport = 0
     /// Refused for now.
@@ -133,6 +135,7 @@ package struct ExportSettlement: Hashable, Sendable {
             verdict.isTooLarge = true
         case .split, .giveUp:
             verdict.failed += 1
+            verdict.failure = verdict.failure ?? failure
             return failure.reason
         }
         return nil

@@ -43,8 +43,10 @@ package struct SyncMachine: Sendable {
     package enum Outcome: Hashable, Sendable {
         case done
         case pageApplied(records: Int, moreComing: Bool)
-        /// - Parameter pending: All that waits to be sent, the batch included.
-        case batchPlanned(count: Int, pending: Int)
+        /// - Parameters:
+        ///   - pending: All that waits to be sent, the batch included.
+        ///   - refusal: Why something was refused for good and is not sent again, if something was.
+        case batchPlanned(count: Int, pending: Int, refusal: String?)
         case batchSettled(BatchVerdict)
         case failed(CloudFailure)
     }
@@ -108,6 +110,7 @@ package struct SyncMachine: Sendable {
     private var conflictRounds = 0
     private var pending = 0
     private var sent = 0
+    private var refusal: String?
     private var itemsMax: Int
     private let itemsLimit: Int
     private var lastSuccess: Date?
@@ -127,14 +130,17 @@ package struct SyncMachine: Sendable {
             case .stopped, .paused: .paused
             case .settingUp, .resetting: .starting
             case .importing(_, let done): .importing(done: done)
-            case .planning: sent > 0 ? .exporting(done: sent, total: sent + pending) : .idle
+            case .planning: sent > 0 ? .exporting(done: sent, total: sent + pending) : resting
             case .sending: .exporting(done: sent, total: sent + pending)
-            case .idle: .idle
+            case .idle: resting
             case .waiting(_, let isOffline, let reason): isOffline ? .offline : .error(reason: reason)
             case .halted(let reason, _): .error(reason: reason)
             }
         return SyncStatus(activity: activity, pendingCount: pending, lastSuccess: lastSuccess)
     }
+
+    /// A refusal stays visible: everything else goes on, but something of the user's is not on the server.
+    private var resting: SyncStatus.Activity { refusal.map { .error(reason: $0) } ?? .idle }
 
     /// - Parameters:
     ///   - now: Read by the shell's clock.
@@ -273,8 +279,9 @@ extension SyncMachine {
             } else {
                 next(now, &effects)
             }
-        case (.planning, .batchPlanned(let count, let waiting)):
+        case (.planning, .batchPlanned(let count, let waiting, let refusal)):
             pending = waiting
+            self.refusal = refusal
             if count > 0 {
                 state = .sending(begin(.sendBatch, &effects), count: count)
             } else {
