@@ -147,10 +147,15 @@ extension RecordState {
     fileprivate mutating func adopt(
         _ record: Record, sent item: ExportBatch.Item, _ assets: [String: AssetValue], _ entity: EntityMapping
     ) {
+        let sent = item.with(assets).fields
         var fields = item.operation == .create ? [:] : ancestor.fields.merging(ancestor.unapplied) { known, _ in known }
-        fields.merge(item.with(assets).fields) { _, sent in sent }
+        fields.merge(sent) { _, sent in sent }
         fields.merge(record.fields) { _, answered in answered }
         var adopted = entity.ancestor(of: fields)
+        // What the answer brings besides has not been applied to the row, even if this version of the model knows it.
+        for name in adopted.fields.keys where sent[name] == nil && (item.operation == .create || ancestor.fields[name] == nil) {
+            adopted.unapplied[name] = adopted.fields.removeValue(forKey: name)
+        }
         adopted.digests = ancestor.digests.filter { adopted.fields[$0.key] != nil }
         for upload in item.uploads { adopted.digests[upload.field] = ContentDigest(upload.bytes) }
         ancestor = adopted

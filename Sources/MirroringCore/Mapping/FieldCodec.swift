@@ -14,7 +14,7 @@ import ManagedModel
 ///
 /// Source: *Reading CloudKit Records for Core Data*, the table of attribute types.
 enum FieldCodec {
-    private static let secondsTo2001 = 978_307_200.0
+    private static let millisecondsTo2001: Int64 = 978_307_200_000
 
     static func encode(_ value: StoredValue, as type: AttributeType) -> FieldValue? {
         switch (type, value) {
@@ -52,7 +52,9 @@ enum FieldCodec {
         case (.double, .int64(let number)), (.float, .int64(let number)): .double(Double(number))
         case (.decimal, .double(let number)): Decimal(string: number.description).map { .decimal($0) }
         case (.decimal, .int64(let number)): .decimal(Decimal(number))
-        case (.date, .timestamp(let milliseconds)): .date(Double(milliseconds) / 1000 - secondsTo2001)
+        case (.date, .timestamp(let milliseconds)):
+            milliseconds.subtractingReportingOverflow(millisecondsTo2001).overflow
+                ? nil : .date(Double(milliseconds - millisecondsTo2001) / 1000)
         case (.uuid, .string(let text)): UUID(uuidString: text).map { .uuid($0) }
         case (.uri, .string(let text)): .url(text)
         case (.string, .string(let text)): .string(text)
@@ -71,7 +73,9 @@ enum FieldCodec {
     }
 
     private static func milliseconds(_ seconds: Double) -> Int64? {
-        Int64(exactly: ((seconds + secondsTo2001) * 1000).rounded())
+        guard let since2001 = Int64(exactly: (seconds * 1000).rounded()) else { return nil }
+        let since1970 = since2001.addingReportingOverflow(millisecondsTo2001)
+        return since1970.overflow ? nil : since1970.partialValue
     }
 }
 

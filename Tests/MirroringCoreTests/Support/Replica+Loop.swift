@@ -67,3 +67,19 @@ extension Replica {
         return lines.sorted().joined(separator: "\n")
     }
 }
+
+extension Replica {
+    /// Inserts into a model of the test's own, whose only entity is the first.
+    @discardableResult
+    mutating func insertThing(_ values: [String: StoredValue]) -> RowKey {
+        let key = insert(entity: mapping.model.entities[0])
+        for (property, value) in values.sorted(by: { $0.key < $1.key }) { set(property, of: key, to: value) }
+        return key
+    }
+
+    /// Saves the first row without a change of its values.
+    mutating func touchThing() {
+        guard let key = liveKeys.first, let value = value("x", of: key) else { return }
+        set("x", of: key, to: value)
+    }
+}

@@ -47,13 +47,30 @@ struct Replica {
 
     @discardableResult
     mutating func insert(_ entity: String, _ values: [String: StoredValue] = [:]) -> RowKey {
-        let entity = TestModel.entity(entity)
+        let key = insert(entity: TestModel.entity(entity))
+        for (property, value) in values.sorted(by: { $0.key < $1.key }) { set(property, of: key, to: value) }
+        return key
+    }
+
+    mutating func insert(entity: ResolvedEntity) -> RowKey {
         lastPrimaryKey += 1
         let key = RowKey(store: 0, entity: entity.index, primaryKey: lastPrimaryKey)
         rows[key] = Row(key: key, version: 1, values: entity.defaultValues)
         record([LocalChange(key: key, kind: .insert)])
-        for (property, value) in values.sorted(by: { $0.key < $1.key }) { set(property, of: key, to: value) }
         return key
+    }
+
+    /// Opens the store with a later model, which only adds properties.
+    mutating func upgrade(to newer: RecordMapping) {
+        for (key, row) in rows {
+            let names = mapping.model.entities[key.entityIndex].slots.map(\.name)
+            var values = newer.model.entities[key.entityIndex].defaultValues
+            for (index, slot) in newer.model.entities[key.entityIndex].slots.enumerated() {
+                if let old = names.firstIndex(of: slot.name) { values[index] = row.values[old] }
+            }
+            rows[key]?.values = values
+        }
+        mapping = newer
     }
 
     mutating func set(_ property: String, of key: RowKey, to value: StoredValue) {
