@@ -12,7 +12,7 @@ extension CloudService {
         guard let token = HeaderNames.token(inAuthorization: header),
             let device = try await accounts.device(forToken: token)
         else {
-            throw WireError(.authenticationFailed, "the device token is not known to this server")
+            throw WireError(.authenticationFailed, "the device token is not known to this server; make one there with 'tarn user token'")
         }
         guard let name = request.header(HeaderNames.device), Self.isShortText(name) else { return device }
         return DeviceIdentity(account: device.account, deviceID: name)

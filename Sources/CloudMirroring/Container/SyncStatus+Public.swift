@@ -32,6 +32,22 @@ extension NSPersistentCloudKitContainer {
     }
 }
 
+extension NSPersistentCloudKitContainer.SyncStatus: CustomStringConvertible {
+    /// The status as a line for people, such as `exporting 20 of 200` or `offline, 3 waiting`.
+    public var description: String {
+        let waiting = pendingCount > 0 ? ", \(pendingCount) waiting" : ""
+        return switch activity {
+        case .idle: "idle\(waiting)"
+        case .starting: "starting\(waiting)"
+        case .importing(let done): "importing, \(done) done"
+        case .exporting(let done, let total): "exporting \(done) of \(total)"
+        case .offline: "offline\(waiting)"
+        case .paused: "paused\(waiting)"
+        case .error(let reason): "error: \(reason)\(waiting)"
+        }
+    }
+}
+
 extension NSPersistentCloudKitContainer.SyncStatus {
     init(_ status: SyncStatus) {
         activity =

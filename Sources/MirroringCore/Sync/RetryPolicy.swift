@@ -30,6 +30,8 @@ package struct RetryPolicy: Sendable {
 
     package static let firstSeconds = 1.0
     package static let secondsMax = 300.0
+    /// Seconds between attempts while there is no way to the server: an attempt costs little, and the user waits.
+    package static let offlineSecondsMax = 15.0
     /// Seconds between attempts while the user's storage is full.
     package static let quotaSeconds = 3600.0
     /// Attempts at something that the server calls its own fault.
@@ -42,7 +44,8 @@ package struct RetryPolicy: Sendable {
         let reason = failure.reason
         func wait(isOffline: Bool = false) -> Decision {
             let asked = failure.retryAfter.flatMap { $0.isFinite && $0 >= 0 ? $0 : nil }
-            return .wait(seconds: asked ?? backoff(attempt: attempt, unit: unit), isOffline: isOffline, reason: reason)
+            let longest = isOffline ? offlineSecondsMax : secondsMax
+            return .wait(seconds: asked ?? min(backoff(attempt: attempt, unit: unit), longest), isOffline: isOffline, reason: reason)
         }
         switch failure.code {
         case .networkUnavailable, .networkFailure:

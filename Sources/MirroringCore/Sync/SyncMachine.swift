@@ -111,6 +111,8 @@ package struct SyncMachine: Sendable {
     private var pending = 0
     private var sent = 0
     private var refusal: String?
+    /// What stood in the way last. It stays the status while the next attempt runs, until the server answers.
+    private var trouble: SyncStatus.Activity?
     private var itemsMax: Int
     private let itemsLimit: Int
     private var lastSuccess: Date?
@@ -128,10 +130,10 @@ package struct SyncMachine: Sendable {
         let activity: SyncStatus.Activity =
             switch state {
             case .stopped, .paused: .paused
-            case .settingUp, .resetting: .starting
-            case .importing(_, let done): .importing(done: done)
-            case .planning: sent > 0 ? .exporting(done: sent, total: sent + pending) : resting
-            case .sending: .exporting(done: sent, total: sent + pending)
+            case .settingUp, .resetting: trouble ?? .starting
+            case .importing(_, let done): trouble ?? .importing(done: done)
+            case .planning: trouble ?? (sent > 0 ? .exporting(done: sent, total: sent + pending) : resting)
+            case .sending: trouble ?? .exporting(done: sent, total: sent + pending)
             case .idle: resting
             case .waiting(_, let isOffline, let reason): isOffline ? .offline : .error(reason: reason)
             case .halted(let reason, _): .error(reason: reason)
@@ -256,6 +258,11 @@ extension SyncMachine {
     }
 
     private mutating func finished(_ outcome: Outcome, _ now: Date, _ unit: Double, _ effects: inout [Effect]) {
+        switch outcome {
+        case .done, .pageApplied, .batchSettled: trouble = nil
+        // Planning is local, and proves nothing about the server.
+        case .batchPlanned, .failed: break
+        }
         switch (state, outcome) {
         case (_, .failed(let failure)): failed(failure, now, unit, &effects)
         case (.settingUp, .done):
@@ -343,6 +350,7 @@ extension SyncMachine {
             nextNumber += 1
             let timer = TimerID(number: nextNumber)
             state = .waiting(timer, isOffline: isOffline, reason: reason)
+            trouble = isOffline ? .offline : .error(reason: reason)
             effects.append(.wait(seconds: seconds, timer))
         case .pause(let reason): state = .halted(reason: reason, isFinal: false)
         case .stop(let reason): state = .halted(reason: reason, isFinal: true)
