@@ -23,22 +23,29 @@ enum BookkeepingTables {
     private static let statements = [
         "CREATE TABLE IF NOT EXISTS TARN_STATE (key TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID",
         """
-        CREATE TABLE IF NOT EXISTS TARN_RECORD (name TEXT PRIMARY KEY NOT NULL, entity TEXT NOT NULL, pk INTEGER NOT NULL,         tag TEXT, ancestor BLOB, unapplied BLOB, digests TEXT, stage INTEGER NOT NULL, mark INTEGER NOT NULL,         failure TEXT, generation INTEGER NOT NULL)
+        CREATE TABLE IF NOT EXISTS TARN_RECORD (name TEXT PRIMARY KEY NOT NULL, entity TEXT NOT NULL, pk INTEGER NOT NULL, \
+        tag TEXT, ancestor BLOB, unapplied BLOB, digests TEXT, stage INTEGER NOT NULL, mark INTEGER NOT NULL, \
+        failure TEXT, generation INTEGER NOT NULL)
         """,
         "CREATE UNIQUE INDEX IF NOT EXISTS TARN_RECORD_ROW ON TARN_RECORD (entity, pk)",
         "CREATE INDEX IF NOT EXISTS TARN_RECORD_PENDING ON TARN_RECORD (mark, name) WHERE stage <> 0",
         """
-        CREATE TABLE IF NOT EXISTS TARN_LINK (name TEXT PRIMARY KEY NOT NULL, entities TEXT NOT NULL,         relationships TEXT NOT NULL, first TEXT NOT NULL, second TEXT NOT NULL, tag TEXT, stage INTEGER NOT NULL,         mark INTEGER NOT NULL, failure TEXT, generation INTEGER NOT NULL)
+        CREATE TABLE IF NOT EXISTS TARN_LINK (name TEXT PRIMARY KEY NOT NULL, entities TEXT NOT NULL, \
+        relationships TEXT NOT NULL, first TEXT NOT NULL, second TEXT NOT NULL, tag TEXT, stage INTEGER NOT NULL, \
+        mark INTEGER NOT NULL, failure TEXT, generation INTEGER NOT NULL)
         """,
         "CREATE INDEX IF NOT EXISTS TARN_LINK_FIRST ON TARN_LINK (first, second)",
         "CREATE INDEX IF NOT EXISTS TARN_LINK_SECOND ON TARN_LINK (second)",
         "CREATE INDEX IF NOT EXISTS TARN_LINK_PENDING ON TARN_LINK (mark, name) WHERE stage <> 0",
         """
-        CREATE TABLE IF NOT EXISTS TARN_PARKED (source TEXT NOT NULL, relationship TEXT NOT NULL, destination TEXT NOT NULL,         PRIMARY KEY (source, relationship)) WITHOUT ROWID
+        CREATE TABLE IF NOT EXISTS TARN_PARKED (source TEXT NOT NULL, relationship TEXT NOT NULL, destination TEXT NOT NULL, \
+        PRIMARY KEY (source, relationship)) WITHOUT ROWID
         """,
         "CREATE INDEX IF NOT EXISTS TARN_PARKED_DESTINATION ON TARN_PARKED (destination)",
         """
-        CREATE TABLE IF NOT EXISTS TARN_CONFLICT (id INTEGER PRIMARY KEY, noted REAL NOT NULL, entity TEXT NOT NULL,         record TEXT NOT NULL, property TEXT NOT NULL, losing BLOB, winner INTEGER NOT NULL, losingStamp BLOB, winningStamp BLOB)
+        CREATE TABLE IF NOT EXISTS TARN_CONFLICT (id INTEGER PRIMARY KEY, noted REAL NOT NULL, entity TEXT NOT NULL, \
+        record TEXT NOT NULL, property TEXT NOT NULL, losing BLOB, winner INTEGER NOT NULL, \
+        losingStamp BLOB, winningStamp BLOB)
         """,
     ]
 

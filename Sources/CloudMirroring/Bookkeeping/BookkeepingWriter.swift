@@ -46,7 +46,9 @@ struct BookkeepingWriter {
             state.ancestor.unapplied.isEmpty ? .null : .blob(Data(Record(recordName: "", fields: state.ancestor.unapplied).encoded()))
         try writer.execute(
             """
-            INSERT OR REPLACE INTO TARN_RECORD             (name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation)             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT OR REPLACE INTO TARN_RECORD \
+            (name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation) \
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 .text(state.recordName), .text(mapping.model.entities[state.key.entityIndex].name), .int(state.key.primaryKey),
@@ -58,7 +60,9 @@ struct BookkeepingWriter {
     private func write(_ link: LinkState) throws {
         try writer.execute(
             """
-            INSERT OR REPLACE INTO TARN_LINK             (name, entities, relationships, first, second, tag, stage, mark, failure, generation)             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT OR REPLACE INTO TARN_LINK \
+            (name, entities, relationships, first, second, tag, stage, mark, failure, generation) \
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 .text(link.recordName), .text(link.pair.kind.entityNames), .text(link.pair.kind.relationships),
@@ -73,7 +77,8 @@ struct BookkeepingWriter {
         func stamp(_ stamp: RecordStamp?) -> SQLValue { stamp.map { .blob(Data($0.encoded())) } ?? .null }
         try writer.execute(
             """
-            INSERT INTO TARN_CONFLICT (noted, entity, record, property, losing, winner, losingStamp, winningStamp)             VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO TARN_CONFLICT (noted, entity, record, property, losing, winner, losingStamp, winningStamp) \
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 .double(now), .text(conflict.entity), .text(conflict.recordName), .text(conflict.property),

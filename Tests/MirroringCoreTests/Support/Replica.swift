@@ -147,16 +147,24 @@ struct Replica {
         for key in needs.keys { loaded.records[key] = byKey[key] }
         for listing in needs.listings {
             guard let link = mapping.link(entity: listing.owner.entityIndex, toMany: listing.relationship) else { continue }
-            loaded.destinations[listing] = liveKeys.filter { pairs.contains(pair(link, listing.relationship, listing.owner, $0)) && mapping.model.entities[mapping.model.entities[listing.owner.entityIndex].toMany[listing.relationship].destination].hierarchy.contains($0.entityIndex) }
+            let declared = mapping.model.entities[listing.owner.entityIndex].toMany[listing.relationship]
+            let members = mapping.model.entities[declared.destination].hierarchy
+            loaded.destinations[listing] = liveKeys.filter {
+                members.contains($0.entityIndex) && pairs.contains(pair(link, listing.relationship, listing.owner, $0))
+            }
             for destination in loaded.destinations[listing] ?? [] { loaded.records[destination] = byKey[destination] }
         }
         let ends = Set((needs.listings.map(\.owner) + needs.deleted).compactMap { byKey[$0]?.recordName })
-        loaded.links = links.values.filter { ends.contains($0.pair.first) || ends.contains($0.pair.second) }.sorted { $0.recordName < $1.recordName }
-        for link in loaded.links { for end in [link.pair.first, link.pair.second] { if let state = records[end] { loaded.records[state.key] = state } } }
+        loaded.links = links.values.filter { ends.contains($0.pair.first) || ends.contains($0.pair.second) }
+            .sorted { $0.recordName < $1.recordName }
+        for end in loaded.links.flatMap({ [$0.pair.first, $0.pair.second] }) {
+            if let state = records[end] { loaded.records[state.key] = state }
+        }
         loaded.existing = Set(rows.keys)
         loaded.parked = parkedList
-        write(scan.plan(loaded, names: NewRecordNames((0..<scan.namesAtMost(loaded)).map { "\(device)\(lastName + 1 + $0)" })))
-        lastName += scan.namesAtMost(loaded)
+        let names = (0..<scan.namesAtMost(loaded)).map { "\(device)\(lastName + 1 + $0)" }
+        lastName += names.count
+        write(scan.plan(loaded, names: NewRecordNames(names)))
         if let upTo = scan.upTo { historyRead = upTo }
     }
 
@@ -214,12 +222,16 @@ struct Replica {
         var page = page
         page.conclude(
             missing: records.values.filter { $0.stage == .missing }.map(\.recordName).sorted(),
-            unseen: records.values.filter { ($0.changeTag != nil || $0.stage == .uploaded) && $0.generation < generation }.map(\.recordName).sorted()
-                + links.values.filter { ($0.changeTag != nil || $0.stage == .uploaded) && $0.generation < generation }.map(\.recordName).sorted())
+            unseen: (unseen(records.values.map { ($0.recordName, $0.changeTag, $0.stage, $0.generation) })
+                + unseen(links.values.map { ($0.recordName, $0.changeTag, $0.stage, $0.generation) })))
         let plan = plan(page, server)
         commit(plan, token: page.token)
         if !page.moreComing { isFullFetch = false }
         return true
+    }
+
+    private func unseen(_ states: [(name: String, tag: String?, stage: MirrorStage, generation: Int64)]) -> [String] {
+        states.filter { ($0.tag != nil || $0.stage == .uploaded) && $0.generation < generation }.map(\.name).sorted()
     }
 
     private func plan(_ page: ImportPage, _ server: ServerModel) -> ImportPlan {

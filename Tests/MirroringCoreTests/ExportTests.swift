@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import ManagedModel
+import MirroringCore
+import Testing
+
+@Suite struct ExportTests {
+    private func operations(_ batch: ExportBatch) -> [String] { batch.items.map { "\($0.operation) \($0.recordName)" } }
+
+    @Test func namesAreGivenOnceAndASecondAttemptUsesThem() {
+        var server = ServerModel()
+        var replica = Replica("A")
+        let post = replica.insert("Post", ["title": .string("once")])
+        replica.setLinked(true, post, "tags", replica.insert("Tag"))
+        replica.scan()
+        let first = replica.planBatch()
+        // Everything arrives, no answer comes back, the device starts again.
+        _ = replica.send(first, to: &server)
+        replica.scan()
+        #expect(operations(replica.planBatch()) == operations(first) && first.items.count == 3)
+        replica.sync(&server)
+        #expect(server.creations == 3 && replica.pendingRecords.isEmpty && replica.pendingLinks.isEmpty && replica.conflicts.isEmpty)
+    }
+
+    @Test func whatWasMadeAndDeletedBetweenTwoExportsIsNotSent() {
+        var replica = Replica("A")
+        let post = replica.insert("Post")
+        replica.set("title", of: post, to: .string("t"))
+        replica.delete(post)
+        replica.scan()
+        #expect(replica.planBatch().items.isEmpty && replica.records.isEmpty)
+    }
+
+    @Test func aDeletionTakesItsLinkRecordsAlong() {
+        var server = ServerModel()
+        var replica = Replica("A")
+        let post = replica.insert("Post"), tag = replica.insert("Tag")
+        replica.setLinked(true, post, "tags", tag)
+        replica.setLinked(true, post, "related", post)
+        replica.sync(&server)
+        replica.delete(post)
+        replica.scan()
+        #expect(operations(replica.planBatch()).allSatisfy { $0.hasPrefix("forceDelete") })
+        replica.sync(&server)
+        #expect(server.records.count == 1 && server.links.isEmpty && replica.links.isEmpty)
+    }
+
+    @Test func whatIsSavedWhileABatchIsUnderWayIsSentByTheNext() {
+        var server = ServerModel()
+        var replica = Replica("A")
+        let post = replica.insert("Post", ["title": .string("one")])
+        replica.scan()
+        let batch = replica.planBatch()
+        replica.set("title", of: post, to: .string("two"))
+        replica.scan()
+        let (outcomes, assets) = replica.send(batch, to: &server)
+        _ = replica.settle(batch, outcomes, assets)
+        #expect(replica.planBatch().items.map(\.record.fields) == [["CD_title": Field(.string("two"))]])
+    }
+
+    @Test func batchesKeepToTheLimits() {
+        var replica = Replica("A")
+        var limits = Limits()
+        limits.operationsPerRequest = 3
+        limits.requestRecordBytes = 1000
+        for _ in 0..<4 { replica.insert("Post", ["title": .string(String(repeating: "x", count: 350))]) }
+        replica.scan()
+        #expect(replica.planBatch(limits: limits).items.count == 2)
+        #expect(replica.planBatch(itemsMax: 1, limits: limits).items.count == 1)
+        limits.requestRecordBytes = 10
+        #expect(replica.planBatch(limits: limits).items.count == 1, "one item goes however long it is")
+        limits.requestRecordBytes = 1_000_000
+        #expect(replica.planBatch(limits: limits).items.count == 3)
+        #expect(replica.planBatch(itemsMax: 5).items.count == 4)
+    }
+
+    @Test func refusalsForGoodAreMarkedAndNotRepeatedUntilSomethingChanges() {
+        var server = ServerModel()
+        var replica = Replica("A")
+        let post = replica.insert("Post", ["title": .string("bad")])
+        replica.insert("Tag")
+        replica.scan()
+        let batch = replica.planBatch()
+        var outcomes = replica.send(batch, to: &server).outcomes
+        outcomes["A1"] = .refused(CloudFailure(.invalidArguments, "wrong type"))
+        let verdict = replica.settle(batch, outcomes, [:])
+        #expect(verdict.accepted == 1 && verdict.failed == 1 && replica.records["A1"]?.failure == "wrong type")
+        #expect(replica.planBatch().items.isEmpty)
+        replica.set("title", of: post, to: .string("good"))
+        replica.scan()
+        #expect(operations(replica.planBatch()) == ["create A1"])
+    }
+
+    @Test func eachRefusalHasItsOwnConsequence() {
+        let cases: [(CloudFailure.Code, BatchVerdict)] = [
+            (.serverRecordChanged, verdict { $0.needImport = 1 }), (.batchRequestFailed, verdict { $0.postponed = 1 }),
+            (.zoneBusy, verdict { $0.postponed = 1 }),
+            (.limitExceeded, verdict { ($0.postponed, $0.isTooLarge) = (1, true) }),
+            (.quotaExceeded, verdict { $0.postponed = 1 }), (.zoneNotFound, verdict { $0.postponed = 1 }),
+            (.permissionFailure, verdict { $0.failed = 1 }),
+        ]
+        for (code, expected) in cases {
+            var server = ServerModel()
+            var replica = Replica("A")
+            replica.insert("Post")
+            replica.insert("Tag")
+            replica.scan()
+            let batch = replica.planBatch()
+            var (outcomes, _) = replica.send(batch, to: &server)
+            outcomes["A1"] = .refused(CloudFailure(code, "no"))
+            var verdict = replica.settle(batch, outcomes, [:])
+            #expect((verdict.requestFailure?.code == code) == [.quotaExceeded, .zoneNotFound].contains(code))
+            (verdict.failure, verdict.postponement, verdict.requestFailure) = (nil, nil, nil)
+            #expect(verdict == expected, "\(code)")
+        }
+    }
+
+    private func verdict(_ change: (inout BatchVerdict) -> Void) -> BatchVerdict {
+        var verdict = BatchVerdict()
+        verdict.accepted = 1
+        change(&verdict)
+        return verdict
+    }
+
+    @Test func aRecordThatIsTooLargeAloneIsRefusedForGood() {
+        var replica = Replica("A")
+        replica.insert("Post")
+        replica.scan()
+        let verdict = replica.settle(replica.planBatch(), ["A1": .refused(CloudFailure(.limitExceeded, "too large"))], [:])
+        #expect(verdict.failed == 1 && !verdict.isTooLarge && replica.pendingRecords.isEmpty)
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import MirroringCore
+import Testing
+
+@Suite struct RetryPolicyTests {
+    private func decide(_ code: CloudFailure.Code, attempt: Int = 1, unit: Double = 1, retryAfter: Double? = nil) -> RetryPolicy.Decision {
+        RetryPolicy.decide(CloudFailure(code, "r", retryAfter: retryAfter), attempt: attempt, unit: unit)
+    }
+
+    @Test func eachCodeHasItsDecision() {
+        let waiting: Set<CloudFailure.Code> = [
+            .internalError, .partialFailure, .networkUnavailable, .networkFailure, .serviceUnavailable, .requestRateLimited,
+            .serverRejectedRequest, .assetFileNotFound, .assetFileModified, .constraintViolation, .operationCancelled,
+            .batchRequestFailed, .zoneBusy, .quotaExceeded, .serverResponseLost, .assetNotAvailable,
+        ]
+        let stopping: Set<CloudFailure.Code> = [.badContainer, .missingEntitlement, .badDatabase]
+        for code in CloudFailure.Code.allCases {
+            switch decide(code) {
+            case .wait(_, let isOffline, "r"):
+                #expect(waiting.contains(code) && isOffline == [.networkUnavailable, .networkFailure].contains(code), "\(code)")
+            case .stop("r"): #expect(stopping.contains(code), "\(code)")
+            case .pause("r"): #expect(!waiting.contains(code) && !stopping.contains(code), "\(code)")
+            case .fetchAgain: #expect(code == .changeTokenExpired)
+            case .uploadAgain: #expect(code == .zoneNotFound)
+            case .removeRows: #expect(code == .userDeletedZone)
+            case .split: #expect(code == .limitExceeded)
+            case .importFirst: #expect(code == .serverRecordChanged)
+            case .wait, .stop, .pause: Issue.record("\(code) lost its reason")
+            }
+        }
+    }
+
+    @Test func delaysDoubleAreCappedAndSpread() {
+        func seconds(_ attempt: Int, _ unit: Double) -> Double? {
+            if case .wait(let seconds, _, _) = decide(.zoneBusy, attempt: attempt, unit: unit) { seconds } else { nil }
+        }
+        #expect((1...5).map { seconds($0, 1) } == [1, 2, 4, 8, 16])
+        #expect(seconds(1, 0) == 0.5 && seconds(3, 0.5) == 3 && seconds(100, 1) == 300 && seconds(100, 0) == 150)
+    }
+
+    @Test func theServersWishIsHonouredExactly() {
+        #expect(decide(.requestRateLimited, attempt: 5, retryAfter: 42) == .wait(seconds: 42, isOffline: false, reason: "r"))
+        #expect(decide(.zoneBusy, retryAfter: 0) == .wait(seconds: 0, isOffline: false, reason: "r"))
+        #expect(decide(.zoneBusy, retryAfter: -1) == .wait(seconds: 1, isOffline: false, reason: "r"))
+        #expect(decide(.zoneBusy, retryAfter: .nan) == .wait(seconds: 1, isOffline: false, reason: "r"))
+    }
+
+    @Test func faultsOfTheServerAreNotTriedForEver() {
+        #expect(decide(.internalError, attempt: 7) == .wait(seconds: 64, isOffline: false, reason: "r"))
+        #expect(decide(.internalError, attempt: 8) == .pause(reason: "r"))
+    }
+
+    @Test func everyCodeOfTheWireHasANumber() {
+        for code in WireError.Code.allCases {
+            #expect(CloudFailure(WireError(code, "w", retryAfter: 3)).retryAfter == 3)
+        }
+        #expect(CloudFailure(WireError(.badRequest, "w", nativeCode: .changeTokenExpired)).code == .changeTokenExpired)
+        #expect(CloudFailure(WireError(.exists, "w")).code == .serverRecordChanged)
+    }
+}

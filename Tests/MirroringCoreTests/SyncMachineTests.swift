@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import MirroringCore
+import Testing
+
+/// The life of a mirror, told as what happens and what it does then.
+@Suite struct SyncMachineTests {
+    /// A machine with its last operation and timer, so that answers can be given by what they are about.
+    private struct Script {
+        var machine = SyncMachine(itemsMax: 8)
+        private var operation: SyncMachine.OperationID?
+        private var timer: SyncMachine.TimerID?
+        private var clock = Date(timeIntervalSinceReferenceDate: 0)
+
+        /// - Returns: The effects in words.
+        mutating func tell(_ event: SyncMachine.Event) -> [String] {
+            clock += 1
+            return machine.handle(event, now: clock, unit: 1).map { effect in
+                switch effect {
+                case .perform(let operation, let id):
+                    self.operation = id
+                    return "\(operation)"
+                case .cancel: return "cancel"
+                case .listen: return "listen"
+                case .wait(let seconds, let timer):
+                    self.timer = timer
+                    return "wait \(seconds)"
+                case .countPending: return "count"
+                case .report(let status): return "[\(status.activity)\(status.pendingCount > 0 ? " \(status.pendingCount) pending" : "")]"
+                }
+            }
+        }
+
+        mutating func finish(_ outcome: SyncMachine.Outcome) -> [String] { operation.map { tell(.finished($0, outcome)) } ?? [] }
+        mutating func fail(_ code: CloudFailure.Code, retryAfter: Double? = nil) -> [String] {
+            finish(.failed(CloudFailure(code, "reason", retryAfter: retryAfter)))
+        }
+        mutating func fire() -> [String] { timer.map { tell(.timerFired($0)) } ?? [] }
+        mutating func settle(_ change: (inout BatchVerdict) -> Void) -> [String] {
+            var verdict = BatchVerdict()
+            change(&verdict)
+            return finish(.batchSettled(verdict))
+        }
+
+        /// Up to the first quiet moment.
+        static var idle: Script {
+            var script = Script()
+            _ = script.tell(.started)
+            _ = script.finish(.done)
+            _ = script.finish(.pageApplied(records: 0, moreComing: false))
+            _ = script.finish(.batchPlanned(count: 0, pending: 0, refusal: nil))
+            return script
+        }
+    }
+
+    @Test func itSetsUpThenImportsThenExportsThenListens() {
+        var script = Script()
+        #expect(script.tell(.started) == ["setUp", "[starting]"])
+        #expect(script.finish(.done) == ["listen", "fetchChanges", "[importing(done: 0)]"])
+        #expect(script.finish(.pageApplied(records: 5, moreComing: true)) == ["fetchChanges", "[importing(done: 5)]"])
+        #expect(script.finish(.pageApplied(records: 2, moreComing: false)) == ["planExport(itemsMax: 8)", "[idle]"])
+        #expect(script.finish(.batchPlanned(count: 2, pending: 3, refusal: nil)) == ["sendBatch", "[exporting(done: 0, total: 3) 3 pending]"])
+        #expect(script.settle { $0.accepted = 2 } == ["planExport(itemsMax: 8)", "[exporting(done: 2, total: 3) 1 pending]"])
+        #expect(script.finish(.batchPlanned(count: 1, pending: 1, refusal: nil)) == ["sendBatch"])
+        #expect(script.settle { $0.accepted = 1 } == ["planExport(itemsMax: 8)", "[exporting(done: 3, total: 3)]"])
+        #expect(script.finish(.batchPlanned(count: 0, pending: 0, refusal: nil)) == ["[idle]"])
+        #expect(script.machine.status.lastSuccess != nil)
+    }
+
+    @Test func newsDuringAnOperationWaitForItsEnd() {
+        var script = Script.idle
+        #expect(script.tell(.pushArrived) == ["fetchChanges", "[importing(done: 0)]"])
+        #expect(script.tell(.pushArrived) == [] && script.tell(.storeChanged) == [])
+        #expect(script.finish(.pageApplied(records: 1, moreComing: false)) == ["fetchChanges"])
+        #expect(script.finish(.pageApplied(records: 0, moreComing: false)) == ["planExport(itemsMax: 8)", "[idle]"])
+    }
+
+    @Test func lateAnswersChangeNothing() {
+        var script = Script.idle
+        _ = script.tell(.storeChanged)
+        let before = script
+        #expect(script.tell(.paused) == ["cancel", "[paused]"])
+        var late = script
+        #expect(late.finish(.batchPlanned(count: 1, pending: 1, refusal: nil)) == [])
+        #expect(script.tell(.resumed) == ["fetchChanges", "[importing(done: 0)]"])
+        script = before
+        #expect(script.tell(.stopped) == ["cancel", "[paused]"] && script.tell(.pushArrived) == [] && script.fire() == [])
+    }
+
+    @Test func offlineItCountsWhatWaitsAndTriesAgainSoonAtFirst() {
+        var script = Script.idle
+        _ = script.tell(.storeChanged)
+        _ = script.finish(.batchPlanned(count: 1, pending: 1, refusal: nil))
+        #expect(script.fail(.networkUnavailable) == ["wait 1.0", "[offline 1 pending]"])
+        #expect(script.tell(.storeChanged) == ["count"] && script.tell(.pendingCounted(2)) == ["[offline 2 pending]"])
+        #expect(script.fire() == ["planExport(itemsMax: 8)", "[idle 2 pending]"])
+        #expect(script.fail(.networkFailure).first == "wait 2.0")
+        #expect(script.fire().first == "planExport(itemsMax: 8)" && script.fail(.networkFailure).first == "wait 4.0")
+        // The push connection stands again: no more waiting, and what was missed is fetched first.
+        #expect(script.tell(.connected).first == "fetchChanges")
+        #expect(script.fail(.networkFailure).first == "wait 1.0")
+    }
+
+    @Test func aLostPushConnectionIsALostNetworkOnlyWhileIdle() {
+        var script = Script.idle
+        #expect(script.tell(.networkLost) == ["wait 1.0", "[offline]"])
+        #expect(script.fire() == ["fetchChanges", "[importing(done: 0)]"] && script.tell(.networkLost) == [])
+    }
+
+    @Test func aConflictIsImportedBeforeItIsSentAgainAndNotForEver() {
+        var script = Script.idle
+        _ = script.tell(.storeChanged)
+        for round in 1...4 {
+            _ = script.finish(.batchPlanned(count: 1, pending: 1, refusal: nil))
+            let effects = script.settle { $0.needImport = 1 }
+            #expect(effects.first == (round < 4 ? "fetchChanges" : "wait 1.0"))
+            if round < 4 { _ = script.finish(.pageApplied(records: 1, moreComing: false)) }
+        }
+        #expect(script.fire().first == "fetchChanges")
+    }
+
+    @Test func aBatchThatIsTooLargeIsHalvedAndGrowsAgain() {
+        var script = Script.idle
+        _ = script.tell(.storeChanged)
+        _ = script.finish(.batchPlanned(count: 8, pending: 20, refusal: nil))
+        #expect(script.fail(.limitExceeded).first == "planExport(itemsMax: 4)")
+        _ = script.finish(.batchPlanned(count: 4, pending: 20, refusal: nil))
+        #expect(script.settle { ($0.postponed, $0.isTooLarge) = (4, true) }.first == "planExport(itemsMax: 2)")
+        _ = script.finish(.batchPlanned(count: 2, pending: 20, refusal: nil))
+        #expect(script.settle { $0.accepted = 2 }.first == "planExport(itemsMax: 4)")
+    }
+
+    @Test func resetsAreDoneBeforeAnythingElse() {
+        var script = Script.idle
+        _ = script.tell(.pushArrived)
+        #expect(script.fail(.changeTokenExpired) == ["reset(MirroringCore.SyncMachine.Reset.fetchAgain)", "[starting]"])
+        #expect(script.finish(.done) == ["fetchChanges", "[importing(done: 0)]"])
+        #expect(script.fail(.zoneNotFound).first == "reset(MirroringCore.SyncMachine.Reset.uploadAgain)")
+        #expect(script.finish(.done) == ["setUp"] && script.finish(.done) == ["fetchChanges", "[importing(done: 0)]"])
+        #expect(script.fail(.userDeletedZone).first == "reset(MirroringCore.SyncMachine.Reset.removeRows)")
+        // A reset that fails is tried again.
+        #expect(script.fail(.serviceUnavailable, retryAfter: 7).first == "wait 7.0")
+        #expect(script.fire().first == "reset(MirroringCore.SyncMachine.Reset.removeRows)")
+    }
+
+    @Test func errorsThatNeedSomebodyPauseAndOthersStop() {
+        var script = Script.idle
+        _ = script.tell(.pushArrived)
+        #expect(script.fail(.notAuthenticated) == ["[error(reason: \"reason\")]"])
+        #expect(script.tell(.storeChanged) == ["count"] && script.tell(.pushArrived).first == "fetchChanges")
+        #expect(script.fail(.badContainer) == ["[error(reason: \"reason\")]"])
+        #expect(script.tell(.pushArrived) == [] && script.tell(.resumed) == [])
+    }
+
+    @Test func aRefusalForGoodStaysVisible() {
+        var script = Script.idle
+        _ = script.tell(.storeChanged)
+        _ = script.finish(.batchPlanned(count: 1, pending: 1, refusal: nil))
+        _ = script.settle { $0.failed = 1 }
+        #expect(script.finish(.batchPlanned(count: 0, pending: 0, refusal: "refused")) == ["[error(reason: \"refused\")]"])
+        #expect(script.tell(.pushArrived).first == "fetchChanges")
+    }
+}
