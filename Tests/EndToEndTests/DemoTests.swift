@@ -27,8 +27,8 @@ import Testing
         #expect(lines.count == 1, "one line of JSON and nothing else goes to standard output")
         let report = try JSONDecoder().decode(Report.self, from: Data((lines.first ?? "").utf8))
         #expect(report.converged)
-        // One post edited offline, two posts in each round, and what was exported during the two crashes.
-        #expect(report.objects == 1 + 2 * 5 + 2 * 1500)
+        // One post edited offline, two posts in each round, and what was exported during the two crashes: posts and a tag.
+        #expect(report.objects == 1 + 2 * 5 + 2 * (800 + 1))
         #expect(report.rounds == 5)
         #expect(report.latencyMillisecondsP50 > 0 && report.latencyMillisecondsP50 <= report.latencyMillisecondsP99)
     }

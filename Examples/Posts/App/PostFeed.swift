@@ -32,6 +32,7 @@ import Foundation
         var goneAttachments: Set<String> = []
         /// When the first new post stood in the fetched results, by the machine's steady clock.
         var appearedAt: UInt64?
+        var latency: LatencyMessage?
     }
 
     /// - Throws: The error of a fetch.
@@ -110,8 +111,11 @@ import Foundation
                 if shownPosts.updateValue(message, forKey: message.id) != message { change.posts.append(message) }
             }
         }
-        guard !change.isEmpty else { return }
-        pages.send(Event(.change, change))
+        if !change.isEmpty { pages.send(Event(.change, change)) }
+        if let latency = touched.latency {
+            self.latency = latency
+            pages.send(Event(.latency, latency))
+        }
     }
 
     private func didChange(_ object: Any, _ type: NSFetchedResultsChangeType) {
@@ -133,9 +137,7 @@ import Foundation
     private func didAppear(_ post: Post) {
         touched.appearedAt = touched.appearedAt ?? DispatchTime.now().uptimeNanoseconds
         guard let made = post.timestamp else { return }
-        let latency = LatencyMessage(milliseconds: max(0, Date().timeIntervalSince(made) * 1000))
-        self.latency = latency
-        pages.send(Event(.latency, latency))
+        touched.latency = LatencyMessage(milliseconds: max(0, Date().timeIntervalSince(made) * 1000))
     }
 
     /// The post that was shown with an attachment that is gone.

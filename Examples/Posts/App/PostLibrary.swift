@@ -22,10 +22,14 @@ import Foundation
         return PostSaved(post: PostMessage(post), savedAt: savedAt)
     }
 
-    /// Makes many posts in one save, to see an export go.
+    /// Makes many posts in one save, to see an export go. They share a tag with the same name as they have.
     func addSamples(count: Int, title: String) throws -> SamplesSaved {
+        let sameName: NSFetchRequest<Tag> = Tag.fetchRequest()
+        sameName.predicate = NSPredicate(format: "name == %@", title)
+        sameName.fetchLimit = 1
+        let tag = try context.fetch(sameName).first ?? makeTag(name: title, color: "#7a5ba6")
         for number in 1...max(1, count) {
-            _ = makePost(title: "\(title) \(number)", content: "Post \(number) of \(count), made in one save.")
+            makePost(title: "\(title) \(number)", content: "Post \(number) of \(count), made in one save.").addToTags(tag)
         }
         return SamplesSaved(savedAt: try save())
     }
@@ -56,12 +60,17 @@ import Foundation
     // MARK: Tags
 
     func addTag(name: String, color: String) throws -> TagMessage {
+        let tag = makeTag(name: name, color: color)
+        try save()
+        return TagMessage(tag)
+    }
+
+    private func makeTag(name: String, color: String) -> Tag {
         let tag = Tag(context: context)
         tag.uuid = UUID()
         tag.name = name
         tag.color = color
-        try save()
-        return TagMessage(tag)
+        return tag
     }
 
     func changeTag(_ id: String, name: String?, color: String?) throws -> TagMessage {

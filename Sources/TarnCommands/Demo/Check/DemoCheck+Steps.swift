@@ -10,8 +10,8 @@ extension DemoCheck {
     private static let rowsPerDevice = 10
     /// Large enough to travel as an asset rather than inside its record.
     private static let pictureBytes = 1_500_000
-    /// Enough records for several batches, so that a crash comes between two of them.
-    private static let crashRows = 1500
+    /// Posts, each with a link to a tag: enough records for several batches, so that a crash comes between two of them.
+    private static let crashRows = 800
 
     // MARK: Rows for each other
 
@@ -148,8 +148,9 @@ extension DemoCheck {
     /// Nothing that was saved is lost, and nothing is there twice.
     private func agreeOnSamples(_ title: String, and before: [String]) async throws {
         let count = Self.crashRows
-        let samples = (1...count).map { "post \(title) \($0) | Post \($0) of \(count), made in one save. |  | " }
-        let expected = (before + samples).sorted()
+        let tag = "\(title) #7a5ba6"
+        let samples = (1...count).map { "post \(title) \($0) | Post \($0) of \(count), made in one save. | \(tag) | " }
+        let expected = (before + samples + ["tag \(tag)"]).sorted()
         try await agree("both have each of the \(count) posts once, and all from before") { $0.content.sorted() == expected }
     }
 }
