@@ -168,12 +168,15 @@ import Testing
         model.entities[0].relationships[1].isOptional = false
         model.entities[0].attributes.append(Attribute(name: "bag", type: .composite))
         model.entities[2].attributes.append(Attribute(name: "größe", type: .string))
+        model.entities[1].attributes.append(Attribute(name: "secret", type: .string))
+        model.entities[1].attributes[model.entities[1].attributes.count - 1].allowsCloudEncryption = true
         model.entities[2].relationships[0].deleteRule = .deny
         model.entities[3].relationships.append(Relationship(name: "lone", destination: "Tag"))
         let resolved = try ResolvedModel(model)
         #expect(
             CloudModelRules.violations(of: resolved).map(\.description).sorted() == [
-                "Attachment.lone must have an inverse", "Post must not have uniqueness constraints",
+                "Attachment.lone must have an inverse", "ImagePost.secret asks for cloud encryption, which is not supported yet",
+                "Post must not have uniqueness constraints",
                 "Post.bag has a type that cannot be mirrored", "Post.tags must be optional",
                 "Post.title must be optional or have a default value",
                 "Tag.größe has a name with other characters than letters, digits and underscores, or that does not start with a letter",

@@ -56,6 +56,8 @@ package enum CloudModelRules {
         func violated(_ what: String) { violations.append(Violation(entity: entity.name, property: attribute.name, what: what)) }
         if attribute.type.cloudType == nil { violated("has a type that cannot be mirrored") }
         if !attribute.isOptional, attribute.defaultValue.isNull { violated("must be optional or have a default value") }
+        // Not a rule of Apple's: refused rather than sent in the clear.
+        if attribute.allowsCloudEncryption { violated("asks for cloud encryption, which is not supported yet") }
     }
 
     private static func check(
