@@ -91,3 +91,15 @@ extension NSManagedObject {
         for case let value as NSManagedObject in values { _removeObject(key, value) }
     }
 }
+
+// What stores cannot keep yet. Declared so that generated code says why it does not compile.
+extension NSManagedObject {
+    @available(*, unavailable, message: "ordered relationships are not supported yet; clear Ordered in the model")
+    public final func _orderedObjects(_ key: ManagedPropertyKey) -> NSOrderedSet? { nil }
+    @available(*, unavailable, message: "ordered relationships are not supported yet; clear Ordered in the model")
+    public final func _setOrderedObjects(_ key: ManagedPropertyKey, _ value: NSOrderedSet?) {}
+    @available(*, unavailable, message: "transformable attributes are not supported yet; use Binary Data in the model")
+    public final func _transformable<T>(_ key: ManagedPropertyKey, as type: T.Type) -> T? { nil }
+    @available(*, unavailable, message: "transformable attributes are not supported yet; use Binary Data in the model")
+    public final func _setTransformable(_ key: ManagedPropertyKey, _ value: Any?) {}
+}
