@@ -120,6 +120,7 @@ final class HandDrivenTimers: Sendable {
         var now = 0.0
         var sleepers: [Int: Sleeper] = [:]
         var next = 0
+        var isFree = false
     }
 
     private let state = Mutex(State())
@@ -133,7 +134,9 @@ final class HandDrivenTimers: Sendable {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
                 let isCancelled = Task.isCancelled
                 state.withLock { state in
-                    if isCancelled {
+                    if state.isFree {
+                        continuation.resume()
+                    } else if isCancelled {
                         continuation.resume(throwing: CancellationError())
                     } else {
                         state.sleepers[number] = Sleeper(due: state.now + seconds, continuation: continuation)
@@ -160,5 +163,11 @@ final class HandDrivenTimers: Sendable {
             return due.values.sorted { $0.due < $1.due }
         }
         for sleeper in due { sleeper.continuation.resume() }
+    }
+
+    /// From now on nobody waits.
+    func runFreely() {
+        state.withLock { $0.isFree = true }
+        advance(by: .infinity)
     }
 }
