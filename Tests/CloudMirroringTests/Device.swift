@@ -94,6 +94,15 @@ final class Device: Sendable {
         for await status in container.syncStatusUpdates { if try condition(status) { return } }
     }
 
+    /// Returns when one of the devices has another status than it had.
+    static func anyOf(_ devices: [Device], leaves before: [NSPersistentCloudKitContainer.SyncStatus]) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (device, status) in zip(devices, before) { group.addTask { try await device.until { $0 != status } } }
+            try await group.next()
+            group.cancelAll()
+        }
+    }
+
     /// Returns when nothing is left to be done and a condition holds.
     func settles(_ condition: @Sendable () throws -> Bool = { true }) async throws {
         try await until { try $0.activity == .idle && $0.pendingCount == 0 && $0.lastSuccess != nil && condition() }

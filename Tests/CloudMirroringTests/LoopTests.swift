@@ -38,16 +38,11 @@ import Testing
             for _ in 0..<20 {
                 try await tablet.settles()
                 try await phone.settles()
+                let before = [tablet, phone].map(\.container.syncStatus)
                 let (one, other) = (try tablet.dump, try phone.dump)
                 if one == other, condition(one) { return }
                 // One of them has not been told yet.
-                await withTaskGroup(of: Void.self) { group in
-                    for device in [tablet, phone] {
-                        group.addTask { for await _ in device.container.syncStatusUpdates.dropFirst().prefix(1) {} }
-                    }
-                    await group.next()
-                    group.cancelAll()
-                }
+                try await Device.anyOf([tablet, phone], leaves: before)
             }
             Issue.record("the devices do not agree")
         }

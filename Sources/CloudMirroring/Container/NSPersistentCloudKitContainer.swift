@@ -30,7 +30,10 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
     /// Set before loading, by tests.
     package var surroundings = MirrorSurroundings.live
 
+    private let observers = Mutex<[Observation]>([])
+
     deinit {
+        for observer in observers.withLock({ $0 }) { observer.end() }
         for mirror in mirrors.withLock({ $0 }) { mirror.cancel() }
         board.close()
     }
@@ -157,6 +160,28 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
             observer: Mirror.Observer(
                 status: { [board] status in board.put(status, of: number) }, began: events.began, ended: events.ended))
         mirrors.withLock { $0.append(mirror) }
+        stopWhenRemoved(mirror)
         mirror.start()
     }
+
+    /// A store that is taken from the coordinator is closed: nothing may touch it any more.
+    private func stopWhenRemoved(_ mirror: Mirror) {
+        let token = NotificationCenter.default.addObserver(
+            forName: .NSPersistentStoreCoordinatorStoresDidChange, object: persistentStoreCoordinator, queue: nil
+        ) { [weak mirror] notification in
+            let removed = notification.userInfo?[NSRemovedPersistentStoresKey] as? [NSPersistentStore]
+            if let mirror, removed?.contains(where: { $0 === mirror.store }) == true { mirror.cancel() }
+        }
+        observers.withLock { $0.append(Observation(token)) }
+    }
+}
+
+/// A registration with the notification centre.
+private struct Observation: @unchecked Sendable {
+    // Unchecked: the token is only handed back to the notification centre, which may be done from any thread.
+    private let token: any NSObjectProtocol
+
+    init(_ token: any NSObjectProtocol) { self.token = token }
+
+    func end() { NotificationCenter.default.removeObserver(token) }
 }
