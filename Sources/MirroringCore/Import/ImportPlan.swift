@@ -6,7 +6,7 @@ package import ManagedModel
 
 /// What to do with a row of the store.
 package enum RowIntent: Hashable, Sendable {
-    /// Keys are temporary: see ImportPlan/newKeys.
+    /// Keys are temporary: see ``ImportPlan/newKeys``.
     case insert(Row)
     /// The row as it was read with its new values, and the slots that differ.
     case update(Row, changedSlots: [Int])
@@ -27,7 +27,7 @@ package struct LinkIntent: Hashable, Sendable {
 /// Pages may come again, and their records in any order: a record whose version is known changes nothing, a
 /// relationship whose target has not come is parked until it does, a link waits for both its ends.
 ///
-/// What this device did and has not sent yet is respected: see RecordMerge for fields. A deletion beats
+/// What this device did and has not sent yet is respected: see ``RecordMerge`` for fields. A deletion beats
 /// edits on either side, and what the edits said goes to the conflict log.
 package struct ImportPlan: Sendable {
     package struct Loaded: Sendable {
@@ -40,7 +40,7 @@ package struct ImportPlan: Sendable {
         package var existing: Set<RowKey> = []
         /// Record names of the to-one targets of rows.
         package var names: [RowKey: String] = [:]
-        /// Keys of rows that refer to a row that goes, by that row's key. The rows are among rows.
+        /// Keys of rows that refer to a row that goes, by that row's key. The rows are among ``rows``.
         package var referrers: [RowKey: [RowKey]] = [:]
         /// Contents by asset, without addresses.
         package var assets: [AssetValue: [UInt8]] = [:]

@@ -8,7 +8,7 @@ import ManagedModel
 package struct LinkKind: Hashable, Sendable {
     /// `Post:Tag`
     package let entityNames: String
-    /// `tags:posts`, in the order of entityNames
+    /// `tags:posts`, in the order of ``entityNames``
     package let relationships: String
 
     package init(entityNames: String, relationships: String) {

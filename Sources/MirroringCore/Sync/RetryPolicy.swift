@@ -3,7 +3,7 @@
 
 /// What to do after a refusal. A pure function: the attempt and the random number come in.
 ///
-/// Delays double from firstSeconds to secondsMax and are spread over half their length, so that devices
+/// Delays double from ``firstSeconds`` to ``secondsMax`` and are spread over half their length, so that devices
 /// that were cut off together do not come back together. What the server asks for is honoured exactly.
 ///
 /// Source: *CKError.Code* and TN3162 *Understanding CloudKit throttles*; what Apple's mirror does for each code
