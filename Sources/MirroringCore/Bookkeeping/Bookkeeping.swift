@@ -11,7 +11,7 @@ package struct Ancestor: Hashable, Sendable {
     /// Fields of newer or other clients. They are kept apart so that a later version of the app, which knows
     /// them, does not take their absence from its rows for a local change.
     package var unapplied: [String: Field]
-    /// What the assets among fields contain, by field name.
+    /// What the assets among ``fields`` contain, by field name.
     package var digests: [String: ContentDigest]
 
     package init(

@@ -134,7 +134,7 @@ package struct ExportScan: Sendable {
         }
     }
 
-    /// How many names plan(_:names:) may take at most.
+    /// How many names ``plan(_:names:)`` may take at most.
     package func namesAtMost(_ loaded: Loaded) -> Int {
         keys.count + loaded.destinations.values.reduce(0) { $0 + 2 * $1.count }
     }

@@ -6,7 +6,7 @@ import ManagedModel
 
 /// What of a row has to be sent so that the server's record says what the row says.
 ///
-/// Only changed keys are sent. A value above inlineBytesMax, or the longest ones of a record that would
+/// Only changed keys are sent. A value above ``inlineBytesMax``, or the longest ones of a record that would
 /// exceed the limit, go to an asset field and the inline field is cleared; a value that is short again comes
 /// back and the asset is cleared. A value that did not change stays where it is while the record fits.
 ///

@@ -61,7 +61,7 @@ package struct ImportNeeds: Sendable {
         }
     }
 
-    /// - Parameter loaded: What names and parked brought; its rows are not looked at.
+    /// - Parameter loaded: What ``names`` and ``parked`` brought; its rows are not looked at.
     package func details(_ loaded: ImportPlan.Loaded) -> Details {
         var details = Details()
         details.pairs = page.records.compactMap { mapping.pair(of: $0) }

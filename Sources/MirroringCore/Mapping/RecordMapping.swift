@@ -117,7 +117,7 @@ package struct PropertyMapping: Hashable, Sendable {
     package let name: String
     package let kind: Kind
     package let fieldName: String
-    /// Where a value goes that is too long for fieldName.
+    /// Where a value goes that is too long for ``fieldName``.
     package let assetFieldName: String?
     package let isEncrypted: Bool
 
