@@ -11,96 +11,166 @@ import Synchronization
 /// fast as the slower side takes them. When the relay is offline it breaks what is open and refuses what comes:
 /// the framework meets a real failure of the network, not a flag.
 final class Relay: Sendable {
-    typealias Connection = NIOAsyncChannel<ByteBuffer, ByteBuffer>
-
     private static let connectTimeout = TimeAmount.seconds(5)
 
-    private struct State {
-        var isOnline = true
-        var open: [ObjectIdentifier: any Channel] = [:]
-    }
-
     let port: Int
-    private let listener: NIOAsyncChannel<Connection, Never>
-    private let serverHost: String
-    private let serverPort: Int
-    private let state = Mutex(State())
+    private let listener: any Channel
+    private let lines: Lines
 
     /// Listens on a port of this machine that the system chooses.
     ///
     /// - Throws: An error of the system if no port can be had.
     init(toHost serverHost: String, port serverPort: Int) async throws {
-        self.serverHost = serverHost
-        self.serverPort = serverPort
+        let lines = Lines()
+        self.lines = lines
         listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .childChannelOption(.allowRemoteHalfClosure, value: true)
-            .bind(host: "127.0.0.1", port: 0) { channel in Self.wrap(channel) }
-        port = listener.channel.localAddress?.port ?? 0
+            .childChannelOption(.autoRead, value: false)
+            .childChannelInitializer { client in
+                client.eventLoop.makeCompletedFuture {
+                    let near = RelayEnd()
+                    near.whenActive = { near in
+                        // Not before: a listener whose new connections are closed too early stops listening.
+                        guard lines.admit(client) else { return }
+                        Self.connect(near, of: client, toHost: serverHost, port: serverPort, lines)
+                    }
+                    try client.pipeline.syncOperations.addHandler(near)
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        port = listener.localAddress?.port ?? 0
     }
+
+    var isOnline: Bool { lines.isOnline }
+
+    func set(isOnline: Bool) { lines.set(isOnline: isOnline) }
+
+    /// Lasts until the task is cancelled; then nothing is carried any more.
+    func run() async throws {
+        try await withTaskCancellationHandler {
+            try await listener.closeFuture.get()
+        } onCancel: {
+            listener.close(promise: nil)
+            lines.set(isOnline: false)
+        }
+    }
+
+    /// Opens the far end of a connection, and lets bytes flow once it is there. A server that cannot be reached
+    /// closes the near end.
+    private static func connect(_ near: RelayEnd, of client: any Channel, toHost host: String, port: Int, _ lines: Lines) {
+        let near = NIOLoopBound(near, eventLoop: client.eventLoop)
+        ClientBootstrap(group: client.eventLoop)
+            .connectTimeout(connectTimeout)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelOption(.autoRead, value: false)
+            .channelInitializer { server in
+                server.eventLoop.makeCompletedFuture {
+                    let far = RelayEnd()
+                    far.partner = near.value
+                    near.value.partner = far
+                    try server.pipeline.syncOperations.addHandler(far)
+                }
+            }
+            .connect(host: host, port: port)
+            .whenComplete { result in
+                guard case .success(let server) = result, lines.admit(server) else { return client.close(promise: nil) }
+                // The client may have gone while the server was being reached.
+                guard client.isActive else { return server.close(promise: nil) }
+                near.value.readMore()
+                near.value.partner?.readMore()
+            }
+    }
+}
+
+/// What is open, and whether anything may be.
+private final class Lines: Sendable {
+    private struct State {
+        var isOnline = true
+        var open: [ObjectIdentifier: any Channel] = [:]
+    }
+
+    private let state = Mutex(State())
 
     var isOnline: Bool { state.withLock { $0.isOnline } }
 
     func set(isOnline: Bool) {
         let broken = state.withLock { state -> [any Channel] in
             state.isOnline = isOnline
-            defer { if !isOnline { state.open = [:] } }
-            return isOnline ? [] : Array(state.open.values)
+            guard !isOnline else { return [] }
+            defer { state.open = [:] }
+            return Array(state.open.values)
         }
         for channel in broken { channel.close(promise: nil) }
     }
 
-    /// Carries connections until the task is cancelled.
-    func run() async throws {
-        try await withThrowingDiscardingTaskGroup { group in
-            try await listener.executeThenClose { clients in
-                for try await client in clients {
-                    group.addTask { await self.carry(client) }
-                }
-            }
-        }
-    }
-
-    /// Both ends of a connection fail all the time; that is what a network does, and each side learns it by the close.
-    private func carry(_ client: Connection) async {
-        try? await client.executeThenClose { fromClient, toClient in
-            guard admit(client.channel) else { return }
-            defer { forget(client.channel) }
-            let server = try await ClientBootstrap(group: client.channel.eventLoop)
-                .connectTimeout(Self.connectTimeout)
-                .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-                .channelOption(.allowRemoteHalfClosure, value: true)
-                .connect(host: serverHost, port: serverPort) { channel in Self.wrap(channel) }
-            try await server.executeThenClose { fromServer, toServer in
-                guard admit(server.channel) else { return }
-                defer { forget(server.channel) }
-                async let up: Void = pump(fromClient, toServer)
-                async let down: Void = pump(fromServer, toClient)
-                _ = try await (up, down)
-            }
-        }
-    }
-
-    /// Writing waits for the other side, and nothing more is read meanwhile.
-    private func pump(_ source: NIOAsyncChannelInboundStream<ByteBuffer>, _ target: NIOAsyncChannelOutboundWriter<ByteBuffer>) async throws {
-        for try await bytes in source { try await target.write(bytes) }
-        target.finish()
-    }
-
-    private func admit(_ channel: any Channel) -> Bool {
-        state.withLock { state in
+    /// - Returns: Whether the channel may be used; if so it is closed as soon as the relay goes offline.
+    func admit(_ channel: any Channel) -> Bool {
+        let isAdmitted = state.withLock { state in
             if state.isOnline { state.open[ObjectIdentifier(channel)] = channel }
             return state.isOnline
         }
-    }
-
-    private func forget(_ channel: any Channel) {
-        state.withLock { $0.open[ObjectIdentifier(channel)] = nil }
-    }
-
-    private static func wrap(_ channel: any Channel) -> EventLoopFuture<Connection> {
-        channel.eventLoop.makeCompletedFuture {
-            try Connection(wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
+        if isAdmitted {
+            channel.closeFuture.whenComplete { _ in self.state.withLock { $0.open[ObjectIdentifier(channel)] = nil } }
+        } else {
+            channel.close(promise: nil)
         }
+        return isAdmitted
     }
+}
+
+/// One end of a connection: what it reads goes to its partner, and it reads on only when the partner has room.
+///
+/// Both ends are on the same event loop.
+private final class RelayEnd: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    var partner: RelayEnd?
+    var whenActive: ((RelayEnd) -> Void)?
+    private var context: ChannelHandlerContext?
+    /// There is more to read, as soon as the partner has room.
+    private var waitsForRoom = false
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    func readMore() {
+        guard let context, let target = partner?.context else { return }
+        waitsForRoom = !target.channel.isWritable
+        if !waitsForRoom { context.read() }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        whenActive?(self)
+        whenActive = nil
+        context.fireChannelActive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        partner?.context?.write(data, promise: nil)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        partner?.context?.flush()
+        readMore()
+        context.fireChannelReadComplete()
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable, let partner, partner.waitsForRoom { partner.readMore() }
+        context.fireChannelWritabilityChanged()
+    }
+
+    /// The partner closes as well, after what was written to it has gone out.
+    func channelInactive(context: ChannelHandlerContext) {
+        if let target = partner?.context {
+            target.writeAndFlush(NIOAny(context.channel.allocator.buffer(capacity: 0)))
+                .assumeIsolated().whenComplete { _ in target.close(promise: nil) }
+        }
+        partner = nil
+        context.fireChannelInactive()
+    }
+
+    /// Connections break all the time; the partner learns it by the close.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }
