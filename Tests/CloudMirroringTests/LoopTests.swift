@@ -74,6 +74,17 @@ import Testing
         try await pair.discard()
     }
 
+    @Test func whatIsTakenApartOnOneDeviceIsTakenApartOnTheOther() async throws {
+        let pair = try await Pair()
+        try pair.tablet.edit { $0.insert("Post", ["title": "Hello", "tags": Set([$0.insert("Tag", ["name": "swift"])])]) }
+        try await pair.phone.until { _ in try pair.phone.dump.contains("tags [") }
+        try await pair.agree()
+        try pair.phone.edit { try $0.post(titled: "Hello")?.setValue(Set<NSManagedObject>(), forKey: "tags") }
+        try await pair.tablet.until { _ in try !pair.tablet.dump.contains("tags [") }
+        try await pair.agree { $0 == "Post  title Hello\nTag  name swift" }
+        try await pair.discard()
+    }
+
     @Test func editsOfDifferentFieldsMadeOfflineBothSurvive() async throws {
         let pair = try await Pair()
         try pair.tablet.edit { $0.insert("Post", ["title": "Both", "content": "old"]) }

@@ -98,12 +98,9 @@ extension MirrorFile {
     ) throws {
         for row in try reader.rows(details.keys) { loaded.rows[row.key] = row }
         for pair in details.pairs { loaded.links += try bookkeeping.links(of: pair) }
-        for name in details.linkEnds {
-            let links = try bookkeeping.links(touching: name)
-            loaded.links += links
-            for end in links.flatMap({ [$0.pair.first, $0.pair.second] }) where loaded.records[end] == nil {
-                loaded.records[end] = try bookkeeping.record(named: end)
-            }
+        for name in details.linkEnds { loaded.links += try bookkeeping.links(touching: name) }
+        for end in Set(loaded.links.flatMap { [$0.pair.first, $0.pair.second] }) where loaded.records[end] == nil {
+            loaded.records[end] = try bookkeeping.record(named: end)
         }
         for key in details.referred {
             let referrers = try referrers(to: key, loaded.rows[key], reader)

@@ -17,9 +17,10 @@ package struct ImportNeeds: Sendable {
         package var keys: [RowKey] = []
         /// Keys of which only has to be known whether they have a row.
         package var targets: [RowKey] = []
-        /// Pairs all of whose links are wanted.
+        /// Pairs all of whose links are wanted. Links come with the bookkeeping of the objects at both ends: a pair
+        /// can be taken apart by a deletion that names the link alone.
         package var pairs: [LinkPair] = []
-        /// Record names of which all links are wanted, with the bookkeeping of the objects at their other ends.
+        /// Record names of which all links are wanted, likewise.
         package var linkEnds: [String] = []
         /// Rows that are about to go: all rows that refer to them by a to-one relationship are wanted, with
         /// their bookkeeping.
