@@ -12,16 +12,14 @@ enum Browser {
     /// `make test` says which Python has Playwright, and then the test must run.
     private static let chosenPython = ProcessInfo.processInfo.environment["TARN_PAGE_PYTHON"]
 
-    static var isThere: Bool {
+    static func isThere() async -> Bool {
         if chosenPython != nil { return true }
-        guard FileManager.default.isExecutableFile(atPath: "/usr/bin/chromium") else { return false }
-        let python = Process()
-        python.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        python.arguments = ["python3", "-c", "import playwright"]
-        python.standardError = FileHandle.nullDevice
-        guard (try? python.run()) != nil else { return false }
-        python.waitUntilExit()
-        return python.terminationStatus == 0
+        guard FileManager.default.isExecutableFile(atPath: "/usr/bin/chromium"), let folder = try? Folder(),
+            let python = try? ChildProcess(
+                "python", program: URL(fileURLWithPath: "/usr/bin/env"), arguments: ["python3", "-c", "import playwright"],
+                log: URL(fileURLWithPath: folder.path("python.log")))
+        else { return false }
+        return await python.ended() == 0
     }
 
     static func demo(in folder: Folder) throws -> ChildProcess {

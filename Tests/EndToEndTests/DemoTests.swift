@@ -33,7 +33,7 @@ import Testing
         #expect(report.latencyMillisecondsP50 > 0 && report.latencyMillisecondsP50 <= report.latencyMillisecondsP99)
     }
 
-    @Test(.enabled(if: Browser.isThere, "needs Chromium, and Playwright for Python"), .timeLimit(.minutes(5)))
+    @Test(.enabled("needs Chromium, and Playwright for Python") { await Browser.isThere() }, .timeLimit(.minutes(5)))
     func aPersonSeesOnOneSideWhatWasDoneOnTheOther() async throws {
         let folder = try Folder()
         let demo = try Browser.demo(in: folder)

@@ -9,12 +9,19 @@ import Synchronization
 /// It cannot outlive this one: it is started with `--exit-with-parent`, and its standard input is a pipe whose other
 /// end closes with this process, however that ends.
 final class ChildProcess: Sendable {
+    private struct State {
+        /// Nil once it is closed.
+        var input: Int32?
+        /// Afterwards its number may be that of another process.
+        var hasEnded = false
+    }
+
     let name: String
-    private let process: Process
-    private let input: Pipe
-    private let output: AsyncStream<Data>
+    let processID: Int32
     private let log: URL
+    private let output: AsyncStream<Data>
     private let exit: Task<Int32, Never>
+    private let state: SharedState<State>
 
     /// - Parameters:
     ///   - environment: Added to this process's own.
@@ -23,51 +30,45 @@ final class ChildProcess: Sendable {
     init(_ name: String, program: URL, arguments: [String], environment: [String: String] = [:], log: URL) throws {
         self.name = name
         self.log = log
-        process = Process()
-        process.executableURL = program
-        process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        input = Pipe()
-        let pipe = Pipe()
-        process.standardInput = input
-        process.standardOutput = pipe
-        output = Self.chunks(of: pipe.fileHandleForReading)
-        if !FileManager.default.fileExists(atPath: log.path) { try Data().write(to: log) }
-        let logHandle = try FileHandle(forWritingTo: log)
-        try logHandle.seekToEnd()
-        process.standardError = logHandle
-        let (statuses, continuation) = AsyncStream.makeStream(of: Int32.self)
-        process.terminationHandler = { process in
-            continuation.yield(process.terminationStatus)
-            continuation.finish()
-        }
-        exit = Task {
-            for await status in statuses { return status }
-            return -1
-        }
+        let spawned: Spawned
         do {
-            try process.run()
+            spawned = try Spawned.start(
+                program: program.path, arguments: arguments,
+                environment: ProcessInfo.processInfo.environment.merging(environment) { $1 }, log: log.path)
         } catch {
-            throw CommandError("\(name) could not be started: there is no program \(program.path) that can be run.")
+            throw CommandError("\(name) could not be started: \(program.path) cannot be run (\(error.localizedDescription)).")
         }
-        try logHandle.close()
-    }
-
-    private static func chunks(of handle: FileHandle) -> AsyncStream<Data> {
-        AsyncStream { continuation in
-            handle.readabilityHandler = { handle in
-                let data = handle.availableData
-                if data.isEmpty {
-                    handle.readabilityHandler = nil
-                    continuation.finish()
-                } else {
-                    continuation.yield(data)
-                }
+        processID = spawned.id
+        let state = SharedState(State(input: spawned.input))
+        self.state = state
+        output = Self.onThread { continuation in
+            Spawned.readAll(spawned.output) { continuation.yield($0) }
+            close(spawned.output)
+        }
+        let endings = Self.onThread { continuation in
+            Spawned.waitForTheEnd(of: spawned.id)
+            state.value.withLock { state in
+                state.hasEnded = true
+                continuation.yield(Spawned.release(spawned.id))
             }
         }
+        exit = Task {
+            for await status in endings { return status }
+            preconditionFailure("the thread that waits for a program yields its exit code")
+        }
     }
 
-    var processID: Int32 { process.processIdentifier }
+    deinit { closeInput() }
+
+    /// Blocking calls have threads of their own: there are only as many others as processors.
+    private static func onThread<Value>(_ body: @escaping @Sendable (AsyncStream<Value>.Continuation) -> Void) -> AsyncStream<Value> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Value.self)
+        Thread.detachNewThread {
+            body(continuation)
+            continuation.finish()
+        }
+        return stream
+    }
 
     /// Waits until the program prints a line with `prefix` in front. Nobody reads what it prints afterwards.
     ///
@@ -113,23 +114,42 @@ final class ChildProcess: Sendable {
 
     /// Ends the program as a crash would: it does not get to do anything.
     func crash() async {
-        kill(processID, SIGKILL)
+        send(SIGKILL)
         _ = await exit.value
     }
 
     /// Asks the program to end, and insists after a while.
     func stop() async {
-        if process.isRunning { process.terminate() }
-        try? input.fileHandleForWriting.close()
-        let insisting = Task { [processID] in
+        send(SIGTERM)
+        closeInput()
+        let insisting = Task {
             try await Task.sleep(for: .seconds(5))
-            kill(processID, SIGKILL)
+            send(SIGKILL)
         }
         _ = await exit.value
         insisting.cancel()
     }
 
     func ended() async -> Int32 { await exit.value }
+
+    private func send(_ signal: Int32) {
+        state.value.withLock { if !$0.hasEnded { kill(processID, signal) } }
+    }
+
+    private func closeInput() {
+        let input = state.value.withLock { state in
+            defer { state.input = nil }
+            return state.input
+        }
+        if let input { close(input) }
+    }
+}
+
+/// State that a thread and an object share.
+private final class SharedState<Value>: Sendable {
+    let value: Mutex<Value>
+
+    init(_ value: sending Value) { self.value = Mutex(value) }
 }
 
 /// The process that started this one, and holds the other end of standard input.

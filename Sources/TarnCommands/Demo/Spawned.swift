@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import Synchronization
+
+/// A program that was started, as the system knows it: its number, and the ends of its pipes.
+///
+/// Foundation's `Process` is not used: on Linux it may miss the end of a program, and then it is waited for without end.
+struct Spawned {
+    var id: pid_t
+    /// To write to the program's standard input. Whoever has it closes it.
+    var input: Int32
+    /// To read the program's standard output. Whoever has it closes it.
+    var output: Int32
+
+    /// Held while pipes are made and a program is started, so that no program gets the pipes of another: it would keep
+    /// them open.
+    private static let turn = Mutex(())
+
+    /// The program is in a process group of its own, so that Ctrl-C reaches only this one, which ends the others.
+    ///
+    /// - Parameter log: Where standard error goes, after what is in the file already.
+    /// - Throws: `POSIXError` if it cannot be started.
+    static func start(program: String, arguments: [String], environment: [String: String], log: String) throws -> Spawned {
+        try turn.withLock { _ in
+            try startInTurn(program: program, arguments: arguments, environment: environment, log: log)
+        }
+    }
+
+    private static func startInTurn(
+        program: String, arguments: [String], environment: [String: String], log: String
+    ) throws -> Spawned {
+        let input = try makePipe()
+        let output: (read: Int32, write: Int32)
+        do {
+            output = try makePipe()
+        } catch {
+            close(input.read)
+            close(input.write)
+            throw error
+        }
+        defer {
+            close(input.read)
+            close(output.write)
+        }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, input.read, STDIN_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, output.write, STDOUT_FILENO)
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        resetSignals(&attributes)
+
+        var id: pid_t = 0
+        let problem = withCStrings([program] + arguments) { arguments in
+            withCStrings(environment.map { "\($0.key)=\($0.value)" }) { environment in
+                posix_spawn(&id, program, &actions, &attributes, arguments, environment)
+            }
+        }
+        guard problem == 0 else {
+            close(input.write)
+            close(output.read)
+            throw POSIXError(POSIXErrorCode(rawValue: problem) ?? .EIO)
+        }
+        return Spawned(id: id, input: input.write, output: output.read)
+    }
+
+    private static func makePipe() throws -> (read: Int32, write: Int32) {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EMFILE) }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (ends[0], ends[1])
+    }
+
+    /// Threads of this process may block or ignore signals; the program starts with none blocked or ignored.
+    private static func resetSignals(_ attributes: inout posix_spawnattr_t) {
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        var usual = sigset_t()
+        sigemptyset(&usual)
+        for signal in [SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD] { sigaddset(&usual, signal) }
+        posix_spawnattr_setsigdefault(&attributes, &usual)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
+    }
+
+    private static func withCStrings<Value>(_ texts: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Value) -> Value {
+        let copies = texts.map { strdup($0) }
+        defer { for copy in copies { free(copy) } }
+        return body(copies + [nil])
+    }
+
+    /// Reads until nothing can come any more. Blocks its thread.
+    static func readAll(_ descriptor: Int32, _ take: (Data) -> Void) {
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(descriptor, &buffer, buffer.count)
+            if count > 0 { take(Data(buffer[..<count])) } else if count == 0 || errno != EINTR { return }
+        }
+    }
+
+    /// Waits until the program has ended, and leaves its number taken. Blocks its thread.
+    static func waitForTheEnd(of id: pid_t) {
+        var details = siginfo_t()
+        while waitid(P_PID, id_t(id), &details, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+    }
+
+    /// - Returns: The exit code; 128 and the signal's number, as in a shell, for a program that a signal ended.
+    static func release(_ id: pid_t) -> Int32 {
+        var status: Int32 = 0
+        while waitpid(id, &status, 0) < 0, errno == EINTR {}
+        let signal = status & 0x7F
+        return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
+    }
+}
