@@ -62,7 +62,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
     open func loadPersistentStores(completionHandler block: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void) {
         let report = Unchecked(block)
         for description in persistentStoreDescriptions {
-            if let url = description.url, url.path != "/dev/null", persistentStoreCoordinator.persistentStore(for: url) != nil { continue }
+            if isLoaded(description) { continue }
             if let modelProblem {
                 block(description, modelProblem)
                 continue
@@ -77,6 +77,12 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
                 report.value(description, error)
             }
         }
+    }
+
+    /// Stores in memory have no file to be known by.
+    private func isLoaded(_ description: NSPersistentStoreDescription) -> Bool {
+        if let url = description.url, url.path != "/dev/null" { return persistentStoreCoordinator.persistentStore(for: url) != nil }
+        return persistentStoreCoordinator.persistentStores.contains { $0.source === description }
     }
 
     open func newBackgroundContext() -> NSManagedObjectContext {

@@ -23,11 +23,14 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     package let storage: SQLiteStore
     package let isHistoryTracked: Bool
     let postsRemoteChanges: Bool
+    /// What the store was opened by.
+    let source: NSPersistentStoreDescription
     private let entities: Set<Int>
 
     init(_ storage: SQLiteStore, description: NSPersistentStoreDescription, entities: Set<Int>) {
         self.storage = storage
         self.entities = entities
+        source = description
         configurationName = description.configuration ?? "PF_DEFAULT_CONFIGURATION_NAME"
         url = description.url
         isReadOnly = description.isReadOnly
@@ -36,6 +39,18 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
         isHistoryTracked = description.isHistoryTracked
         postsRemoteChanges = description.postsRemoteChanges
     }
+
+    public struct StoreType: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        public static let sqlite = StoreType(rawValue: NSSQLiteStoreType)
+        public static let inMemory = StoreType(rawValue: NSInMemoryStoreType)
+    }
+
+    /// What is kept with the rows: the UUID, the type, and what was set. Empty when it cannot be read.
+    ///
+    /// Differs: read only.
+    open var metadata: [String: Any] { (try? storage.read { try $0.metadata() }) ?? [:] }
 
     /// The store's UUID, which is also the host of its objects' addresses.
     public var identifier: String { storage.identifier }
@@ -48,7 +63,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     func count(_ query: StoreQuery) throws -> Int { try translated { try storage.read { try $0.count(query) } } }
 
     func allocateKeys(for entity: Int, count: Int) throws -> [RowKey] {
-        try storage.write { try $0.allocateKeys(for: entity, count: count) }
+        try translated { try storage.write { try $0.allocateKeys(for: entity, count: count) } }
     }
 
     func translated<T>(_ body: () throws -> T) throws -> T {

@@ -41,6 +41,13 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
     func layout(named name: String) -> EntityLayout? { model?.entity(named: name).map { layouts[$0.index] } }
 
+    /// Whether objects of a layout fit the stores: it is of this model, or of an equal one that was loaded again.
+    func describes(_ layout: EntityLayout) -> Bool {
+        guard layouts.indices.contains(layout.index) else { return false }
+        let own = layouts[layout.index]
+        return own === layout || (own.name == layout.name && own.entity.slots == layout.entity.slots && own.entity.toMany == layout.entity.toMany)
+    }
+
     func isKind(_ entity: Int, of ancestor: Int) -> Bool { layouts[ancestor].entity.hierarchy.contains(entity) }
 
     // MARK: Stores
@@ -98,6 +105,62 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
             name: .NSPersistentStoreCoordinatorStoresDidChange, object: self, userInfo: [NSAddedPersistentStoresKey: [store]])
         return store
     }
+
+    /// Opens, or makes, a store.
+    ///
+    /// - Parameters:
+    ///   - configuration: A configuration of the model; nil for all its entities.
+    ///   - url: The file; nil for a store in memory.
+    ///   - options: Keys such as ``NSReadOnlyPersistentStoreOption`` and ``NSPersistentHistoryTrackingKey``.
+    /// - Throws: ``CocoaError`` whose description is one sentence; nothing was added then.
+    @discardableResult
+    open func addPersistentStore(
+        ofType storeType: String, configurationName configuration: String?, at url: URL?, options: [AnyHashable: Any]? = nil
+    ) throws -> NSPersistentStore {
+        guard url != nil || storeType != NSSQLiteStoreType else {
+            throw CocoaError(.persistentStoreOpen, sentence: "A SQLite store needs the address of a file.")
+        }
+        let description = NSPersistentStoreDescription()
+        description.type = storeType
+        description.configuration = configuration
+        description.url = url
+        description.take(options ?? [:])
+        return try add(description)
+    }
+
+    @discardableResult
+    public final func addPersistentStore(
+        type: NSPersistentStore.StoreType, configuration: String? = nil, at url: URL, options: [AnyHashable: Any]? = nil
+    ) throws -> NSPersistentStore {
+        try addPersistentStore(ofType: type.rawValue, configurationName: configuration, at: url, options: options)
+    }
+
+    /// Deletes a store's file with its log. A file that does not exist is none the less gone.
+    ///
+    /// A store that this coordinator has open is removed from it first.
+    ///
+    /// Differs: Apple empties the file, so that other coordinators that have it open go on with no rows.
+    ///
+    /// - Throws: The error of the file system.
+    open func destroyPersistentStore(at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil) throws {
+        if let store = persistentStore(for: url) { try remove(store) }
+        // The lock file stays: another process may hold it.
+        for suffix in ["", "-wal", "-shm"] where FileManager.default.fileExists(atPath: url.path + suffix) {
+            try FileManager.default.removeItem(atPath: url.path + suffix)
+        }
+    }
+
+    public final func destroyPersistentStore(
+        at url: URL, type: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil
+    ) throws {
+        try destroyPersistentStore(at: url, ofType: type.rawValue, options: options)
+    }
+
+    /// - Returns: The address of a store; `/dev/null` for one in memory.
+    open func url(for store: NSPersistentStore) -> URL { store.url ?? URL(fileURLWithPath: "/dev/null") }
+
+    /// What is kept with a store, its UUID and type included; empty when it cannot be read.
+    open func metadata(for store: NSPersistentStore) -> [String: Any] { store.metadata }
 
     /// Closes a store and takes it away. Its objects become useless.
     open func remove(_ store: NSPersistentStore) throws {

@@ -40,8 +40,26 @@ open class NSPersistentStoreDescription: NSObject, @unchecked Sendable {
 
     open func setOption(_ option: NSObject?, forKey key: String) { storedOptions[key] = option }
 
+    /// Takes the options of a coordinator's call for its own.
+    func take(_ options: [AnyHashable: Any]) {
+        for (key, value) in options {
+            guard let key = key.base as? String else { continue }
+            switch key {
+            case NSReadOnlyPersistentStoreOption: isReadOnly = Self.isOn(value)
+            case NSMigratePersistentStoresAutomaticallyOption: shouldMigrateStoreAutomatically = Self.isOn(value)
+            case NSInferMappingModelAutomaticallyOption: shouldInferMappingModelAutomatically = Self.isOn(value)
+            case NSPersistentStoreTimeoutOption:
+                if let seconds = (value as? Double) ?? (value as? NSNumber)?.doubleValue { timeout = seconds }
+            default: break
+            }
+            setOption((value as? NSObject) ?? (value is Bool ? NSNumber(value: Self.isOn(value)) : nil), forKey: key)
+        }
+    }
+
+    private static func isOn(_ value: Any?) -> Bool { (value as? Bool) ?? (value as? NSNumber)?.boolValue ?? false }
+
     package var isHistoryTracked: Bool { isOn(NSPersistentHistoryTrackingKey) }
     package var postsRemoteChanges: Bool { isOn(NSPersistentStoreRemoteChangeNotificationPostOptionKey) }
 
-    private func isOn(_ key: String) -> Bool { (storedOptions[key] as? NSNumber)?.boolValue ?? false }
+    private func isOn(_ key: String) -> Bool { Self.isOn(storedOptions[key]) }
 }

@@ -28,6 +28,20 @@ enum ModelLookup {
                 + "ModelCompilerPlugin, or pass a model to init(name:managedObjectModel:).")
     }
 
+    /// Every model that is compiled into the program.
+    static func compiledIn() -> [Model] {
+        let texts = ManagedClassLookup.registrations().flatMap { $0.models.sorted { $0.key < $1.key }.map(\.value) }
+        return texts.compactMap { try? compiled(Data($0.utf8)) }
+    }
+
+    /// Every model in a bundle's resources.
+    static func models(in bundle: Bundle) -> [Model] {
+        let folders = [bundle.resourceURL ?? bundle.bundleURL]
+        let files = folders.flatMap { (try? FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: nil)) ?? [] }
+        let kinds = ["momd", "mom", "xcdatamodeld", "xcdatamodel"]
+        return files.filter { kinds.contains($0.pathExtension) }.sorted { $0.path < $1.path }.compactMap { try? model(at: $0) }
+    }
+
     static func model(at url: URL) throws -> Model {
         if url.pathExtension == "xcdatamodeld" || url.pathExtension == "xcdatamodel" {
             return try ModelCompiler.compile(contentsOf: url).compiled.current
@@ -54,5 +68,42 @@ extension NSManagedObjectModel {
     public convenience init?(contentsOf url: URL) {
         guard let model = try? ModelLookup.model(at: url) else { return nil }
         self.init(model)
+    }
+
+    /// One model with the entities of several.
+    ///
+    /// - Returns: nil when two of them have different entities of one name. Source: Apple raises an exception there.
+    public convenience init?(byMerging models: [NSManagedObjectModel]?) {
+        guard let merged = Self.merged((models ?? []).map(\.value)) else { return nil }
+        self.init(merged)
+    }
+
+    /// The models of some bundles in one; for nil, those compiled into the program, else those of the main bundle.
+    ///
+    /// - Returns: nil when there are none, or they cannot be merged.
+    public class func mergedModel(from bundles: [Bundle]?) -> NSManagedObjectModel? {
+        var models = bundles?.flatMap(ModelLookup.models) ?? ModelLookup.compiledIn()
+        if bundles == nil, models.isEmpty { models = ModelLookup.models(in: .main) }
+        guard !models.isEmpty, let merged = merged(models) else { return nil }
+        return NSManagedObjectModel(merged)
+    }
+
+    private static func merged(_ models: [Model]) -> Model? {
+        guard var result = models.first else { return Model() }
+        for model in models.dropFirst() {
+            for entity in model.entities {
+                if let known = result.entities.first(where: { $0.name == entity.name }) {
+                    if known != entity { return nil }
+                } else {
+                    result.entities.append(entity)
+                }
+            }
+            result.configurations.merge(model.configurations) { first, second in first + second.filter { !first.contains($0) } }
+            result.cloudConfigurations += model.cloudConfigurations.filter { !result.cloudConfigurations.contains($0) }
+            result.fetchTemplates += model.fetchTemplates.filter { !result.fetchTemplates.contains($0) }
+            result.composites += model.composites.filter { !result.composites.contains($0) }
+            result.versionIdentifiers += model.versionIdentifiers.filter { !result.versionIdentifiers.contains($0) }
+        }
+        return result
     }
 }
