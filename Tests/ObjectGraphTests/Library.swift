@@ -33,11 +33,14 @@ enum Library {
         let genre = Entity(
             name: "Genre", attributes: [Attribute(name: "name", type: .string)],
             relationships: [Relationship(name: "books", destination: "Book", inverse: "genres", isToMany: true)])
-        return Model(entities: [book, shelf, cover, genre])
+        let note = Entity(name: "Note", attributes: [Attribute(name: "text", type: .string)])
+        return Model(entities: [book, shelf, cover, genre, note])
     }
 
     /// A loaded container. Stores are in memory unless a file is given.
-    static func container(at url: URL = URL(fileURLWithPath: "/dev/null"), tracksHistory: Bool = false) throws -> NSPersistentContainer {
+    static func container(
+        at url: URL = URL(fileURLWithPath: "/dev/null"), tracksHistory: Bool = false, model: Model = Library.model
+    ) throws -> NSPersistentContainer {
         let container = NSPersistentContainer(name: "Library", managedObjectModel: NSManagedObjectModel(model))
         let description = NSPersistentStoreDescription(url: url)
         if tracksHistory { description.setOption(NSNumber(value: true), forKey: NSPersistentHistoryTrackingKey) }
@@ -46,6 +49,27 @@ enum Library {
         container.loadPersistentStores { _, error in failure = error }
         if let failure { throw failure }
         return container
+    }
+
+    /// Makes and saves an object, and gives its ID.
+    @discardableResult
+    static func save(
+        _ entity: String, in context: NSManagedObjectContext, _ configure: (NSManagedObject) throws -> Void = { _ in }
+    ) throws -> NSManagedObjectID {
+        try context.performAndWait {
+            let object = NSEntityDescription.insertNewObject(forEntityName: entity, into: context)
+            try configure(object)
+            try context.save()
+            return object.objectID
+        }
+    }
+
+    /// Deletes an object and saves.
+    static func remove(_ id: NSManagedObjectID, in context: NSManagedObjectContext) throws {
+        try context.performAndWait {
+            context.delete(context.object(with: id))
+            try context.save()
+        }
     }
 
     static func temporaryFile() -> URL {

@@ -7,15 +7,19 @@ import Foundation
 /// The queue that a context's objects stay on.
 ///
 /// The main queue counts as current on the main thread too: on Linux an async `main` leaves the main thread,
-/// while the main queue goes on.
+/// while the main queue goes on. A queue whose block waits for another queue's block stays current in there:
+///
+///     a.performAndWait { b.performAndWait { a.performAndWait { … } } }
 final class ContextQueue: Sendable {
     let queue: DispatchQueue
     private let isMain: Bool
     private static let key = DispatchSpecificKey<ObjectIdentifier>()
-    private static let mainKey: DispatchSpecificKey<Bool> = {
-        let key = DispatchSpecificKey<Bool>()
-        DispatchQueue.main.setSpecific(key: key, value: true)
-        return key
+    /// The queues whose blocks wait, up the stack, for what this thread does: nobody else can be on them.
+    private static let waiting = ThreadValue<[ObjectIdentifier]>()
+    private static let main: ObjectIdentifier = {
+        let identity = ObjectIdentifier(DispatchQueue.main)
+        DispatchQueue.main.setSpecific(key: key, value: identity)
+        return identity
     }()
 
     init(_ type: NSManagedObjectContext.ConcurrencyType) {
@@ -28,17 +32,24 @@ final class ContextQueue: Sendable {
             queue = DispatchQueue(label: "tarn.context", target: .global(qos: .userInitiated))
             isMain = false
         }
-        if isMain { _ = Self.mainKey } else { queue.setSpecific(key: Self.key, value: ObjectIdentifier(self)) }
+        if isMain { _ = Self.main } else { queue.setSpecific(key: Self.key, value: identity) }
     }
 
+    /// All contexts on the main queue share it.
+    private var identity: ObjectIdentifier { isMain ? Self.main : ObjectIdentifier(self) }
+
     var isCurrent: Bool {
-        if isMain { return DispatchQueue.getSpecific(key: Self.mainKey) == true || Thread.isMainThread }
-        return DispatchQueue.getSpecific(key: Self.key) == ObjectIdentifier(self)
+        if let current = DispatchQueue.getSpecific(key: Self.key), current == identity { return true }
+        return (isMain && Thread.isMainThread) || (Self.waiting.value ?? []).contains(identity)
     }
 
     func sync<T>(_ body: () throws -> T) rethrows -> T {
         if isCurrent { return try body() }
-        return try queue.sync(execute: body)
+        var waiting = Self.waiting.value ?? []
+        if let current = DispatchQueue.getSpecific(key: Self.key) { waiting.append(current) }
+        if Thread.isMainThread { waiting.append(Self.main) }
+        // Always set: the block may run on another thread than the one that waits.
+        return try queue.sync { try Self.waiting.with(waiting, body) }
     }
 }
 

@@ -8,9 +8,16 @@ import ManagedModel
 
 extension NSManagedObjectContext {
     /// Adds a new object. Its defaults are set; `awakeFromInsert` runs.
+    ///
+    /// An object of this context that waits for its deletion is kept instead; others are here already.
     public func insert(_ object: NSManagedObject) {
         preconditionIsCurrent()
-        precondition(object.contextReference == nil, "\(object.layout.name) is in a context already")
+        if object.contextReference === self { return keep(object) }
+        precondition(object.contextReference == nil, "\(object.layout.name) is in another context")
+        precondition(!object.flags.contains(.detached), "\(object.layout.name) was deleted or let go by its context; make a new object")
+        precondition(
+            persistentStoreCoordinator?.describes(object.layout) ?? true,
+            "the entity '\(object.layout.name)' is of another model than the context's")
         object.contextReference = self
         object.flags.insert(.inserted)
         enter(object)
@@ -19,10 +26,20 @@ extension NSManagedObjectContext {
         object.awakeFromInsert()
     }
 
+    /// Takes back a deletion that was not saved. What its delete rules did to other objects stays done.
+    private func keep(_ object: NSManagedObject) {
+        guard object.flags.contains(.deleted), !object.flags.contains(.detached) else { return }
+        object.flags.subtract([.deleted, .propagated])
+        noteChanged(object)
+    }
+
     /// Marks an object for deletion. Delete rules are applied when changes are processed, at the latest by the save.
+    ///
+    /// Deleting an object that is gone already has no effect.
     public func delete(_ object: NSManagedObject) {
         preconditionIsCurrent()
-        guard object.contextReference === self, !object.flags.contains(.deleted) else { return }
+        guard let context = object.contextReference, !object.flags.contains(.deleted) else { return }
+        precondition(context === self, "\(object.layout.name) is in another context; get it with object(with:) before deleting it")
         object.prepareForDeletion()
         object.flags.insert(.deleted)
         pending[ObjectIdentifier(object)] = object
@@ -54,15 +71,25 @@ extension NSManagedObjectContext {
         isProcessingScheduled = false
         guard !unannounced.isEmpty else { return }
         propagateDeletions()
-        let changed = unannounced.sorted { $0.sequence < $1.sequence }
+        // What left the context meanwhile was told of then.
+        let changed = unannounced.filter { $0.contextReference === self }.sorted { $0.sequence < $1.sequence }
         unannounced = []
-        for object in changed { object.flags.remove(.unannounced) }
-        // An object that was inserted and deleted before anybody saw it never was.
-        for object in changed where object.isInserted && object.isDeleted { forget(object) }
-        postObjectsDidChange(
-            inserted: changed.filter { $0.isInserted && !$0.isDeleted },
-            updated: changed.filter { $0.isUpdated && !$0.isDeleted },
-            deleted: changed.filter { $0.isDeleted || $0.flags.contains(.detached) }, refreshed: [])
+        var (inserted, updated, deleted): ([NSManagedObject], [NSManagedObject], [NSManagedObject]) = ([], [], [])
+        for object in changed {
+            object.flags.remove(.unannounced)
+            let isNew = object.isInserted && !object.flags.contains(.presented)
+            switch (object.isDeleted, isNew) {
+            // An object that was inserted and deleted before anybody saw it never was.
+            case (true, true): break
+            case (true, false): deleted.append(object)
+            case (false, true):
+                object.flags.insert(.presented)
+                inserted.append(object)
+            case (false, false): updated.append(object)
+            }
+            if object.isInserted && object.isDeleted { forget(object) }
+        }
+        postObjectsDidChange(inserted: inserted, updated: updated, deleted: deleted, refreshed: [])
     }
 
     func postObjectsDidChange(
@@ -115,56 +142,9 @@ extension NSManagedObjectContext {
         registry.remove(object.key)
         pending[ObjectIdentifier(object)] = nil
         retained[ObjectIdentifier(object)] = nil
+        assignments[ObjectIdentifier(object)] = nil
         object.flags = .detached
         object.contextReference = nil
         object.didTurnIntoFault()
-    }
-
-    // MARK: Dropping changes
-
-    /// Forgets every unsaved change. Inserted objects leave the context.
-    public func rollback() {
-        preconditionIsCurrent()
-        let objects = pending.values.sorted { $0.sequence < $1.sequence }
-        unannounced = []
-        pending = [:]
-        for object in objects { object.revert() }
-        let kept = objects.filter { !$0.isInserted }
-        for object in objects where object.isInserted { forget(object) }
-        postObjectsDidChange(inserted: [], updated: [], deleted: objects.filter { $0.flags.contains(.detached) }, refreshed: kept)
-    }
-
-    /// Lets go of every object. Objects that the app still holds are of no use afterwards.
-    public func reset() {
-        preconditionIsCurrent()
-        for object in registry.objects + Array(pending.values) where object.contextReference != nil {
-            object.flags = .detached
-            object.contextReference = nil
-        }
-        registry.removeAll()
-        pending = [:]
-        unannounced = []
-        retained = [:]
-        NotificationCenter.default.post(
-            name: .NSManagedObjectContextObjectsDidChange, object: self,
-            userInfo: [NSInvalidatedAllObjectsKey: [NSManagedObjectID]()])
-    }
-
-    /// - Parameter mergeChanges: Whether unsaved changes stay, on top of what the store holds now.
-    public func refresh(_ object: NSManagedObject, mergeChanges: Bool) {
-        preconditionIsCurrent()
-        guard object.contextReference === self, !object.isInserted else { return }
-        if !mergeChanges {
-            pending[ObjectIdentifier(object)] = nil
-            object.revert()
-            object.turnIntoFault()
-        } else if !object.isFault, let row = try? requireCoordinator().row(object.key) {
-            object.merge(row)
-        }
-        postObjectsDidChange(inserted: [], updated: [], deleted: [], refreshed: [object])
-    }
-
-    public func refreshAllObjects() {
-        for object in registry.objects.sorted(by: { $0.sequence < $1.sequence }) { refresh(object, mergeChanges: true) }
     }
 }

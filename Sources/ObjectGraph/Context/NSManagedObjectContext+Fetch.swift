@@ -40,6 +40,7 @@ extension NSManagedObjectContext {
     }
 
     private func count(_ parameters: FetchParameters) throws -> Int {
+        processPendingChanges()
         let plan = try FetchPlan(parameters, coordinator: requireCoordinator())
         guard !overlays(plan) else { return try fetchObjects(parameters).count }
         return try plan.stores.reduce(0) { try $0 + $1.count(plan.query) }
@@ -54,7 +55,8 @@ extension NSManagedObjectContext {
         }
         // The window is cut after the overlay: what is unsaved may belong into it, or push something out of it.
         var query = plan.query
-        query.limit = nil
+        // No more stored rows can matter than those of the window, and as many more as may drop out of it.
+        query.limit = parameters.limit > 0 ? parameters.offset + parameters.limit + pending.count : nil
         query.offset = 0
         var objects: [NSManagedObject] = []
         for store in plan.stores { objects += register(try store.fetch(query), parameters) }
@@ -88,13 +90,14 @@ extension NSManagedObjectContext {
     // MARK: Faults
 
     /// Reads a fault's row. A row that is gone leaves an object that is deleted, as Apple's contexts do by default
-    /// (`shouldDeleteInaccessibleFaults`).
+    /// (`shouldDeleteInaccessibleFaults`). A row that cannot be read now leaves a fault.
     func fulfill(_ object: NSManagedObject) {
         if !object.flags.contains(.hasRow) {
-            let row = object.key.isTemporary ? nil : (try? requireCoordinator().row(object.key)) ?? nil
+            let row: Row?
+            do { row = object.key.isTemporary ? nil : try requireCoordinator().row(object.key) } catch { return }
             guard let row else {
-                object.flags.remove(.fault)
-                object.flags.insert(.detached)
+                object.lose()
+                pending[ObjectIdentifier(object)] = nil
                 return
             }
             object.take(row)

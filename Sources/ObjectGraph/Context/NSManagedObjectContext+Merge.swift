@@ -7,73 +7,155 @@ import ManagedModel
 // What others saved, brought into this context.
 
 extension NSManagedObjectContext {
-    /// Brings another context's save into this one. Unsaved changes here stay on top.
+    /// Brings another context's save into this one. Unsaved changes here stay on top; what was deleted there is
+    /// deleted here.
+    ///
+    /// - Parameter notification: A did-save notification, or what
+    ///   ``NSPersistentHistoryTransaction/objectIDNotification()`` makes.
     public func mergeChanges(fromContextDidSave notification: Notification) {
         preconditionIsCurrent()
-        var commit = StoreCommit(store: 0)
+        if notification.object as AnyObject? === self { return }
+        mergeSave(notification.userInfo ?? [:])
+    }
+
+    /// Brings a save that is known by its objects' IDs, or their addresses, into several contexts.
+    ///
+    /// - Parameter changeNotificationData: The keys of a did-save notification, with arrays or sets of IDs, addresses
+    ///   or objects.
+    public class func mergeChanges(
+        fromRemoteContextSave changeNotificationData: [AnyHashable: Any], into contexts: [NSManagedObjectContext]
+    ) {
+        for context in contexts { context.performAndWait { context.mergeSave(changeNotificationData) } }
+    }
+
+    private func mergeSave(_ userInfo: [AnyHashable: Any]) {
+        guard let coordinator = persistentStoreCoordinator else { return }
         func keys(_ name: String) -> [RowKey] {
-            let objects = notification.userInfo?[name]
-            if let objects = objects as? Set<NSManagedObject> { return objects.map(\.objectID.key) }
-            return (objects as? Set<NSManagedObjectID>)?.map(\.key) ?? []
+            let elements: [Any] =
+                switch userInfo[name] {
+                case let objects as Set<NSManagedObject>: Array(objects)
+                case let ids as Set<NSManagedObjectID>: Array(ids)
+                case let array as [Any]: array
+                case let set as NSSet: set.allObjects
+                default: []
+                }
+            return elements.compactMap { element in
+                let address = (element as? URL) ?? (element as? NSURL).map { $0 as URL }
+                let id =
+                    (element as? NSManagedObject)?.objectID ?? (element as? NSManagedObjectID)
+                    ?? address.flatMap(coordinator.managedObjectID(forURIRepresentation:))
+                return id.flatMap { $0.isTemporaryID ? nil : localKey(of: $0) }
+            }
         }
+        var commit = StoreCommit(store: 0)
         commit.inserted = keys(NSInsertedObjectsKey)
         commit.updated = keys(NSUpdatedObjectsKey)
         commit.deleted = keys(NSDeletedObjectsKey)
         // An object whose to-many side changed is among the updated ones of the saving context.
         commit.relationshipOwners = Set(commit.updated)
+        // History is silent about owners of one-to-many relationships: what is loaded here is compared.
+        commit.relationshipOwners.formUnion(staleOwners(commit, coordinator))
         merge([commit])
+    }
+
+    /// Registered owners whose loaded members are no longer those that the store holds.
+    private func staleOwners(_ commit: StoreCommit, _ coordinator: NSPersistentStoreCoordinator) -> Set<RowKey> {
+        let rows = (try? coordinator.rows(commit.inserted + commit.updated)) ?? []
+        let changed = Dictionary(rows.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        let deleted = Set(commit.deleted)
+        var stale: Set<RowKey> = []
+        for owner in registry.objects {
+            for (index, relationship) in owner.layout.entity.toMany.enumerated() {
+                guard let members = owner.toMany[index].stored else { continue }
+                if !members.isDisjoint(with: deleted) { stale.insert(owner.key) }
+                guard case .slot(let slot) = relationship.inverse else { continue }
+                let hasMoved = changed.values.contains { row in
+                    guard coordinator.isKind(row.key.entityIndex, of: relationship.destination) else { return false }
+                    return (row.values[slot].reference == owner.key) != members.contains(row.key)
+                }
+                if hasMoved { stale.insert(owner.key) }
+            }
+        }
+        return stale
     }
 
     /// Refreshes what is registered here, makes objects of what is new, and lets go of what is gone.
     package func merge(_ commits: [StoreCommit]) {
         preconditionIsCurrent()
         guard let coordinator = persistentStoreCoordinator else { return }
-        var inserted: [NSManagedObject] = []
-        var refreshed: [NSManagedObject] = []
-        var deleted: [NSManagedObject] = []
-        for commit in commits {
-            let rows = (try? coordinator.rows(commit.inserted + commit.updated.filter { registry[$0] != nil })) ?? []
-            let isNew = Set(commit.inserted)
-            for row in rows {
-                let known = registry[row.key]
-                if let known, !known.isDeleted {
-                    // A row older than what is here was read before this context's own save.
-                    if row.version > known.version || known.isFault { known.merge(row) }
-                    refreshed.append(known)
-                } else if known == nil, isNew.contains(row.key) {
-                    inserted.append(register(row))
-                }
-            }
-            for key in commit.deleted {
-                guard let known = registry[key] else { continue }
-                known.flags.insert(.deleted)
-                deleted.append(known)
-            }
-            for owner in commit.relationshipOwners {
-                guard let known = registry[owner], !known.flags.contains(.detached) else { continue }
-                for index in known.toMany.indices { known.toMany[index].fault() }
-                refreshed.append(known)
-            }
-        }
-        removeFromRelationships(deleted)
-        postObjectsDidChange(inserted: inserted, updated: [], deleted: deleted, refreshed: unique(refreshed))
+        var merged = Merged()
+        for commit in commits { merge(commit, coordinator, &merged) }
+        let deleted = unique(merged.deleted)
+        dropReferences(to: deleted)
+        postObjectsDidChange(
+            inserted: unique(merged.inserted).filter { !$0.isDeleted }, updated: [], deleted: deleted,
+            refreshed: unique(merged.refreshed).filter { !$0.isDeleted })
         for object in deleted { forget(object) }
     }
 
-    /// Objects of this context may still point at what somebody else deleted.
-    private func removeFromRelationships(_ deleted: [NSManagedObject]) {
+    private struct Merged {
+        var inserted: [NSManagedObject] = []
+        var refreshed: [NSManagedObject] = []
+        var deleted: [NSManagedObject] = []
+    }
+
+    private func merge(_ commit: StoreCommit, _ coordinator: NSPersistentStoreCoordinator, _ merged: inout Merged) {
+        let rows = (try? coordinator.rows(commit.inserted + commit.updated.filter { registry[$0] != nil })) ?? []
+        let isNew = Set(commit.inserted)
+        for row in rows {
+            guard let known = registry[row.key] else {
+                if isNew.contains(row.key) { merged.inserted.append(register(row)) }
+                continue
+            }
+            if known.flags.contains(.detached) {
+                // Somebody asked for it before it was saved.
+                merged.inserted.append(register(row))
+                continue
+            }
+            if row.version > known.version || known.isFault {
+                // A row older than what is here was read before this context's own save. What is to be deleted here
+                // takes the newer version along, so that the deletion can be saved.
+                known.merge(row)
+            }
+            merged.refreshed.append(known)
+        }
+        for key in commit.deleted {
+            guard let known = registry[key] else { continue }
+            known.flags.insert(.deleted)
+            merged.deleted.append(known)
+        }
+        for owner in commit.relationshipOwners {
+            guard let known = registry[owner], !known.flags.contains(.detached) else { continue }
+            for index in known.toMany.indices { known.toMany[index].fault() }
+            merged.refreshed.append(known)
+        }
+    }
+
+    /// What is unsaved or loaded here may still lead to objects that somebody else deleted: such references go, as if
+    /// the objects had been deleted here.
+    func dropReferences(to deleted: [NSManagedObject]) {
+        guard !deleted.isEmpty else { return }
+        let keys = Set(deleted.map(\.key))
+        for object in pendingInOrder where !object.isDeleted && !keys.contains(object.key) {
+            for (slot, definition) in object.layout.entity.slots.enumerated() {
+                guard case .toOne = definition, let key = object.values[slot].reference, keys.contains(key) else { continue }
+                // A reference that did not change here is the store's business, and comes with the row.
+                if object.isInserted || object.committed?[slot] != object.values[slot] { object.setSlot(slot, to: .null) }
+            }
+            for index in object.toMany.indices { object.toMany[index].drop(keys) }
+        }
         for object in deleted where !object.isFault {
             for (slot, definition) in object.layout.entity.slots.enumerated() {
-                guard case .toOne(let relationship) = definition, case .toMany(let index)? = relationship.inverse,
-                    let owner = object.values[slot].reference.flatMap({ registry[$0] })
-                else { continue }
-                owner.toMany[index].fault()
+                guard case .toOne(let relationship) = definition, case .toMany(let index)? = relationship.inverse else { continue }
+                for owner in [object.values[slot].reference, object.committed?[slot].reference].compactMap(\.self) {
+                    registry[owner]?.toMany[index].drop(keys)
+                }
             }
         }
     }
 
     private func unique(_ objects: [NSManagedObject]) -> [NSManagedObject] {
         var seen: Set<ObjectIdentifier> = []
-        return objects.filter { !$0.flags.contains(.detached) && seen.insert(ObjectIdentifier($0)).inserted }
+        return objects.filter { seen.insert(ObjectIdentifier($0)).inserted }
     }
 }

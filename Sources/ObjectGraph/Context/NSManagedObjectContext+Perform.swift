@@ -12,20 +12,14 @@ extension NSManagedObjectContext {
 
     /// Runs a block on the context's queue, later. Changes are announced when it ends.
     public func perform(_ block: @escaping @Sendable () -> Void) {
-        queue.queue.async {
-            block()
-            self.processPendingChanges()
-        }
+        queue.queue.async { self.run(block) }
     }
 
-    /// Runs a block on the context's queue before it returns; in place when the caller is there already.
-    @preconcurrency
-    public func performAndWait<T>(_ block: @Sendable () throws -> T) rethrows -> T {
+    /// Runs a block on the context's queue before it returns; in place when the caller is there already, also through
+    /// `performAndWait` of other contexts.
+    public func performAndWait<T>(_ block: () throws -> T) rethrows -> T {
         let isNested = queue.isCurrent
-        return try queue.sync {
-            defer { if !isNested { processPendingChanges() } }
-            return try block()
-        }
+        return try queue.sync { try run(announcing: !isNested, block) }
     }
 
     @preconcurrency
@@ -35,12 +29,19 @@ extension NSManagedObjectContext {
         let work = Unchecked(block)
         let result: Result<Unchecked<T>, any Error> = await withCheckedContinuation { continuation in
             let run: @Sendable () -> Void = {
-                let result = Result { try Unchecked(work.value()) }
-                self.processPendingChanges()
+                let result = Result { try self.run { try Unchecked(work.value()) } }
                 continuation.resume(returning: result)
             }
             if schedule == .immediate, queue.isCurrent { run() } else { queue.queue.async(execute: run) }
         }
         return try result.rethrow { try $0() }
+    }
+
+    /// The context whose block this thread runs.
+    static let current = ThreadValue<NSManagedObjectContext>()
+
+    private func run<T>(announcing: Bool = true, _ block: () throws -> T) rethrows -> T {
+        defer { if announcing { processPendingChanges() } }
+        return try Self.current.with(self, block)
     }
 }

@@ -13,31 +13,49 @@ extension NSManagedObjectContext {
 
     /// Writes everything that is pending: one transaction per store, history included.
     ///
-    /// - Throws: a validation error (1550–1680), or 1560 with several; 133020 with `NSMergeConflict`s when somebody
-    ///   else changed the same rows and the merge policy is `error`; or a file error. Nothing was written then, and
-    ///   what was pending still is.
+    /// - Throws: a validation error (1550–1680), or 1560 with several; 133010 when objects of different stores are
+    ///   related; 133020 with `NSMergeConflict`s when somebody else changed the same rows and the merge policy is
+    ///   `error`; or a file error. Nothing was written then, and what was pending still is. With several stores some
+    ///   may be saved before another refuses: 134040 names that one and the objects that still wait.
     public func save() throws {
         preconditionIsCurrent()
         processPendingChanges()
         guard hasChanges else { return }
+        guard !isSaving else {
+            throw CocoaError(.persistentStoreSave, sentence: "save() was called while the same context was saving; call it afterwards.")
+        }
         let coordinator = requireCoordinator()
-        try runWillSave()
-        try validatePending()
-        NotificationCenter.default.post(name: .NSManagedObjectContextWillSave, object: self)
-        let saved = try write(to: coordinator)
+        var saved = Saved()
+        let outcome = Result { try writePending(to: coordinator, &saved) }
+        postObjectsDidChange(
+            inserted: [], updated: [], deleted: saved.gone,
+            refreshed: saved.merged.filter { $0.contextReference === self && !$0.isDeleted })
+        let failure: (any Error)? = if case .failure(let error) = outcome { error } else { nil }
+        if let failure, saved.commits.isEmpty { throw failure }
         announceSaved(saved)
         coordinator.didCommit(saved.commits, by: self)
+        if let failure { throw incompleteSave(failure) }
     }
 
-    private func runWillSave() throws {
+    private func writePending(to coordinator: NSPersistentStoreCoordinator, _ saved: inout Saved) throws {
+        isSaving = true
+        defer { isSaving = false }
+        NotificationCenter.default.post(name: .NSManagedObjectContextWillSave, object: self)
+        try settle()
+        try validatePending()
+        try obtainPermanentKeys(for: pendingInOrder.filter { $0.isInserted && !$0.isDeleted }, coordinator)
+        try checkReferences()
+        for store in Set(pending.values.map(\.key.store)).sorted() { try write(store, coordinator, &saved) }
+    }
+
+    /// Lets objects and observers change what is to be saved, until nothing new comes of it.
+    private func settle() throws {
         for _ in 0..<Self.willSaveRoundsMax {
+            processPendingChanges()
             let before = Set(pending.keys)
-            for object in pendingInOrder where !object.flags.contains(.detached) { object.willSave() }
-            propagateDeletions()
-            if Set(pending.keys) == before {
-                processPendingChanges()
-                return
-            }
+            for object in pendingInOrder where object.contextReference === self { object.willSave() }
+            processPendingChanges()
+            if unannounced.isEmpty, before.isSuperset(of: pending.keys) { return }
         }
         throw CocoaError(
             .persistentStoreSave,
@@ -60,6 +78,19 @@ extension NSManagedObjectContext {
         try NSManagedObject.throwCombined(errors)
     }
 
+    /// What leads to an object that was never saved and is gone again leads nowhere; what leads to another store
+    /// cannot be saved.
+    private func checkReferences() throws {
+        for object in pending.values { object.dropTemporaryReferences() }
+        var problems: [NSManagedObject] = []
+        for object in pendingInOrder where !object.isDeleted && object.hasReferenceBeyondStore { problems.append(object) }
+        guard let first = problems.first else { return }
+        throw CocoaError(
+            .managedObjectExternalRelationship,
+            sentence: "A \(first.layout.name) is related to an object in another store; relate only objects of one store.",
+            userInfo: [NSAffectedObjectsErrorKey: problems])
+    }
+
     var pendingInOrder: [NSManagedObject] { pending.values.sorted { $0.sequence < $1.sequence } }
 
     /// What a save wrote, and what became of the objects.
@@ -68,18 +99,22 @@ extension NSManagedObjectContext {
         var inserted: [NSManagedObject] = []
         var updated: [NSManagedObject] = []
         var deleted: [NSManagedObject] = []
+        /// Objects that took values from the store, by the merge policy.
+        var merged: [NSManagedObject] = []
+        /// Objects whose deletion by somebody else was accepted, by the merge policy.
+        var gone: [NSManagedObject] = []
     }
 
-    private func write(to coordinator: NSPersistentStoreCoordinator) throws -> Saved {
-        try obtainPermanentKeys(for: pendingInOrder.filter { $0.isInserted && !$0.isDeleted }, coordinator)
+    private func write(_ store: UInt16, _ coordinator: NSPersistentStoreCoordinator, _ saved: inout Saved) throws {
         for _ in 0..<Self.conflictRoundsMax {
-            let draft = SaveDraft(pendingInOrder, author: transactionAuthor, contextName: name)
+            let objects = pendingInOrder.filter { $0.key.store == store }
+            guard !objects.isEmpty else { return }
+            let draft = SaveDraft(objects, author: transactionAuthor, contextName: name)
             do {
                 try coordinator.save(draft.changes)
-                return finish(draft)
+                return finish(draft, objects, &saved)
             } catch let error as StoreError where error.code == .conflict {
-                try resolve(error.conflicts)
-                if pending.isEmpty { return Saved() }
+                try resolve(error.conflicts, &saved)
             } catch let error as StoreError {
                 throw CocoaError(error)
             }
@@ -87,24 +122,18 @@ extension NSManagedObjectContext {
         throw CocoaError(.persistentStoreSave, sentence: "Other writers changed the same rows again and again; try the save later.")
     }
 
-    private func finish(_ draft: SaveDraft) -> Saved {
-        var saved = Saved(commits: draft.commits)
-        for object in pendingInOrder {
+    private func finish(_ draft: SaveDraft, _ objects: [NSManagedObject], _ saved: inout Saved) {
+        saved.commits += draft.commits
+        for object in objects {
+            pending[ObjectIdentifier(object)] = nil
+            assignments[ObjectIdentifier(object)] = nil
             if object.isDeleted {
-                if !object.isInserted { saved.deleted.append(object) }
-            } else if object.isInserted {
-                saved.inserted.append(object)
-            } else {
-                saved.updated.append(object)
+                if object.isInserted { forget(object) } else { saved.deleted.append(object) }
+                continue
             }
+            if object.isInserted { saved.inserted.append(object) } else { saved.updated.append(object) }
+            object.didCommit(version: draft.written.contains(object.key) ? object.version + 1 : object.version)
         }
-        pending = [:]
-        assignments = [:]
-        for object in saved.inserted + saved.updated {
-            let version = draft.written.contains(object.key) ? object.version + 1 : object.version
-            object.didCommit(version: version)
-        }
-        return saved
     }
 
     private func announceSaved(_ saved: Saved) {
@@ -117,16 +146,20 @@ extension NSManagedObjectContext {
         for object in saved.deleted { forget(object) }
     }
 
+    private func incompleteSave(_ error: any Error) -> CocoaError {
+        let waiting = pendingInOrder
+        let stores = Set(waiting.map(\.key.store)).sorted().compactMap { persistentStoreCoordinator?.store(numbered: $0) }
+        return CocoaError(
+            .persistentStoreIncompleteSave, sentence: "Some stores were saved, but not all: \(error.localizedDescription)",
+            userInfo: [NSAffectedStoresErrorKey: stores, NSAffectedObjectsErrorKey: waiting, NSUnderlyingErrorKey: error])
+    }
+
     // MARK: Permanent identity
 
     /// Gives inserted objects the IDs they will have after the save.
     public func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
         preconditionIsCurrent()
-        do {
-            try obtainPermanentKeys(for: objects, requireCoordinator())
-        } catch let error as StoreError {
-            throw CocoaError(error)
-        }
+        try obtainPermanentKeys(for: objects, requireCoordinator())
     }
 
     private func obtainPermanentKeys(for objects: [NSManagedObject], _ coordinator: NSPersistentStoreCoordinator) throws {
@@ -181,6 +214,20 @@ extension NSManagedObject {
             if case .reference(let key) = values[slot], let permanent = translation[key] { values[slot] = .reference(permanent) }
         }
         for index in toMany.indices where toMany[index].hasChanges || isInserted { toMany[index].translate(translation) }
+    }
+
+    /// Forgets references to objects that have no row and will not get one.
+    final func dropTemporaryReferences() {
+        for slot in values.indices where values[slot].reference?.isTemporary == true { values[slot] = .null }
+        for index in toMany.indices where toMany[index].hasChanges {
+            let lost = toMany[index].added.filter(\.isTemporary)
+            if !lost.isEmpty { toMany[index].drop(lost) }
+        }
+    }
+
+    final var hasReferenceBeyondStore: Bool {
+        values.contains { $0.reference.map { $0.store != key.store } ?? false }
+            || toMany.contains { $0.added.contains { $0.store != key.store } }
     }
 
     final var relatedStoreNumbers: Set<UInt16> {

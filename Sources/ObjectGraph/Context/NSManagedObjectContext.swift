@@ -37,6 +37,11 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         set { mergesAutomatically.withLock { $0 = newValue } }
     }
     open var retainsRegisteredObjects = false
+    /// Always nil, so that only nil can be set: there is no undo.
+    public final var undoManager: Never? {
+        get { nil }
+        set {}
+    }
 
     var registry = IdentityMap()
     /// Objects that wait for a save, held strongly.
@@ -44,6 +49,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     /// Objects that changed since the last notification.
     var unannounced: [NSManagedObject] = []
     var isProcessingScheduled = false
+    var isSaving = false
     var retained: [ObjectIdentifier: NSManagedObject] = [:]
     /// Stores that new objects were assigned to.
     var assignments: [ObjectIdentifier: NSPersistentStore] = [:]
@@ -87,7 +93,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         preconditionIsCurrent()
         let key = localKey(of: objectID)
         if let known = registry[key], !known.isFault, !known.isDeleted { return known }
-        guard registry[key]?.isDeleted != true, let row = try requireCoordinator().row(key) else {
+        let isDeletedHere = registry[key].map { $0.isDeleted && !$0.flags.contains(.detached) } ?? false
+        guard !isDeletedHere, let row = try requireCoordinator().row(key) else {
             throw CocoaError(
                 .managedObjectReferentialIntegrity,
                 sentence: "There is no \(objectID.entity.name ?? "object") with the ID \(objectID.uriRepresentation().absoluteString).")
@@ -117,12 +124,13 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     /// An object for a row that was just read. A registered object with values keeps them.
     func register(_ row: Row) -> NSManagedObject {
         let object = object(for: row.key)
+        if object.flags.contains(.detached) { object.revive() }
         if object.flags.contains(.fault), !object.flags.contains(.hasRow) || object.version < row.version { object.take(row) }
         return object
     }
 
     /// The ID's key as this context's coordinator numbers its stores.
-    private func localKey(of id: NSManagedObjectID) -> RowKey {
+    func localKey(of id: NSManagedObjectID) -> RowKey {
         guard !id.isTemporaryID, let coordinator = persistentStoreCoordinator, coordinator.store(numbered: id.key.store) == nil,
             let local = coordinator.managedObjectID(forURIRepresentation: id.uriRepresentation())
         else { return id.key }

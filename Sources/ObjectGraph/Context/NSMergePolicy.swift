@@ -66,13 +66,15 @@ extension NSManagedObjectContext {
     /// Brings the pending objects of some conflicts to a state whose save can be tried again.
     ///
     /// - Throws: ``CocoaError`` 133020 with every conflict the policy does not resolve; nothing was changed then.
-    func resolve(_ conflicts: [RowConflict]) throws {
+    func resolve(_ conflicts: [RowConflict], _ saved: inout Saved) throws {
         let policy = (mergePolicy as? NSMergePolicy)?.mergeType ?? .errorMergePolicyType
         let met = conflicts.compactMap { conflict in registry[conflict.key].map { ($0, conflict) } }
         let unresolvable = met.filter { object, conflict in
-            switch policy {
+            // Who deletes what is gone already has nothing to settle.
+            if object.isDeleted, conflict.persisted == nil { return false }
+            return switch policy {
             case .errorMergePolicyType: true
-            case .mergeByPropertyObjectTrumpMergePolicyType, .overwriteMergePolicyType: conflict.persisted == nil && !object.isDeleted
+            case .mergeByPropertyObjectTrumpMergePolicyType, .overwriteMergePolicyType: conflict.persisted == nil
             case .mergeByPropertyStoreTrumpMergePolicyType, .rollbackMergePolicyType: false
             }
         }
@@ -81,27 +83,36 @@ extension NSManagedObjectContext {
                 .managedObjectMerge, sentence: "Could not merge changes: somebody else changed the same objects.",
                 userInfo: [NSPersistentStoreSaveConflictsErrorKey: unresolvable.map { NSMergeConflict($0, $1) }])
         }
-        for (object, conflict) in met { resolve(object, conflict.persisted, by: policy) }
+        let gone = met.filter { $0.1.persisted == nil }.map(\.0)
+        dropReferences(to: gone)
+        for object in gone {
+            if object.isDeleted {
+                pending[ObjectIdentifier(object)] = nil
+                saved.deleted.append(object)
+            } else {
+                saved.gone.append(object)
+                forget(object)
+            }
+        }
+        for (object, conflict) in met {
+            guard let persisted = conflict.persisted else { continue }
+            resolve(object, persisted, by: policy)
+            saved.merged.append(object)
+        }
     }
 
-    private func resolve(_ object: NSManagedObject, _ persisted: Row?, by policy: NSMergePolicyType) {
-        guard let persisted else {
-            // Deleting what is gone, or accepting that it is.
-            forget(object)
-            return
-        }
-        let objectWins = policy == .mergeByPropertyObjectTrumpMergePolicyType || policy == .overwriteMergePolicyType
-        if object.isDeleted, objectWins {
-            object.version = persisted.version
-            return
-        }
-        guard policy != .rollbackMergePolicyType, !object.isDeleted else {
+    private func resolve(_ object: NSManagedObject, _ persisted: Row, by policy: NSMergePolicyType) {
+        if policy == .rollbackMergePolicyType {
             pending[ObjectIdentifier(object)] = nil
-            object.revert()
+            object.revertAlone()
             object.merge(persisted)
-            return
+        } else if object.isDeleted {
+            // Property by property there is nothing that a deletion could be merged with, and its delete rules were
+            // applied already: it stands.
+            object.version = persisted.version
+        } else {
+            object.rebase(onto: persisted, by: policy)
         }
-        object.rebase(onto: persisted, by: policy)
     }
 }
 
@@ -120,6 +131,7 @@ extension NSManagedObject {
                 default: changedHere
                 }
             if keepsMine { merged[slot] = values[slot] }
+            if merged[slot] != values[slot] { reloadOwners(slot, [values[slot], base[slot], merged[slot]]) }
         }
         committed = row.values
         values = merged

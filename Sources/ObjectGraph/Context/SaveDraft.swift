@@ -45,7 +45,9 @@ struct SaveDraft {
         store.author = author
         store.contextName = contextName
         if object.isDeleted {
-            store.deletes.append(RowDelete(key: key, expectedVersion: object.version))
+            // Whoever never read the row does not care which version goes.
+            let isRead = !object.isFault || object.flags.contains(.hasRow)
+            store.deletes.append(RowDelete(key: key, expectedVersion: isRead ? object.version : nil))
             commit.deleted.append(key)
         } else if object.isInserted {
             store.inserts.append(Row(key: key, version: 1, values: object.values))

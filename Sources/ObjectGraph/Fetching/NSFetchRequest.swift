@@ -31,8 +31,8 @@ public struct NSFetchRequestResultType: OptionSet, Sendable {
 /// `NSFetchRequest<NSFetchRequestResult>` otherwise.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsfetchrequest
-open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
-    private let givenEntityName: String?
+open class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopying {
+    fileprivate let givenEntityName: String?
     open var entity: NSEntityDescription?
     open var predicate: NSPredicate?
     open var sortDescriptors: [NSSortDescriptor]?
@@ -48,6 +48,8 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     open var returnsObjectsAsFaults = true
     open var shouldRefreshRefetchedObjects = false
     open var relationshipKeyPathsForPrefetching: [String]?
+    /// Accepted; objects come with all their properties.
+    open var propertiesToFetch: [Any]?
 
     public override init() {
         givenEntityName = nil
@@ -59,7 +61,41 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
         super.init()
     }
 
+    /// The same request for another result type.
+    init<Other>(copying other: NSFetchRequest<Other>) {
+        givenEntityName = other.givenEntityName
+        super.init()
+        entity = other.entity
+        predicate = other.predicate
+        sortDescriptors = other.sortDescriptors
+        fetchLimit = other.fetchLimit
+        fetchOffset = other.fetchOffset
+        fetchBatchSize = other.fetchBatchSize
+        resultType = other.resultType
+        includesSubentities = other.includesSubentities
+        includesPendingChanges = other.includesPendingChanges
+        includesPropertyValues = other.includesPropertyValues
+        returnsObjectsAsFaults = other.returnsObjectsAsFaults
+        shouldRefreshRefetchedObjects = other.shouldRefreshRefetchedObjects
+        relationshipKeyPathsForPrefetching = other.relationshipKeyPathsForPrefetching
+        propertiesToFetch = other.propertiesToFetch
+        affectedStores = other.affectedStores
+    }
+
+    open func copy(with zone: NSZone? = nil) -> Any { NSFetchRequest(copying: self) }
+
     open var entityName: String? { entity?.name ?? givenEntityName }
+
+    /// Fetches in the context whose block is running.
+    ///
+    /// - Precondition: The caller is inside `perform` or `performAndWait` of a context.
+    /// - Throws: What ``NSManagedObjectContext/fetch(_:)`` throws.
+    public func execute() throws -> [ResultType] {
+        guard let context = NSManagedObjectContext.current.value else {
+            preconditionFailure("execute() was called outside perform and performAndWait; use the context's fetch(_:)")
+        }
+        return try context.fetch(self)
+    }
 
     /// The request without its result type.
     package var parameters: FetchParameters {

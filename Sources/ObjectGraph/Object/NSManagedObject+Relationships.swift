@@ -9,7 +9,7 @@ import ManagedModel
 extension NSManagedObject {
     final func toOne(_ slot: Int) -> NSManagedObject? {
         willRead()
-        guard let key = values[slot].reference else { return nil }
+        guard !flags.contains(.detached), let key = values[slot].reference else { return nil }
         return requireContext().object(for: key)
     }
 
@@ -18,8 +18,9 @@ extension NSManagedObject {
             preconditionFailure("'\(layout.name).\(layout.entity.slots[slot].name)' is an attribute")
         }
         willRead()
+        guard !flags.contains(.detached) else { return }
         let previous = values[slot].reference
-        if let destination { preconditionCanRelate(destination, by: relationship) }
+        let destination = destination.flatMap { living($0, for: relationship) }
         guard previous != destination?.key else { return setSlot(slot, to: values[slot]) }
         if let inverse = relationship.inverse, let previous { requireContext().object(for: previous).forget(self, at: inverse) }
         setSlot(slot, to: destination.map { .reference($0.key) } ?? .null)
@@ -44,7 +45,8 @@ extension NSManagedObject {
 
     final func addToMany(_ index: Int, _ destination: NSManagedObject) {
         let relationship = layout.entity.toMany[index]
-        preconditionCanRelate(destination, by: relationship)
+        willRead()
+        guard !flags.contains(.detached), let destination = living(destination, for: relationship) else { return }
         // Taking a child away from its former parent is the parent's change too.
         if case .slot(let inverseSlot) = relationship.inverse {
             destination.setToOne(inverseSlot, to: self)
@@ -70,9 +72,7 @@ extension NSManagedObject {
     private final func remember(_ object: NSManagedObject, at location: PropertyLocation) {
         switch location {
         case .slot(let slot): setSlot(slot, to: .reference(object.key))
-        case .toMany(let index):
-            willWrite()
-            toMany[index].insert(object.key)
+        case .toMany(let index): if willWrite() { toMany[index].insert(object.key) }
         }
     }
 
@@ -82,10 +82,17 @@ extension NSManagedObject {
         case .slot(let slot):
             willRead()
             if values[slot].reference == object.key { setSlot(slot, to: .null) }
-        case .toMany(let index):
-            willWrite()
-            toMany[index].remove(object.key)
+        case .toMany(let index): if willWrite() { toMany[index].remove(object.key) }
         }
+    }
+
+    /// - Returns: nil for an object that is gone. Relating to it is as good as relating to it just before somebody
+    ///   deleted it, which empties the relationship.
+    private final func living(_ destination: NSManagedObject, for relationship: ResolvedRelationship) -> NSManagedObject? {
+        if destination.flags.contains(.detached) { return nil }
+        preconditionCanRelate(destination, by: relationship)
+        if relationship.inverse != nil { destination.willRead() }
+        return destination.flags.contains(.detached) ? nil : destination
     }
 
     private final func preconditionCanRelate(_ destination: NSManagedObject, by relationship: ResolvedRelationship) {

@@ -28,16 +28,20 @@ extension NSManagedObject {
     }
 
     final func setSlot(_ slot: Int, to value: StoredValue) {
-        willWrite()
+        guard willWrite() else { return }
         values[slot] = value
     }
 
     /// Takes the snapshot that changes are measured against, and tells the context.
-    final func willWrite() {
+    ///
+    /// - Returns: false for an object that is gone. Writing to it has no effect: what is edited here may be deleted by
+    ///   another context, another process or another device at any time, and that must not end the process.
+    final func willWrite() -> Bool {
         willRead()
-        precondition(!flags.contains(.detached), "\(layout.name) was deleted and can no longer be changed")
+        guard flags.isDisjoint(with: [.fault, .detached]) else { return false }
         if committed == nil { committed = values }
         contextReference?.noteChanged(self)
+        return true
     }
 
     // MARK: Key-value coding
@@ -70,6 +74,9 @@ extension NSManagedObject {
             preconditionFailure("'\(layout.name).\(key)' is a relationship; set it with setValue(_:forKey:)")
         }
         willRead()
+        guard flags.isDisjoint(with: [.fault, .detached]) else { return }
+        // The object does not count as changed, but a save that it takes part in for another reason writes the value.
+        if committed == nil { committed = values }
         values[index] = stored(value, for: attribute)
     }
 

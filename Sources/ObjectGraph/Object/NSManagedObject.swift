@@ -21,12 +21,14 @@ open class NSManagedObject: NSObject {
         static let deleted = Flags(rawValue: 8)
         /// `values` holds the row, so that firing the fault needs no read.
         static let hasRow = Flags(rawValue: 16)
-        /// Deleted and saved, or its context is gone: it holds nothing any more.
+        /// Deleted and saved, its row found to be missing, or let go by its context: it holds nothing any more.
         static let detached = Flags(rawValue: 32)
         /// Changed since the context last told anybody about changes.
         static let unannounced = Flags(rawValue: 64)
         /// Delete rules were applied for this deletion.
         static let propagated = Flags(rawValue: 128)
+        /// Somebody was told that the object was inserted.
+        static let presented = Flags(rawValue: 256)
         static let pending: Flags = [.inserted, .updated, .deleted]
     }
 
@@ -103,7 +105,7 @@ open class NSManagedObject: NSObject {
     public final var isUpdated: Bool { flags.contains(.updated) && !flags.contains(.inserted) }
     public final var isDeleted: Bool { flags.contains(.deleted) }
     public final var isFault: Bool { flags.contains(.fault) }
-    public final var hasChanges: Bool { !flags.isDisjoint(with: .pending) }
+    public final var hasChanges: Bool { !flags.isDisjoint(with: .pending) && !flags.contains(.detached) }
 
     /// Whether a persistent value differs from what was last saved.
     public final var hasPersistentChangedValues: Bool { !changedValues().isEmpty || isInserted || isDeleted }
@@ -143,7 +145,7 @@ open class NSManagedObject: NSObject {
     // For code that brackets its accessors.
     open func willAccessValue(forKey key: String?) { willRead() }
     open func didAccessValue(forKey key: String?) {}
-    open func willChangeValue(forKey key: String) { willWrite() }
+    open func willChangeValue(forKey key: String) { _ = willWrite() }
     open func didChangeValue(forKey key: String) {}
 
     open override var description: String {

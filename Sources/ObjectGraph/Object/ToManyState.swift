@@ -37,15 +37,28 @@ struct ToManyState {
     mutating func fault() { stored = nil }
 
     mutating func insert(_ key: RowKey) {
-        if removed.remove(key) != nil { return }
-        if stored?.contains(key) == true { return }
-        added.insert(key)
+        removed.remove(key)
+        // Until the members are known, nobody can say whether the key is one of them: the last word is kept.
+        if stored?.contains(key) != true { added.insert(key) }
     }
 
     mutating func remove(_ key: RowKey) {
-        if added.remove(key) != nil { return }
-        if let stored, !stored.contains(key) { return }
-        removed.insert(key)
+        added.remove(key)
+        // An object without a row cannot be among those that the store holds.
+        if stored?.contains(key) ?? !key.isTemporary { removed.insert(key) }
+    }
+
+    /// Takes back what was changed here about one member.
+    mutating func retract(_ key: RowKey) {
+        added.remove(key)
+        removed.remove(key)
+    }
+
+    /// Rows that are gone are no members, whatever was changed here about them.
+    mutating func drop(_ keys: Set<RowKey>) {
+        added.subtract(keys)
+        removed.subtract(keys)
+        stored?.subtract(keys)
     }
 
     /// The changes are in the store now.

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+
+// Dropping changes, and reading objects anew.
+
+extension NSManagedObjectContext {
+    /// Forgets every unsaved change. Inserted objects leave the context.
+    public func rollback() {
+        preconditionIsCurrent()
+        let objects = pendingInOrder
+        let gone = objects.filter(\.isInserted)
+        let presented = gone.filter { $0.flags.contains(.presented) }
+        unannounced = []
+        pending = [:]
+        for object in objects { object.revert() }
+        for object in gone { forget(object) }
+        postObjectsDidChange(inserted: [], updated: [], deleted: presented, refreshed: objects.filter { !$0.flags.contains(.detached) })
+    }
+
+    /// Lets go of every object. Objects that the app still holds are of no use afterwards.
+    public func reset() {
+        preconditionIsCurrent()
+        let objects = registry.objects + pending.values.filter { registry[$0.key] !== $0 }
+        let ids = objects.sorted { $0.sequence < $1.sequence }.map(\.objectID)
+        for object in objects where object.contextReference != nil {
+            object.flags = .detached
+            object.contextReference = nil
+        }
+        registry.removeAll()
+        pending = [:]
+        unannounced = []
+        retained = [:]
+        assignments = [:]
+        NotificationCenter.default.post(
+            name: .NSManagedObjectContextObjectsDidChange, object: self, userInfo: [NSInvalidatedAllObjectsKey: ids])
+    }
+
+    /// Reads an object anew.
+    ///
+    /// - Parameter mergeChanges: Whether unsaved changes stay, on top of what the store holds now. Otherwise they are
+    ///   forgotten and the object becomes a fault; one that is only inserted stays as it is.
+    public func refresh(_ object: NSManagedObject, mergeChanges: Bool) {
+        preconditionIsCurrent()
+        refresh([object], mergeChanges: mergeChanges)
+    }
+
+    /// Reads every object anew; unsaved changes stay on top.
+    public func refreshAllObjects() {
+        preconditionIsCurrent()
+        refresh(registry.objects.sorted { $0.sequence < $1.sequence }, mergeChanges: true)
+    }
+
+    private func refresh(_ objects: [NSManagedObject], mergeChanges: Bool) {
+        let objects = objects.filter { $0.contextReference === self && !$0.isInserted }
+        for object in objects where object.flags.contains(.detached) { object.revive() }
+        if mergeChanges {
+            readAnew(objects.filter { !$0.isFault })
+            // What a fault has at hand was read some time ago.
+            for object in objects where object.isFault && !object.hasChanges { object.flags.remove(.hasRow) }
+        } else {
+            for object in objects { forgetChanges(of: object) }
+        }
+        postObjectsDidChange(inserted: [], updated: [], deleted: [], refreshed: objects)
+    }
+
+    private func readAnew(_ objects: [NSManagedObject]) {
+        // What cannot be read now stays as it is.
+        guard !objects.isEmpty, let read = try? requireCoordinator().rows(objects.map(\.key)) else { return }
+        let rows = Dictionary(read.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        for object in objects {
+            if let row = rows[object.key] {
+                object.merge(row)
+            } else if !object.hasChanges {
+                // The next read finds that the row is missing; unsaved changes meet that when they are saved.
+                object.turnIntoFault()
+            }
+        }
+    }
+
+    private func forgetChanges(of object: NSManagedObject) {
+        pending[ObjectIdentifier(object)] = nil
+        object.revertAlone()
+        object.turnIntoFault()
+        // Members that changed still say that they belong here.
+        guard object.toMany.contains(where: \.hasChanges) else { return }
+        object.flags.insert(.updated)
+        pending[ObjectIdentifier(object)] = object
+    }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+import ObjectGraph
+import Testing
+
+/// Objects that somebody else deletes while they are in use here.
+@Suite struct GoneObjectTests {
+    @Test func editingWhatSomebodyElseDeletedHasNoEffect() throws {
+        let container = try Library.container()
+        let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())
+        let id = try Library.save("Book", in: a)
+        try b.performAndWait {
+            let book = try #require(b.object(with: id) as? LibraryBook)
+            try Library.remove(id, in: a)
+            book.title = "changed"
+            #expect(book.isDeleted && book.title == nil && book.pages == 0 && !b.hasChanges)
+            #expect(throws: CocoaError.self) { try b.existingObject(with: id) }
+            b.delete(book)
+            book.shelf = NSEntityDescription.insertNewObject(forEntityName: "Shelf", into: b)
+            try b.save()
+            #expect(book.shelf == nil && book.genres == NSSet())
+        }
+    }
+
+    @Test func anObjectThatAMergeDeletedCanStillBeReadAndRelated() throws {
+        let container = try Library.container()
+        let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())
+        b.automaticallyMergesChangesFromParent = true
+        let id = try Library.save("Book", in: a) { book in
+            book.setValue(NSEntityDescription.insertNewObject(forEntityName: "Shelf", into: a), forKey: "shelf")
+        }
+        let shelf = try b.performAndWait { try #require((b.object(with: id) as? LibraryBook)?.shelf) }
+        let book = try b.performAndWait { try #require(try b.existingObject(with: id) as? LibraryBook) }
+        try a.performAndWait {
+            a.delete(try #require((a.object(with: id) as? LibraryBook)?.shelf))
+            try a.save()
+        }
+        try b.performAndWait {
+            #expect(book.managedObjectContext == nil && shelf.managedObjectContext == nil)
+            #expect(book.shelf == nil && book.value(forKey: "genres") as? NSSet == NSSet())
+            book.title = "too late"
+            let other = LibraryBook(context: b)
+            other.shelf = shelf
+            shelf.mutableSetValue(forKey: "books").add(other)
+            #expect(other.shelf == nil)
+            try b.save()
+        }
+    }
+
+    @Test func unsavedReferencesToWhatAMergeDeletesGo() throws {
+        let container = try Library.container()
+        let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())
+        b.automaticallyMergesChangesFromParent = true
+        let shelfID = try Library.save("Shelf", in: a)
+        let genreID = try Library.save("Genre", in: a)
+        let book = try b.performAndWait {
+            let book = LibraryBook(context: b)
+            book.shelf = try b.existingObject(with: shelfID)
+            book.addToGenres(try b.existingObject(with: genreID))
+            return book
+        }
+        try Library.remove(shelfID, in: a)
+        try Library.remove(genreID, in: a)
+        try b.performAndWait {
+            #expect(book.shelf == nil && book.genres == NSSet())
+            try b.save()
+        }
+        let fresh = container.newBackgroundContext()
+        try fresh.performAndWait {
+            let stored = try #require(try fresh.existingObject(with: book.objectID) as? LibraryBook)
+            #expect(stored.shelf == nil && stored.genres == NSSet())
+        }
+    }
+
+    @Test func emptyingARelationshipToARowThatIsGone() throws {
+        let container = try Library.container()
+        let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())
+        let shelfID = try Library.save("Shelf", in: a)
+        let id = try Library.save("Book", in: a) { $0.setValue(a.object(with: shelfID), forKey: "shelf") }
+        try b.performAndWait {
+            b.mergePolicy = NSMergePolicy.mergeByPropertyObjectTrump
+            let book = try #require(try b.existingObject(with: id) as? LibraryBook)
+            try a.performAndWait {
+                (a.object(with: id) as? LibraryBook)?.shelf = nil
+                a.delete(a.object(with: shelfID))
+                try a.save()
+            }
+            book.shelf = nil
+            try b.save()
+            #expect(book.shelf == nil && !b.hasChanges)
+        }
+    }
+
+    @Test func bothSidesDeleteTheSameRow() throws {
+        let container = try Library.container()
+        let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())
+        let id = try Library.save("Book", in: a)
+        try b.performAndWait {
+            let book = try #require(try b.existingObject(with: id) as? LibraryBook)
+            try Library.remove(id, in: a)
+            b.delete(book)
+            try b.save()
+            #expect(!b.hasChanges && book.managedObjectContext == nil && book.hooks.last == "didSave")
+        }
+    }
+
+    @Test func anUnreadObjectWithoutRelationshipsIsDeleted() throws {
+        let container = try Library.container()
+        let id = try Library.save("Note", in: container.newBackgroundContext())
+        try Library.remove(id, in: container.newBackgroundContext())
+        let context = container.newBackgroundContext()
+        let count = try context.performAndWait { try context.count(for: NSFetchRequest<NSManagedObject>(entityName: "Note")) }
+        #expect(count == 0)
+    }
+
+    @Test func aDeletionIsSavedThoughTheRowChangedAndTheChangeWasMerged() throws {
+        let container = try Library.container()
+        let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())
+        b.automaticallyMergesChangesFromParent = true
+        let id = try Library.save("Book", in: a)
+        try b.performAndWait { b.delete(try b.existingObject(with: id)) }
+        try a.performAndWait {
+            (a.object(with: id) as? LibraryBook)?.title = "changed"
+            try a.save()
+        }
+        try b.performAndWait {
+            try b.save()
+            #expect(try b.count(for: NSFetchRequest<LibraryBook>(entityName: "Book")) == 0)
+        }
+    }
+
+    @Test func anObjectThatWasAskedForTooEarlyComesWithItsSave() throws {
+        let container = try Library.container()
+        let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())
+        b.automaticallyMergesChangesFromParent = true
+        let new = try a.performAndWait {
+            let book = LibraryBook(context: a)
+            try a.obtainPermanentIDs(for: [book])
+            return book
+        }
+        let early = try b.performAndWait {
+            let book = try #require(b.object(with: new.objectID) as? LibraryBook)
+            #expect(book.title == nil && book.isDeleted)
+            return book
+        }
+        try a.performAndWait { try a.save() }
+        b.performAndWait { #expect(early.title == "Untitled" && !early.isDeleted) }
+    }
+
+    @Test func aNeverSavedObjectLeavesNoReferenceBehindWhateverItsDeleteRule() throws {
+        var model = Library.model
+        model.entities[1].relationships[0].deleteRule = .noAction
+        let context = try Library.container(model: model).newBackgroundContext()
+        try context.performAndWait {
+            let shelf = NSEntityDescription.insertNewObject(forEntityName: "Shelf", into: context)
+            let book = LibraryBook(context: context)
+            book.shelf = shelf
+            context.delete(shelf)
+            try context.save()
+            #expect(book.shelf == nil)
+        }
+    }
+
+    @Test func aDeletionCanBeTakenBack() throws {
+        let context = try Library.container().newBackgroundContext()
+        try context.performAndWait {
+            let book = LibraryBook(context: context)
+            try context.save()
+            context.delete(book)
+            context.insert(book)
+            try context.save()
+            #expect(book.managedObjectContext === context && !book.isDeleted)
+            context.delete(book)
+            context.rollback()
+            #expect(!book.isDeleted && !context.hasChanges)
+        }
+    }
+}

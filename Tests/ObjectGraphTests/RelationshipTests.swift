@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+import ObjectGraph
+import PredicateKit
+import Testing
+
+/// Both sides of relationships stay in step when changes are dropped, refreshed and merged.
+@Suite struct RelationshipTests {
+    private func books(_ shelf: NSManagedObject) -> Int { (shelf.value(forKey: "books") as? NSSet)?.count ?? -1 }
+
+    @Test func removingAndAddingAMemberNobodyReadKeepsIt() throws {
+        let container = try Library.container()
+        let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())
+        let (genreID, bookID) = (try Library.save("Genre", in: a), try Library.save("Book", in: a))
+        try b.performAndWait {
+            let (genre, book) = (b.object(with: genreID), try #require(b.object(with: bookID) as? LibraryBook))
+            book.removeFromGenres(genre)
+            book.addToGenres(genre)
+            try b.save()
+        }
+        a.performAndWait {
+            a.reset()
+            #expect(books(a.object(with: genreID)) == 1)
+        }
+    }
+
+    @Test func refreshingAMemberTellsItsOwners() throws {
+        let context = try Library.container().newBackgroundContext()
+        try context.performAndWait {
+            let first = NSEntityDescription.insertNewObject(forEntityName: "Shelf", into: context)
+            let second = NSEntityDescription.insertNewObject(forEntityName: "Shelf", into: context)
+            let book = LibraryBook(context: context)
+            book.shelf = first
+            try context.save()
+            book.shelf = second
+            #expect(books(first) == 0 && books(second) == 1)
+            context.refresh(book, mergeChanges: false)
+            #expect(book.shelf === first && books(first) == 1 && books(second) == 0)
+            try context.save()
+            #expect(books(first) == 1 && books(second) == 0)
+        }
+    }
+
+    @Test func aMemberMovesBackWhenTheStoreWins() throws {
+        let container = try Library.container()
+        let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())
+        let shelves = try (0..<3).map { _ in try Library.save("Shelf", in: a) }
+        let id = try Library.save("Book", in: a) { $0.setValue(a.object(with: shelves[0]), forKey: "shelf") }
+        try b.performAndWait {
+            b.mergePolicy = NSMergePolicy.mergeByPropertyStoreTrump
+            let mine = shelves.map { b.object(with: $0) }
+            #expect(mine.map(books) == [1, 0, 0])
+            let book = try #require(try b.existingObject(with: id) as? LibraryBook)
+            try a.performAndWait {
+                (a.object(with: id) as? LibraryBook)?.shelf = a.object(with: shelves[1])
+                try a.save()
+            }
+            book.shelf = mine[2]
+            try b.save()
+            #expect(book.shelf === mine[1] && mine.map(books) == [0, 1, 0])
+        }
+    }
+
+    @Test func historyBringsMembersThatComeAndGo() throws {
+        let container = try Library.container(tracksHistory: true)
+        let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())
+        let shelfID = try Library.save("Shelf", in: a)
+        let other = try Library.save("Shelf", in: a)
+        let first = try Library.save("Book", in: a) { $0.setValue(a.object(with: shelfID), forKey: "shelf") }
+        let shelf = b.performAndWait {
+            let shelf = b.object(with: shelfID)
+            #expect(books(shelf) == 1)
+            return shelf
+        }
+        func catchUp() throws {
+            let token = container.persistentStoreCoordinator.currentPersistentHistoryToken(fromStores: nil)
+            try steps.removeFirst()()
+            try b.performAndWait {
+                let result = try b.execute(NSPersistentHistoryChangeRequest.fetchHistory(after: token)) as? NSPersistentHistoryResult
+                for transaction in try #require(result?.result as? [NSPersistentHistoryTransaction]) {
+                    b.mergeChanges(fromContextDidSave: transaction.objectIDNotification())
+                }
+            }
+        }
+        var steps: [() throws -> Void] = [
+            { try Library.save("Book", in: a) { $0.setValue(a.object(with: shelfID), forKey: "shelf") } },
+            {
+                try a.performAndWait {
+                    (a.object(with: first) as? LibraryBook)?.shelf = a.object(with: other)
+                    try a.save()
+                }
+            },
+            { try Library.remove(shelfID, in: a) },
+        ]
+        try catchUp()
+        b.performAndWait { #expect(books(shelf) == 2) }
+        try catchUp()
+        b.performAndWait { #expect(books(shelf) == 1) }
+        try catchUp()
+        b.performAndWait { #expect(shelf.managedObjectContext == nil) }
+    }
+
+    @Test func savesAreMergedByTheirIDsAndAddressesToo() throws {
+        let container = try Library.container()
+        let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())
+        let id = try Library.save("Note", in: a)
+        let note = try b.performAndWait { try b.existingObject(with: id) }
+        try a.performAndWait {
+            a.object(with: id).setValue("new", forKey: "text")
+            try a.save()
+        }
+        NSManagedObjectContext.mergeChanges(fromRemoteContextSave: [NSUpdatedObjectsKey: [id]], into: [b])
+        b.performAndWait { #expect(note.value(forKey: "text") as? String == "new") }
+        try Library.remove(id, in: a)
+        NSManagedObjectContext.mergeChanges(fromRemoteContextSave: [NSDeletedObjectsKey: [id.uriRepresentation()]], into: [b])
+        b.performAndWait { #expect(note.managedObjectContext == nil) }
+    }
+
+    @Test func countsAndWindowsSeeDeletionsThatAreNotSaved() throws {
+        let context = try Library.container().newBackgroundContext()
+        try context.performAndWait {
+            let shelf = NSEntityDescription.insertNewObject(forEntityName: "Shelf", into: context)
+            for title in ["a", "b", "c", "d"] {
+                let book = LibraryBook(context: context)
+                book.title = title
+                if title < "c" { book.shelf = shelf }
+            }
+            try context.save()
+            context.reset()
+            context.delete(try #require(try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Shelf")).first))
+            let request = NSFetchRequest<LibraryBook>(entityName: "Book")
+            #expect(try context.count(for: request) == 2)
+            request.sortDescriptors = [NSSortDescriptor(key: "title", ascending: true)]
+            request.fetchLimit = 1
+            request.fetchOffset = 1
+            #expect(try context.fetch(request).map(\.title) == ["d"])
+        }
+    }
+}
