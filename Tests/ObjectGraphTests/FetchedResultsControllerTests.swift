@@ -83,6 +83,81 @@ import Testing
         }
     }
 
+    @Test func sectionsFollowTheOtherSideOfARelationship() throws {
+        let context = try Library.container().newBackgroundContext()
+        try context.performAndWait {
+            let shelf = NSEntityDescription.insertNewObject(forEntityName: "Shelf", into: context)
+            shelf.setValue("a", forKey: "name")
+            let (book, other) = (LibraryBook(context: context), LibraryBook(context: context))
+            (book.title, book.shelf) = ("x", shelf)
+            other.title = "y"
+            try context.save()
+            let request = NSFetchRequest<LibraryBook>(entityName: "Book")
+            request.sortDescriptors = [NSSortDescriptor(key: "shelf.name", ascending: true)]
+            let controller = NSFetchedResultsController(
+                fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: "shelf.name", cacheName: nil)
+            let log = Log()
+            controller.delegate = log
+            try controller.performFetch()
+            shelf.setValue("b", forKey: "name")
+            other.pages = 2
+            context.processPendingChanges()
+            #expect(log.take() == ["will", "section delete a 1", "section insert b 1", "update y 0.0 → 0.0", "move x 1.0 → 1.0", "did"])
+            #expect(controller.sectionIndexTitles == ["B"] && controller.section(forSectionIndexTitle: "B", at: 0) == 1)
+        }
+    }
+
+    @Test func whatTheStoreWinsIsShown() throws {
+        let container = try Library.container()
+        let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())
+        let (kept, lost) = (try Library.save("Book", in: a), try Library.save("Book", in: a))
+        try b.performAndWait {
+            b.mergePolicy = NSMergePolicy.mergeByPropertyStoreTrump
+            let request = NSFetchRequest<LibraryBook>(entityName: "Book")
+            request.sortDescriptors = [NSSortDescriptor(key: "pages", ascending: true)]
+            let controller = NSFetchedResultsController(
+                fetchRequest: request, managedObjectContext: b, sectionNameKeyPath: nil, cacheName: nil)
+            let log = Log()
+            controller.delegate = log
+            try controller.performFetch()
+            let books = try [kept, lost].map { try #require(try b.existingObject(with: $0) as? LibraryBook) }
+            try a.performAndWait {
+                (a.object(with: kept) as? LibraryBook)?.title = "theirs"
+                a.delete(a.object(with: lost))
+                try a.save()
+            }
+            for book in books { book.title = "mine" }
+            b.processPendingChanges()
+            _ = log.take()
+            try b.save()
+            #expect(books[0].title == "theirs" && controller.fetchedObjects == [books[0]])
+            #expect(log.take() == ["will", "delete mine 0.1 → -", "update theirs 0.0 → 0.0", "did"])
+        }
+    }
+
+    @Test func theDelegatesControllerEqualsTheOneThatWasMade() throws {
+        final class Comparing: NSFetchedResultsControllerDelegate {
+            var seen: NSFetchedResultsController<any NSFetchRequestResult>?
+            func controllerDidChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>) { seen = controller }
+        }
+        let context = try Library.container().newBackgroundContext()
+        try context.performAndWait {
+            let request = NSFetchRequest<LibraryBook>(entityName: "Book")
+            request.sortDescriptors = [NSSortDescriptor(key: "title", ascending: true)]
+            let make = { NSFetchedResultsController(fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil) }
+            let (mine, other) = (make(), make())
+            let delegate = Comparing()
+            mine.delegate = delegate
+            try mine.performFetch()
+            _ = LibraryBook(context: context)
+            context.processPendingChanges()
+            let seen = try #require(delegate.seen)
+            #expect(seen.isEqual(mine) && !seen.isEqual(other) && seen.delegate === delegate)
+            try seen.performFetch()
+            #expect(seen.fetchedObjects?.count == 1)
+        }
+    }
+
     @Test func aRequestWithoutOrderIsRefused() throws {
         let context = try Library.container().newBackgroundContext()
         context.performAndWait {

@@ -41,6 +41,7 @@ final class FetchedResults {
     }
 
     func perform(_ parameters: FetchParameters) throws {
+        context.preconditionIsCurrent()
         guard !parameters.sortDescriptors.isEmpty else {
             throw CocoaError(.persistentStoreOperation, sentence: "A fetched results controller needs a request with a sort descriptor.")
         }
@@ -78,7 +79,11 @@ final class FetchedResults {
         let touched = Set(changed(NSInsertedObjectsKey) + changed(NSUpdatedObjectsKey) + changed(NSRefreshedObjectsKey)).subtracting(deleted)
         guard !deleted.isEmpty || !touched.isEmpty else { return }
         var next = objects.filter { !deleted.contains($0) && !touched.contains($0) }
-        next += touched.filter { !$0.isDeleted && plan.accepts($0) }
+        next += touched.filter { object in
+            // Reading a fault may find that its row is gone.
+            object.willRead()
+            return !object.isDeleted && plan.accepts(object)
+        }
         announce(plan.sorted(next), touched: touched)
     }
 
@@ -109,10 +114,20 @@ final class FetchedResults {
         guard let sectionNameKeyPath else { return [Section(name: "", members: objects)] }
         var groups: [(name: String, members: [NSManagedObject])] = []
         for object in objects {
-            let name = object.value(forKeyPath: sectionNameKeyPath).map { "\($0)" } ?? ""
+            let name = Self.text(of: object.value(forKeyPath: sectionNameKeyPath))
             if groups.last?.name == name { groups[groups.count - 1].members.append(object) } else { groups.append((name, [object])) }
         }
         return groups.map { Section(name: $0.name, members: $0.members) }
+    }
+
+    /// As the number, for what is a number on Apple's platforms.
+    private static func text(of value: Any?) -> String {
+        guard let value else { return "" }
+        // By type: on Linux a cast also bridges, so that any number would pass for a Boolean.
+        let type = type(of: value)
+        if type == Bool.self { return value as? Bool == true ? "1" : "0" }
+        if type == Double.self || type == Float.self { return (value as? Double).map { NSNumber(value: $0).stringValue } ?? "\(value)" }
+        return "\(value)"
     }
 }
 

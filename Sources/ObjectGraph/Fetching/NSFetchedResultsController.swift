@@ -21,8 +21,9 @@ public protocol NSFetchedResultsSectionInfo: AnyObject {
 
 /// Told what happened to the results. Every method has an empty default.
 ///
-/// The controller that is passed shares all state with the one that was made, but is another object: Swift off
-/// Apple's platforms cannot pass `NSFetchedResultsController<Post>` where `<NSFetchRequestResult>` is asked for.
+/// The controller that is passed shares all state with the one that was made and is equal to it (`==`), but is
+/// another object (`!==`): Swift off Apple's platforms cannot pass `NSFetchedResultsController<Post>` where
+/// `<NSFetchRequestResult>` is asked for.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsfetchedresultscontrollerdelegate
 public protocol NSFetchedResultsControllerDelegate: AnyObject {
@@ -34,6 +35,9 @@ public protocol NSFetchedResultsControllerDelegate: AnyObject {
         _ controller: NSFetchedResultsController<any NSFetchRequestResult>, didChange sectionInfo: any NSFetchedResultsSectionInfo,
         atSectionIndex sectionIndex: Int, for type: NSFetchedResultsChangeType)
     func controllerDidChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>)
+    func controller(
+        _ controller: NSFetchedResultsController<any NSFetchRequestResult>, sectionIndexTitleForSectionName sectionName: String
+    ) -> String?
 }
 
 extension NSFetchedResultsControllerDelegate {
@@ -47,6 +51,9 @@ extension NSFetchedResultsControllerDelegate {
         atSectionIndex sectionIndex: Int, for type: NSFetchedResultsChangeType
     ) {}
     public func controllerDidChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>) {}
+    public func controller(
+        _ controller: NSFetchedResultsController<any NSFetchRequestResult>, sectionIndexTitleForSectionName sectionName: String
+    ) -> String? { sectionName.first.map { String($0).uppercased() } }
 }
 
 /// A fetch whose results follow what happens in a context.
@@ -75,22 +82,27 @@ open class NSFetchedResultsController<ResultType>: NSObject {
         results = FetchedResults(context, sectionNameKeyPath: sectionNameKeyPath)
     }
 
-    private init(sharing results: FetchedResults, entityName: String?) {
-        fetchRequest = entityName.map { NSFetchRequest(entityName: $0) } ?? NSFetchRequest()
-        sectionNameKeyPath = results.sectionNameKeyPath
-        cacheName = nil
-        self.results = results
+    private init<Other>(sharing other: NSFetchedResultsController<Other>) {
+        fetchRequest = NSFetchRequest(copying: other.fetchRequest)
+        sectionNameKeyPath = other.sectionNameKeyPath
+        cacheName = other.cacheName
+        results = other.results
     }
+
+    /// Two controllers over the same results are equal, whatever their result types.
+    open override func isEqual(_ object: Any?) -> Bool { (object as? any ResultsSharing)?.results === results }
+    open override var hash: Int { ObjectIdentifier(results).hashValue }
 
     open var managedObjectContext: NSManagedObjectContext { results.context }
 
-    open weak var delegate: (any NSFetchedResultsControllerDelegate)? {
-        didSet {
-            guard erased == nil else { return results.delegate = delegate }
-            let erased = NSFetchedResultsController<any NSFetchRequestResult>(sharing: results, entityName: fetchRequest.entityName)
+    open var delegate: (any NSFetchedResultsControllerDelegate)? {
+        get { results.delegate }
+        set {
+            results.delegate = newValue
+            guard results.controller == nil else { return }
+            let erased = NSFetchedResultsController<any NSFetchRequestResult>(sharing: self)
             self.erased = erased
             results.controller = erased
-            results.delegate = delegate
         }
     }
 
@@ -112,5 +124,32 @@ open class NSFetchedResultsController<ResultType>: NSObject {
 
     open func indexPath(forObject object: ResultType) -> IndexPath? { (object as? NSManagedObject).flatMap(results.path) }
 
-    open var sectionIndexTitles: [String] { results.sections.map { $0.indexTitle ?? "" } }
+    /// The sections' index titles, each once.
+    open var sectionIndexTitles: [String] {
+        var titles: [String] = []
+        for section in results.sections {
+            if let title = sectionIndexTitle(forSectionName: section.name), titles.last != title { titles.append(title) }
+        }
+        return titles
+    }
+
+    open func sectionIndexTitle(forSectionName sectionName: String) -> String? {
+        guard let delegate = results.delegate, let controller = results.controller else {
+            return sectionName.first.map { String($0).uppercased() }
+        }
+        return delegate.controller(controller, sectionIndexTitleForSectionName: sectionName)
+    }
+
+    /// The first section with an index title; `sectionIndex` is the title's place among ``sectionIndexTitles``.
+    open func section(forSectionIndexTitle title: String, at sectionIndex: Int) -> Int {
+        results.sections.firstIndex { sectionIndexTitle(forSectionName: $0.name) == title } ?? 0
+    }
+
+    /// Sections are not kept between runs, so there is nothing to delete.
+    open class func deleteCache(withName name: String?) {}
 }
+
+/// A controller, whatever its result type.
+private protocol ResultsSharing { var results: FetchedResults { get } }
+
+extension NSFetchedResultsController: ResultsSharing {}

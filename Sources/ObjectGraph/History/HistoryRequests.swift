@@ -37,12 +37,23 @@ extension NSManagedObjectContext {
         }
         switch request.action {
         case .fetch:
-            let transactions = try stores.flatMap { try history(of: $0, after: request.point, coordinator) }
-            return NSPersistentHistoryResult(transactions.sorted { ($0.timestamp, $0.transactionNumber) < ($1.timestamp, $1.transactionNumber) })
+            let histories = try stores.map { try history(of: $0, after: request.point, coordinator) }
+            return NSPersistentHistoryResult(Self.interleaved(histories))
         case .delete:
             for store in stores { try purge(store, before: request.point) }
             return NSPersistentHistoryResult(true)
         }
+    }
+
+    /// In the order of numbers within a store, whatever the clock did; by time among stores.
+    private static func interleaved(_ histories: [[NSPersistentHistoryTransaction]]) -> [NSPersistentHistoryTransaction] {
+        var rest = histories.map { $0[...] }.filter { !$0.isEmpty }
+        var result: [NSPersistentHistoryTransaction] = []
+        while let next = rest.indices.min(by: { rest[$0][rest[$0].startIndex].timestamp < rest[$1][rest[$1].startIndex].timestamp }) {
+            result.append(rest[next].removeFirst())
+            if rest[next].isEmpty { rest.remove(at: next) }
+        }
+        return result
     }
 
     private func history(
@@ -61,7 +72,20 @@ extension NSManagedObjectContext {
     }
 
     private func purge(_ store: NSPersistentStore, before point: NSPersistentHistoryChangeRequest.Point) throws {
-        guard case .token(let token) = point, let number = token.positions[store.identifier] else { return }
+        let number: Int64
+        switch point {
+        case .start: return
+        case .token(let token):
+            guard let position = token.positions[store.identifier] else { return }
+            number = position
+        case .transaction(let transaction):
+            guard transaction.storeID == store.identifier else { return }
+            number = transaction.transactionNumber
+        case .date(let date):
+            let transactions = try store.translated { try store.storage.read { try $0.history(after: 0, limit: nil) } }
+            guard let last = transactions.last(where: { $0.timestamp < date.timeIntervalSinceReferenceDate }) else { return }
+            number = last.number + 1
+        }
         try store.translated { try store.storage.write { try $0.purgeHistory(before: number) } }
     }
 }

@@ -126,6 +126,10 @@ public final class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
         Self(.fetch, transaction.map(Point.transaction) ?? .start)
     }
     public class func deleteHistory(before token: NSPersistentHistoryToken?) -> Self { Self(.delete, token.map(Point.token) ?? .start) }
+    public class func deleteHistory(before date: Date) -> Self { Self(.delete, .date(date)) }
+    public class func deleteHistory(before transaction: NSPersistentHistoryTransaction?) -> Self {
+        Self(.delete, transaction.map(Point.transaction) ?? .start)
+    }
 }
 
 open class NSPersistentStoreResult: NSObject {}
