@@ -78,7 +78,24 @@ extension CocoaError {
             case .notPermitted: .fileWriteNoPermission
             case .unsupportedPredicate, .other: .persistentStoreOperation
             }
+        let what = "\(error.what)"
         let detail = error.detail.isEmpty ? "" : ": \(error.detail)"
-        self.init(code, sentence: "\(error.what)\(detail)")
+        let advice = Self.advice(error.code).map { "; \($0)" } ?? ""
+        self.init(code, sentence: "\(what.prefix(1).uppercased())\(what.dropFirst())\(detail)\(advice).")
+    }
+
+    /// What whoever reads the sentence can do.
+    private static func advice(_ code: StoreError.Code) -> String? {
+        switch code {
+        case .busy: "try again when the other process is done"
+        case .corrupt: "restore the file from a backup, or move it away to begin anew"
+        case .diskFull: "free some space and try again"
+        case .incompatibleModel: "open it with the model it was made with, or with one that only adds to it"
+        case .newerFormat: "open it with the newer release that wrote it"
+        case .notFound: "check the address of the store"
+        case .notPermitted: "choose a folder that can be written to"
+        case .unsupportedPredicate: "rewrite the predicate, or filter the fetched objects"
+        case .conflict, .constraint, .other: nil
+        }
     }
 }
