@@ -63,6 +63,26 @@ import Testing
         }
     }
 
+    @Test func oneChangeAmongManyResultsReadsFewOfThem() throws {
+        let context = try Library.container().newBackgroundContext()
+        try context.performAndWait {
+            for number in 0..<500 { LibraryBook(context: context).title = "\(1000 + number)" }
+            try context.save()
+            context.reset()
+            let request = NSFetchRequest<LibraryBook>(entityName: "Book")
+            request.sortDescriptors = [NSSortDescriptor(key: "title", ascending: false)]
+            let controller = NSFetchedResultsController(
+                fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
+            try controller.performFetch()
+            for title in ["1250+", "0", "2"] { LibraryBook(context: context).title = title }
+            context.processPendingChanges()
+            let books = try #require(controller.fetchedObjects)
+            #expect(books.count { !$0.isFault } < 50)
+            let titles = books.map { $0.title ?? "" }
+            #expect(titles == titles.sorted(by: >) && titles.count == 503)
+        }
+    }
+
     @Test func sectionsComeAndGo() throws {
         let context = try Library.container().newBackgroundContext()
         try context.performAndWait {

@@ -118,7 +118,7 @@ struct FetchPlan {
     let stores: [NSPersistentStore]
     let includesPendingChanges: Bool
     private let predicate: PredicateKit.Predicate?
-    private let order: [NSSortDescriptor]
+    private let order: [SortKey]
 
     init(_ parameters: FetchParameters, coordinator: NSPersistentStoreCoordinator) throws {
         guard let name = parameters.entityName, let layout = coordinator.layout(named: name) else {
@@ -134,14 +134,13 @@ struct FetchPlan {
             }
             return tree
         }
-        order = parameters.sortDescriptors
         entities = parameters.includesSubentities ? Set(layout.entity.hierarchy) : [layout.index]
         includesPendingChanges = parameters.includesPendingChanges
         stores = (parameters.affectedStores ?? coordinator.persistentStores).filter { $0.holds(layout.index) }
         var query = StoreQuery(entity: layout.index)
         query.includesSubentities = parameters.includesSubentities
         query.predicate = predicate
-        query.sort = try parameters.sortDescriptors.map { descriptor in
+        order = try parameters.sortDescriptors.map { descriptor in
             guard let key = descriptor.key else {
                 throw CocoaError(
                     .persistentStoreOperation,
@@ -149,6 +148,7 @@ struct FetchPlan {
             }
             return SortKey(keyPath: key, ascending: descriptor.ascending)
         }
+        query.sort = order
         query.limit = parameters.limit > 0 ? parameters.limit : nil
         query.offset = parameters.offset
         self.query = query
@@ -161,17 +161,54 @@ struct FetchPlan {
         return (try? predicate.evaluate(on: .object(PredicateObject(object)), now: now)) ?? false
     }
 
+    /// - Returns: The objects in order; what is equal by all keys is in the order in which it came to the context.
     func sorted(_ objects: [NSManagedObject]) -> [NSManagedObject] {
         guard !order.isEmpty else { return objects }
-        return objects.sorted { first, second in
-            for descriptor in order {
-                switch descriptor.compare(first, to: second) {
-                case .orderedAscending: return true
-                case .orderedDescending: return false
-                case .orderedSame: continue
-                }
+        return objects.map(Placed.init).sorted(by: precedes).map(\.object)
+    }
+
+    /// Puts objects into a list that is in order already. It reads the keys of few of the list's members, so that one
+    /// change among very many objects costs little and fires no faults.
+    func sorted(_ added: [NSManagedObject], into list: [NSManagedObject]) -> [NSManagedObject] {
+        guard !order.isEmpty, !list.isEmpty else { return sorted(list + added) }
+        var result: [NSManagedObject] = []
+        result.reserveCapacity(list.count + added.count)
+        var start = 0
+        for new in added.map(Placed.init).sorted(by: precedes) {
+            var end = list.count
+            var low = start
+            while low < end {
+                let middle = (low + end) / 2
+                if precedes(new, Placed(list[middle])) { end = middle } else { low = middle + 1 }
             }
-            return first.sequence < second.sequence
+            result += list[start..<low]
+            result.append(new.object)
+            start = low
         }
+        result += list[start...]
+        return result
+    }
+
+    /// An object with the values of the keys that were needed so far.
+    private final class Placed {
+        let object: NSManagedObject
+        var values: [PredicateValue] = []
+
+        init(_ object: NSManagedObject) { self.object = object }
+
+        func value(_ index: Int, of order: [SortKey]) -> PredicateValue {
+            while values.count <= index {
+                values.append(PredicateValue.object(PredicateObject(object)).value(at: order[values.count].keyPath[...]))
+            }
+            return values[index]
+        }
+    }
+
+    private func precedes(_ first: Placed, _ second: Placed) -> Bool {
+        for (index, key) in order.enumerated() {
+            let comparison = PredicateValue.sortOrder(first.value(index, of: order), second.value(index, of: order), key.options)
+            if comparison != 0 { return (comparison < 0) == key.ascending }
+        }
+        return first.object.sequence < second.object.sequence
     }
 }

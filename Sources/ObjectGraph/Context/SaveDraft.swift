@@ -41,7 +41,8 @@ struct SaveDraft {
 
     private mutating func add(_ object: NSManagedObject, _ commit: inout StoreCommit) {
         let key = object.key
-        var store = changes[key.store] ?? StoreChanges()
+        // Taken out and put back: a copy for each object would make large saves slow.
+        var store = changes.removeValue(forKey: key.store) ?? StoreChanges()
         store.author = author
         store.contextName = contextName
         if object.isDeleted {

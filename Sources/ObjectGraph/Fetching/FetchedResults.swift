@@ -78,13 +78,13 @@ final class FetchedResults {
         let deleted = Set(changed(NSDeletedObjectsKey))
         let touched = Set(changed(NSInsertedObjectsKey) + changed(NSUpdatedObjectsKey) + changed(NSRefreshedObjectsKey)).subtracting(deleted)
         guard !deleted.isEmpty || !touched.isEmpty else { return }
-        var next = objects.filter { !deleted.contains($0) && !touched.contains($0) }
-        next += touched.filter { object in
+        let gone = deleted.union(touched)
+        let added = touched.filter { object in
             // Reading a fault may find that its row is gone.
             object.willRead()
             return !object.isDeleted && plan.accepts(object)
         }
-        announce(plan.sorted(next), touched: touched)
+        announce(plan.sorted(Array(added), into: objects.filter { !gone.contains($0) }), touched: touched)
     }
 
     /// Takes the new results and tells the delegate: sections first, then objects.

@@ -27,30 +27,38 @@ struct ResultsDifference {
 
         let oldPaths = Self.paths(of: old)
         let newPaths = Self.paths(of: new)
-        let oldOrder = old.flatMap(\.members)
-        let newOrder = new.flatMap(\.members)
-        for object in oldOrder where newPaths[ObjectIdentifier(object)] == nil {
-            changes.append(Change(object: object, type: .delete, from: oldPaths[ObjectIdentifier(object)], to: nil))
+        for object in old.lazy.flatMap(\.members) where newPaths[ObjectIdentifier(object)] == nil {
+            changes.append(Change(object: object, type: .delete, from: oldPaths[ObjectIdentifier(object)]?.indexPath, to: nil))
         }
-        let moved = Self.moved(old: old, new: new, touched: touched)
-        for object in newOrder {
+        let isAnythingKept = touched.contains { oldPaths[ObjectIdentifier($0)] != nil && newPaths[ObjectIdentifier($0)] != nil }
+        let moved = isAnythingKept ? Self.moved(old: old, new: new, touched: touched) : []
+        for object in new.lazy.flatMap(\.members) {
             let id = ObjectIdentifier(object)
             guard let from = oldPaths[id] else {
-                changes.append(Change(object: object, type: .insert, from: nil, to: newPaths[id]))
+                changes.append(Change(object: object, type: .insert, from: nil, to: newPaths[id]?.indexPath))
                 continue
             }
             if moved.contains(id) {
-                changes.append(Change(object: object, type: .move, from: from, to: newPaths[id]))
+                changes.append(Change(object: object, type: .move, from: from.indexPath, to: newPaths[id]?.indexPath))
             } else if touched.contains(object) {
-                changes.append(Change(object: object, type: .update, from: from, to: newPaths[id]))
+                changes.append(Change(object: object, type: .update, from: from.indexPath, to: newPaths[id]?.indexPath))
             }
         }
     }
 
-    private static func paths(of sections: [FetchedResults.Section]) -> [ObjectIdentifier: IndexPath] {
-        var paths: [ObjectIdentifier: IndexPath] = [:]
+    /// Made an index path only for what is told: there are as many places as results.
+    private struct Place {
+        let section: Int
+        let row: Int
+
+        var indexPath: IndexPath { IndexPath(indexes: [section, row]) }
+    }
+
+    private static func paths(of sections: [FetchedResults.Section]) -> [ObjectIdentifier: Place] {
+        var paths: [ObjectIdentifier: Place] = [:]
+        paths.reserveCapacity(sections.reduce(0) { $0 + $1.members.count })
         for (index, section) in sections.enumerated() {
-            for (row, object) in section.members.enumerated() { paths[ObjectIdentifier(object)] = IndexPath(indexes: [index, row]) }
+            for (row, object) in section.members.enumerated() { paths[ObjectIdentifier(object)] = Place(section: index, row: row) }
         }
         return paths
     }
