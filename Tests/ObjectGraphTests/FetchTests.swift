@@ -42,6 +42,21 @@ import Testing
         }
     }
 
+    @Test func swiftKeyPathsOrderByTheirProperties() throws {
+        let (_, context) = try stocked()
+        try context.performAndWait {
+            try #expect(titles(context) { $0.sortDescriptors = [NSSortDescriptor(keyPath: \LibraryBook.title, ascending: false)] }.first == "delta")
+            try #expect(titles(context) { $0.sortDescriptors = [NSSortDescriptor(keyPath: \LibraryBook.pages, ascending: false)] }.first == "bravo")
+            let fresh = LibraryBook(context: context)
+            fresh.title = "azure"
+            try #expect(titles(context) { $0.sortDescriptors = [NSSortDescriptor(keyPath: \LibraryBook.title, ascending: true)] }.prefix(2) == ["alpha", "azure"])
+            // Neither is a property of the model.
+            for descriptor in [NSSortDescriptor(keyPath: \LibraryBook.title?.count, ascending: true), NSSortDescriptor(keyPath: \LibraryBook.objectID, ascending: true)] {
+                #expect(throws: CocoaError.self) { try titles(context) { $0.sortDescriptors = [descriptor] } }
+            }
+        }
+    }
+
     @Test func unsavedChangesAreOverlaid() throws {
         let (_, context) = try stocked()
         try context.performAndWait {

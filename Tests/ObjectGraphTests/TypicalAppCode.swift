@@ -46,7 +46,7 @@ private func modelInCode() -> NSManagedObjectModel {
     list.name = "List"
     list.managedObjectClassName = NSStringFromClass(ListObject.self)
     item.name = "Item"
-    item.managedObjectClassName = "NSManagedObject"
+    item.managedObjectClassName = "ItemObject"
     let (items, owner) = (NSRelationshipDescription(), NSRelationshipDescription())
     items.name = "items"
     items.destinationEntity = item
@@ -83,6 +83,15 @@ class ListObject: NSManagedObject {
 }
 
 extension ListObject: Identifiable {}
+
+class ItemObject: NSManagedObject {
+    private static let listKey = ManagedPropertyKey("list")
+    var list: ListObject? {
+        get { _object(Self.listKey, as: ListObject.self) }
+        set { _setObject(Self.listKey, newValue) }
+    }
+    var text: String? { value(forKey: "text") as? String }
+}
 
 /// A list on the screen, as view controllers have it.
 private final class ListScreen: NSObject, NSFetchedResultsControllerDelegate {
@@ -124,7 +133,7 @@ private final class ListScreen: NSObject, NSFetchedResultsControllerDelegate {
 
         let list = ListObject(context: context)
         list.name = "Shopping"
-        let item = NSManagedObject(entity: NSEntityDescription.entity(forEntityName: "Item", in: context)!, insertInto: context)
+        let item = ItemObject(entity: NSEntityDescription.entity(forEntityName: "Item", in: context)!, insertInto: context)
         item.setValue("Milk", forKey: "text")
         item.setValue(list, forKey: "list")
         list.mutableSetValue(forKey: "items").add(NSEntityDescription.insertNewObject(forEntityName: "Item", into: context))
@@ -143,6 +152,21 @@ private final class ListScreen: NSObject, NSFetchedResultsControllerDelegate {
 
         let id = list.objectID
         let uri = id.uriRepresentation()
+        let ordered = NSFetchRequest<ItemObject>(entityName: "Item")
+        ordered.sortDescriptors = [
+            NSSortDescriptor(keyPath: \ItemObject.list?.name, ascending: true), NSSortDescriptor(keyPath: \ItemObject.text, ascending: false),
+        ]
+        #expect(try context.fetch(ordered).first === item)
+        let set = list.mutableSetValue(forKey: "items")
+        #expect(set.count == 2 && set.contains(item) && set.allObjects.count == 2 && (list.value(forKey: "items") as? Set<ItemObject>)?.count == 2)
+        set.remove(item)
+        #expect(item.value(forKey: "list") == nil)
+        set.union([item])
+        set.minus([item])
+        set.addObjects(from: [item])
+        #expect(set.count == 2)
+        try context.save()
+        let reloads = screen.reloads
         try await persistence.container.performBackgroundTask { background in
             background.transactionAuthor = "background"
             guard let known = background.persistentStoreCoordinator?.managedObjectID(forURIRepresentation: uri),
@@ -152,7 +176,7 @@ private final class ListScreen: NSObject, NSFetchedResultsControllerDelegate {
             try background.save()
         }
         await context.perform(schedule: .enqueued) {}
-        #expect(list.name == "Errands" && screen.reloads == 2)
+        #expect(list.name == "Errands" && screen.reloads == reloads + 1)
 
         let all: NSFetchRequest<ListObject> = ListObject.fetchRequest()
         let lists = try context.performAndWait { try all.execute() }
@@ -237,7 +261,14 @@ private final class ListScreen: NSObject, NSFetchedResultsControllerDelegate {
             let all = try transactions()
             _ = try context.execute(NSPersistentHistoryChangeRequest.deleteHistory(before: all[1]))
             #expect(try transactions().map(\.transactionNumber) == all.dropFirst().map(\.transactionNumber))
+            func after(_ token: NSPersistentHistoryToken) throws { _ = try context.execute(NSPersistentHistoryChangeRequest.fetchHistory(after: token)) }
+            try after(all[0].token)
+            _ = try context.execute(NSPersistentHistoryChangeRequest.deleteHistory(before: all[2]))
+            #expect { try after(all[0].token) } throws: { ($0 as? CocoaError)?.code == .persistentHistoryTokenExpired }
+            try after(all[1].token)
             _ = try context.execute(NSPersistentHistoryChangeRequest.deleteHistory(before: Date.distantFuture))
+            #expect { try after(all[1].token) } throws: { ($0 as? CocoaError)?.code == .persistentHistoryTokenExpired }
+            try after(all[2].token)
             #expect(try transactions().isEmpty)
         }
     }

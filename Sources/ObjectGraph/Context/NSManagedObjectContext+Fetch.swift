@@ -141,10 +141,10 @@ struct FetchPlan {
         query.includesSubentities = parameters.includesSubentities
         query.predicate = predicate
         order = try parameters.sortDescriptors.map { descriptor in
-            guard let key = descriptor.key else {
+            guard let key = descriptor.key ?? KeyPathProbe.name(of: descriptor.keyPath, layouts: coordinator.layouts) else {
                 throw CocoaError(
                     .persistentStoreOperation,
-                    sentence: "A sort descriptor with a comparator cannot run in a store; sort by key, or sort the results.")
+                    sentence: "A sort descriptor names no attribute of \(name); sort by a key or a property, or sort the results.")
             }
             return SortKey(keyPath: key, ascending: descriptor.ascending)
         }

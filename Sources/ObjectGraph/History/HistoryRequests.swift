@@ -65,7 +65,15 @@ extension NSManagedObjectContext {
             case .token(let token): token.positions[store.identifier] ?? 0
             case .transaction(let transaction): transaction.storeID == store.identifier ? transaction.transactionNumber : 0
             }
-        let transactions = try store.translated { try store.storage.read { try $0.history(after: start, limit: nil) } }
+        let (transactions, last) = try store.translated {
+            try store.storage.read { (try $0.history(after: start, limit: nil), try $0.latestTransaction()) }
+        }
+        // Numbers have no gaps, so what does not follow at once was deleted.
+        if start > 0, start < last, transactions.first?.number != start + 1 {
+            throw CocoaError(
+                .persistentHistoryTokenExpired,
+                sentence: "The history after the token was deleted; read the objects anew and go on from the current token.")
+        }
         let made = transactions.map { NSPersistentHistoryTransaction($0, store: store, coordinator) }
         guard case .date(let date) = point else { return made }
         return made.filter { $0.timestamp > date }

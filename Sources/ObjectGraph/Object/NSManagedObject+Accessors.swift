@@ -8,8 +8,14 @@ import ManagedModel
 extension NSManagedObject {
     @inline(__always)
     private final func read(_ key: ManagedPropertyKey) -> StoredValue {
-        willRead()
+        willRead(key)
         return values[key.slot(in: layout)]
+    }
+
+    @inline(__always)
+    private final func willRead(_ key: ManagedPropertyKey) {
+        guard !flags.isDisjoint(with: [.fault, .detached]) else { return }
+        if flags.contains(.probe) { KeyPathProbe.note(key.name, of: self) } else { willRead() }
     }
 
     @inline(__always)
@@ -72,11 +78,15 @@ extension NSManagedObject {
     public final func _setNumber(_ key: ManagedPropertyKey, _ value: NSNumber?) { setValue(value, forKey: key.name) }
 
     public final func _object<T: NSManagedObject>(_ key: ManagedPropertyKey, as type: T.Type) -> T? {
-        toOne(key.slot(in: layout)) as? T
+        if flags.contains(.probe) { return KeyPathProbe.destination(key.name, of: self) as? T }
+        return toOne(key.slot(in: layout)) as? T
     }
     public final func _setObject(_ key: ManagedPropertyKey, _ value: NSManagedObject?) { setToOne(key.slot(in: layout), to: value) }
 
-    public final func _objects(_ key: ManagedPropertyKey) -> NSSet? { NSSet(array: toManyObjects(key.toManyIndex(in: layout))) }
+    public final func _objects(_ key: ManagedPropertyKey) -> NSSet? {
+        willRead(key)
+        return NSSet(array: toManyObjects(key.toManyIndex(in: layout)))
+    }
     public final func _setObjects(_ key: ManagedPropertyKey, _ value: NSSet?) { setValue(value, forKey: key.name) }
     public final func _addObject(_ key: ManagedPropertyKey, _ value: NSManagedObject) {
         addToMany(key.toManyIndex(in: layout), value)

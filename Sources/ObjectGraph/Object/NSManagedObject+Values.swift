@@ -23,7 +23,7 @@ extension NSManagedObject {
     }
 
     private final func realise() {
-        guard !flags.contains(.detached) else { return }
+        guard flags.isDisjoint(with: [.detached, .probe]) else { return }
         requireContext().fulfill(self)
     }
 
@@ -47,6 +47,7 @@ extension NSManagedObject {
     // MARK: Key-value coding
 
     final func readProperty(_ key: String) -> Any? {
+        if flags.contains(.probe) { KeyPathProbe.note(key, of: self) }
         switch location(of: key) {
         case .slot(let index):
             willRead()

@@ -29,6 +29,8 @@ open class NSManagedObject: NSObject {
         static let propagated = Flags(rawValue: 128)
         /// Somebody was told that the object was inserted.
         static let presented = Flags(rawValue: 256)
+        /// Holds nothing, and tells what is read: see ``KeyPathProbe``.
+        static let probe = Flags(rawValue: 512)
         static let pending: Flags = [.inserted, .updated, .deleted]
     }
 
@@ -182,6 +184,13 @@ extension NSManagedObject {
     /// Creates an object of the class that the entity names.
     static func make(_ entity: NSEntityDescription, insertedInto context: NSManagedObjectContext?) -> NSManagedObject {
         layout(of: entity).managedClass.dynamicInit(entity, context)
+    }
+
+    /// Creates an object that tells what is read from it.
+    static func makeProbe(_ layout: EntityLayout) -> NSManagedObject {
+        let object = layout.managedClass.dynamicInit(layout.description, nil)
+        object.flags = [.fault, .probe]
+        return object
     }
 
     /// Creates a fault for a row, or an object that holds the row already.

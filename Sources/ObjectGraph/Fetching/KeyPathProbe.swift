@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+
+/// Finds the properties that a Swift key path goes through.
+///
+/// On Linux a key path does not tell its names. So it is evaluated on a probe: an object of the class, in no context,
+/// whose accessors tell what is read.
+final class KeyPathProbe {
+    private static let current = ThreadValue<KeyPathProbe>()
+
+    private var names: [String] = []
+    private var attribute: Attribute?
+    /// The probe that the next name is to be read from: a property that reads two attributes is no path.
+    private var expected: ObjectIdentifier?
+    private var isPath = true
+
+    /// - Parameter layouts: Of the model in use.
+    /// - Returns: nil when the key path is not one of attributes and to-one relationships of managed objects.
+    static func name(of keyPath: AnyKeyPath, layouts: [EntityLayout]) -> String? {
+        let type = type(of: keyPath)
+        guard let root = type.rootType as? NSManagedObject.Type,
+            let layout = layouts.first(where: { $0.managedClass == root }) ?? layouts.first(where: { isKind($0.managedClass, of: root) })
+        else { return nil }
+        let probe = KeyPathProbe()
+        current.with(probe) { _ = (probe.object(layout) as Any)[keyPath: keyPath] }
+        guard probe.isPath, !probe.names.isEmpty, probe.attribute.map({ $0.accepts(type.valueType) }) ?? true else { return nil }
+        return probe.names.joined(separator: ".")
+    }
+
+    /// Called by the accessors of a probe.
+    static func note(_ name: String, of object: NSManagedObject) { current.value?.note(name, of: object) }
+
+    /// What the probe's to-one relationship leads to: another probe.
+    static func destination(_ name: String, of object: NSManagedObject) -> NSManagedObject? {
+        guard let probe = current.value else { return nil }
+        probe.note(name, of: object)
+        guard case .slot(let slot)? = object.layout.entity.location(of: name), case .toOne(let relationship) = object.layout.entity.slots[slot],
+            let layouts = try? object.layout.model?.freeze().layouts
+        else { return nil }
+        return probe.object(layouts[relationship.destination])
+    }
+
+    private func object(_ layout: EntityLayout) -> NSManagedObject {
+        let object = NSManagedObject.makeProbe(layout)
+        expected = ObjectIdentifier(object)
+        held.append(object)
+        return object
+    }
+
+    /// Kept, so that no two probes have one address.
+    private var held: [NSManagedObject] = []
+
+    private func note(_ name: String, of object: NSManagedObject) {
+        if expected != ObjectIdentifier(object) { isPath = false }
+        expected = nil
+        names.append(name)
+        attribute = nil
+        if case .slot(let slot)? = object.layout.entity.location(of: name), case .attribute(let read) = object.layout.entity.slots[slot] {
+            attribute = read
+        }
+    }
+}
+
+private func isKind(_ type: AnyClass, of ancestor: AnyClass) -> Bool {
+    var current: AnyClass? = type
+    while let type = current {
+        if type == ancestor { return true }
+        current = _getSuperclass(type)
+    }
+    return false
+}
+
+extension Attribute {
+    /// Whether a property of a Swift type can be this attribute itself, and not something made from it.
+    fileprivate func accepts(_ swiftType: Any.Type) -> Bool {
+        let type = (swiftType as? any OptionalType.Type)?.wrapped ?? swiftType
+        let accepted: [Any.Type] =
+            switch self.type {
+            case .integer16, .integer32, .integer64: [Int16.self, Int32.self, Int64.self, Int.self, NSNumber.self]
+            case .boolean: [Bool.self, NSNumber.self]
+            case .double, .float: [Double.self, Float.self, NSNumber.self]
+            case .decimal: [NSDecimalNumber.self, Decimal.self]
+            case .string: [String.self, NSString.self]
+            case .date: [Date.self, NSDate.self]
+            case .binaryData: [Data.self, NSData.self]
+            case .uuid: [UUID.self, NSUUID.self]
+            case .uri: [URL.self, NSURL.self]
+            case .undefined, .transformable, .objectID, .composite: []
+            }
+        return accepted.contains { $0 == type }
+    }
+}
+
+private protocol OptionalType { static var wrapped: Any.Type { get } }
+
+extension Optional: OptionalType {
+    fileprivate static var wrapped: Any.Type { Wrapped.self }
+}
