@@ -124,6 +124,25 @@ import Testing
         #expect(refusals == 1)
     }
 
+    @Test func relationshipsSurviveASaveThatGaveOnlySomeObjectsTheirKeys() throws {
+        var model = Library.model
+        model.configurations["Books"] = ["Book", "Cover", "Genre", "Shelf"]
+        let coordinator = NSPersistentStoreCoordinator(managedObjectModel: NSManagedObjectModel(model))
+        try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: "Books", at: nil)
+        let context = NSManagedObjectContext(.privateQueue)
+        context.persistentStoreCoordinator = coordinator
+        try context.performAndWait {
+            let (book, cover) = (LibraryBook(context: context), NSEntityDescription.insertNewObject(forEntityName: "Cover", into: context))
+            book.setValue(cover, forKey: "cover")
+            let homeless = NSEntityDescription.insertNewObject(forEntityName: "Note", into: context)
+            #expect { try context.save() } throws: { ($0 as? CocoaError)?.code == .persistentStoreSave }
+            context.delete(homeless)
+            try context.save()
+            context.refreshAllObjects()
+            #expect(book.value(forKey: "cover") as? NSManagedObject === cover && cover.value(forKey: "book") as? NSManagedObject === book)
+        }
+    }
+
     // MARK: Several stores
 
     private func twoStores() throws -> (NSManagedObjectContext, NSPersistentStore, NSPersistentStore) {

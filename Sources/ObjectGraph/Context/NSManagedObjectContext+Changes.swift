@@ -121,10 +121,24 @@ extension NSManagedObjectContext {
         }
         for (index, relationship) in object.layout.entity.toMany.enumerated() {
             guard relationship.declaration.deleteRule != .noAction else { continue }
+            // All members at once, held until they are deleted or changed.
+            let members = readAhead(object.toManyKeys(index))
+            defer { withExtendedLifetime(members) {} }
             for destination in object.toManyObjects(index).sorted(by: { $0.sequence < $1.sequence }) {
                 apply(relationship, from: object, to: destination)
             }
         }
+    }
+
+    /// Reads the rows of faults that are about to be fired.
+    private func readAhead(_ keys: Set<RowKey>) -> [NSManagedObject] {
+        let unread = keys.filter { key in
+            guard !key.isTemporary else { return false }
+            return registry[key].map { $0.isFault && !$0.flags.contains(.hasRow) } ?? true
+        }
+        // What cannot be read now is read, or missed, when its fault is fired.
+        guard unread.count > 1, let rows = try? requireCoordinator().rows(Array(unread)) else { return [] }
+        return rows.map(register)
     }
 
     private func apply(_ relationship: ResolvedRelationship, from object: NSManagedObject, to destination: NSManagedObject) {

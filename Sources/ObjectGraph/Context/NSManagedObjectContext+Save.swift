@@ -166,6 +166,9 @@ extension NSManagedObjectContext {
         let temporary = objects.filter(\.objectID.isTemporaryID)
         guard !temporary.isEmpty else { return }
         var translation: [RowKey: RowKey] = [:]
+        // Whoever refers to a new object has changed with it, and is pending. Also after a failure: what got its key
+        // keeps it.
+        defer { for object in pending.values { object.translateReferences(translation) } }
         for (entity, group) in Dictionary(grouping: temporary, by: \.layout.index).sorted(by: { $0.key < $1.key }) {
             for (store, members) in Dictionary(grouping: group, by: { assignedStore(of: $0, coordinator) }).sorted(by: storeOrder) {
                 guard let store else {
@@ -182,8 +185,6 @@ extension NSManagedObjectContext {
                 }
             }
         }
-        // Whoever refers to a new object has changed with it, and is pending.
-        for object in pending.values { object.translateReferences(translation) }
     }
 
     private func storeOrder(_ a: (key: NSPersistentStore?, value: [NSManagedObject]), _ b: (key: NSPersistentStore?, value: [NSManagedObject])) -> Bool {

@@ -28,6 +28,7 @@ final class FetchedResults {
     private(set) var objects: [NSManagedObject] = []
     private(set) var sections: [Section] = []
     private(set) var isFetched = false
+    private var sectionNames: [ObjectIdentifier: String] = [:]
     private var plan: FetchPlan?
     private var observation: (any NSObjectProtocol)?
 
@@ -47,7 +48,8 @@ final class FetchedResults {
         }
         plan = try FetchPlan(parameters, coordinator: context.requireCoordinator())
         objects = try context.fetchObjects(parameters)
-        sections = sectioned(objects)
+        sectionNames = [:]
+        sections = sectioned(objects, touched: [])
         isFetched = true
         if observation == nil { observe() }
     }
@@ -91,7 +93,7 @@ final class FetchedResults {
     ///
     /// Source: developer.apple.com/documentation/coredata/nsfetchedresultscontrollerdelegate
     private func announce(_ next: [NSManagedObject], touched: Set<NSManagedObject>) {
-        let nextSections = sectioned(next)
+        let nextSections = sectioned(next, touched: touched)
         let difference = ResultsDifference(from: sections, to: nextSections, touched: touched)
         let before = sections
         objects = next
@@ -110,11 +112,18 @@ final class FetchedResults {
         delegate.controllerDidChangeContent(controller)
     }
 
-    private func sectioned(_ objects: [NSManagedObject]) -> [Section] {
+    /// An object that nobody touched stays in its section: the name may be that of an object on the other side of a
+    /// relationship, whose changes are not followed. Source: as above, "sectionNameKeyPath" (practice).
+    private func sectioned(_ objects: [NSManagedObject], touched: Set<NSManagedObject>) -> [Section] {
         guard let sectionNameKeyPath else { return [Section(name: "", members: objects)] }
+        var names: [ObjectIdentifier: String] = [:]
+        defer { sectionNames = names }
         var groups: [(name: String, members: [NSManagedObject])] = []
         for object in objects {
-            let name = Self.text(of: object.value(forKeyPath: sectionNameKeyPath))
+            let id = ObjectIdentifier(object)
+            let known = touched.contains(object) ? nil : sectionNames[id]
+            let name = known ?? Self.text(of: object.value(forKeyPath: sectionNameKeyPath))
+            names[id] = name
             if groups.last?.name == name { groups[groups.count - 1].members.append(object) } else { groups.append((name, [object])) }
         }
         return groups.map { Section(name: $0.name, members: $0.members) }

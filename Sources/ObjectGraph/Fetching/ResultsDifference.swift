@@ -63,10 +63,7 @@ struct ResultsDifference {
         return paths
     }
 
-    /// Objects that are in another section, or in another order among those that stayed.
-    ///
-    /// Nobody need have touched them: a section's name, or a sort key, may be an object's on the other side of a
-    /// relationship.
+    /// Touched objects that are in another section, or in another order among those that stayed.
     private static func moved(
         old: [FetchedResults.Section], new: [FetchedResults.Section], touched: Set<NSManagedObject>
     ) -> Set<ObjectIdentifier> {
@@ -91,9 +88,8 @@ struct ResultsDifference {
         }
         let oldPlace = predecessors(before)
         let newPlace = predecessors(after)
-        var moved = Set(stayed.filter { oldSection[$0] != newSection[$0] })
-        moved.formUnion(stayed.subtracting(untouched).filter { oldPlace[$0] != newPlace[$0] })
-        // Others may have changed order among themselves.
+        var moved = Set(stayed.subtracting(untouched).filter { oldPlace[$0] != newPlace[$0] || oldSection[$0] != newSection[$0] })
+        // Touched objects may also have changed order among themselves.
         let rest = { (order: [(ObjectIdentifier, String)]) in order.map(\.0).filter { stayed.contains($0) && !moved.contains($0) } }
         for change in rest(after).difference(from: rest(before)) {
             if case .insert(_, let id, _) = change { moved.insert(id) }
