@@ -45,6 +45,24 @@ package enum StoredValue: Hashable, Sendable {
     /// The destination of a to-one relationship.
     case reference(RowKey)
 
+    /// Texts are equal when their bytes are: an accent that is written in another way is a change to be kept, though
+    /// Swift's strings count it as equal.
+    package static func == (a: StoredValue, b: StoredValue) -> Bool {
+        switch (a, b) {
+        case (.null, .null): true
+        case (.int(let a), .int(let b)): a == b
+        case (.double(let a), .double(let b)), (.date(let a), .date(let b)): a == b
+        case (.decimal(let a), .decimal(let b)): a == b
+        case (.string(let a), .string(let b)), (.url(let a), .url(let b)): a == b && a.utf8.elementsEqual(b.utf8)
+        case (.data(let a), .data(let b)): a == b
+        case (.uuid(let a), .uuid(let b)): a == b
+        case (.reference(let a), .reference(let b)): a == b
+        case (.null, _), (.int, _), (.double, _), (.decimal, _), (.string, _), (.date, _), (.data, _), (.uuid, _), (.url, _),
+            (.reference, _):
+            false
+        }
+    }
+
     package var isNull: Bool { if case .null = self { true } else { false } }
 
     package var reference: RowKey? { if case .reference(let key) = self { key } else { nil } }

@@ -85,6 +85,16 @@ import Testing
         try await pair.discard()
     }
 
+    @Test func anAccentWrittenInAnotherWayIsAChange() async throws {
+        let pair = try await Pair()
+        try pair.tablet.edit { $0.insert("Post", ["title": "e\u{301}"]) }
+        try await pair.phone.until { _ in try pair.phone.dump.utf8.count == "Post  title e\u{301}".utf8.count }
+        try pair.phone.edit { try $0.all("Post").first?.setValue("\u{e9}", forKey: "title") }
+        try await pair.tablet.until { _ in try pair.tablet.dump.utf8.elementsEqual("Post  title \u{e9}".utf8) }
+        try await pair.agree()
+        try await pair.discard()
+    }
+
     @Test func editsOfDifferentFieldsMadeOfflineBothSurvive() async throws {
         let pair = try await Pair()
         try pair.tablet.edit { $0.insert("Post", ["title": "Both", "content": "old"]) }

@@ -100,6 +100,23 @@ package enum FieldValue: Hashable, Sendable {
     /// Elements all have the kind that is named; an empty list whose kind is not known has nil.
     case list([FieldValue], of: FieldType?)
 
+    /// Texts are equal when their bytes are, unlike Swift's strings: a sender tells by it what changed.
+    package static func == (a: FieldValue, b: FieldValue) -> Bool {
+        switch (a, b) {
+        case (.string(let a), .string(let b)): a == b && a.utf8.elementsEqual(b.utf8)
+        case (.int64(let a), .int64(let b)), (.timestamp(let a), .timestamp(let b)): a == b
+        case (.double(let a), .double(let b)): a == b
+        case (.bytes(let a), .bytes(let b)): a == b
+        case (.reference(let a), .reference(let b)): a == b
+        case (.location(let a), .location(let b)): a == b
+        case (.asset(let a), .asset(let b)): a == b
+        case (.list(let a, of: let kind), .list(let b, of: let other)): a == b && kind == other
+        case (.string, _), (.int64, _), (.double, _), (.timestamp, _), (.bytes, _), (.reference, _), (.location, _), (.asset, _),
+            (.list, _):
+            false
+        }
+    }
+
     package var type: FieldType? {
         switch self {
         case .string: .string
