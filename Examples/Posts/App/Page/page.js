@@ -175,6 +175,8 @@ const thumbnail = attachment => attachment.thumbnail
   : element("span", { class: "thumb", role: "img", "aria-label": attachment.name || "Picture" });
 
 byID("new-post").addEventListener("click", async () => {
+  // Until the new post is there nothing can be typed: it would go to the post that was open.
+  select(null);
   const saved = await send("POST", "posts", { title: "", content: "" });
   if (!saved) return;
   // The answer may come before the event that says the same.
