@@ -64,6 +64,81 @@ import Testing
         }
     }
 
+    /// A book on the first of three shelves, saved by one context and known to another that merges.
+    private func moving() throws -> (NSManagedObjectContext, NSManagedObjectContext, NSManagedObjectID, [NSManagedObjectID]) {
+        let container = try Library.container()
+        let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())
+        b.automaticallyMergesChangesFromParent = true
+        let shelves = try (0..<3).map { _ in try Library.save("Shelf", in: a) }
+        let id = try Library.save("Book", in: a) { $0.setValue(a.object(with: shelves[0]), forKey: "shelf") }
+        return (a, b, id, shelves)
+    }
+
+    @Test func aMemberThatWasMovedHereAndElsewhereIsWhereItWasMovedHere() throws {
+        let (a, b, id, shelves) = try moving()
+        let (book, mine) = try b.performAndWait {
+            let mine = shelves.map { b.object(with: $0) }
+            #expect(mine.map(books) == [1, 0, 0])
+            let book = try #require(try b.existingObject(with: id) as? LibraryBook)
+            book.shelf = mine[1]
+            return (book, mine)
+        }
+        try a.performAndWait {
+            (a.object(with: id) as? LibraryBook)?.shelf = a.object(with: shelves[2])
+            try a.save()
+        }
+        try b.performAndWait {
+            #expect(book.shelf === mine[1] && mine.map(books) == [0, 1, 0])
+            try b.save()
+            #expect(mine.map(books) == [0, 1, 0])
+        }
+    }
+
+    @Test func whatIsToBeDeletedTakesMembersAlongThatJoinItElsewhere() throws {
+        let (a, b, id, shelves) = try moving()
+        b.performAndWait { b.delete(b.object(with: shelves[1])) }
+        try a.performAndWait {
+            (a.object(with: id) as? LibraryBook)?.shelf = a.object(with: shelves[1])
+            try a.save()
+        }
+        try b.performAndWait {
+            try b.save()
+            let count = try b.count(for: NSFetchRequest<LibraryBook>(entityName: "Book"))
+            #expect(count == 0)
+        }
+    }
+
+    @Test func whatIsDeletedGetsNoNewMembers() throws {
+        let (_, b, id, shelves) = try moving()
+        try b.performAndWait {
+            let book = try #require(b.object(with: id) as? LibraryBook)
+            let shelf = b.object(with: shelves[1])
+            b.delete(shelf)
+            book.shelf = shelf
+            #expect(book.shelf == nil)
+            shelf.mutableSetValue(forKey: "books").add(book)
+            try b.save()
+            #expect(book.shelf == nil && book.managedObjectContext === b)
+        }
+    }
+
+    @Test func aDeletionThatIsTakenBackGivesTheObjectBackToItsOwners() throws {
+        let (_, b, id, shelves) = try moving()
+        try b.performAndWait {
+            let (book, shelf) = (try #require(b.object(with: id) as? LibraryBook), b.object(with: shelves[0]))
+            let cover = NSEntityDescription.insertNewObject(forEntityName: "Cover", into: b)
+            book.setValue(cover, forKey: "cover")
+            try b.save()
+            b.delete(book)
+            b.processPendingChanges()
+            #expect(books(shelf) == 0 && cover.isDeleted)
+            b.refresh(book, mergeChanges: false)
+            #expect(!book.isDeleted && book.shelf === shelf && books(shelf) == 1 && book.value(forKey: "cover") == nil)
+            try b.save()
+            #expect(cover.managedObjectContext == nil && books(shelf) == 1)
+        }
+    }
+
     @Test func historyBringsMembersThatComeAndGo() throws {
         let container = try Library.container(tracksHistory: true)
         let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())

@@ -26,11 +26,13 @@ extension NSManagedObjectContext {
         object.awakeFromInsert()
     }
 
-    /// Takes back a deletion that was not saved. What its delete rules did to other objects stays done.
+    /// Takes back a deletion that was not saved. What was deleted along with the object stays deleted.
     private func keep(_ object: NSManagedObject) {
         guard object.flags.contains(.deleted), !object.flags.contains(.detached) else { return }
-        object.flags.subtract([.deleted, .propagated])
+        object.retractDeletion()
+        object.flags.remove(.deleted)
         noteChanged(object)
+        object.leaveDeleted()
     }
 
     /// Marks an object for deletion. Delete rules are applied when changes are processed, at the latest by the save.

@@ -72,7 +72,7 @@ extension NSManagedObjectContext {
     private func register(_ rows: [Row], _ parameters: FetchParameters) -> [NSManagedObject] {
         rows.map { row in
             let object = register(row)
-            if parameters.refreshesRefetched, object.flags.isDisjoint(with: .pending), row.version > object.version { object.merge(row) }
+            if parameters.refreshesRefetched, object.flags.isDisjoint(with: .pending), row.version > object.version { _ = object.merge(row) }
             if !parameters.returnsObjectsAsFaults { object.willRead() }
             return object
         }

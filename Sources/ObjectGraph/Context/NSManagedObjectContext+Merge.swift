@@ -87,6 +87,8 @@ extension NSManagedObjectContext {
         for commit in commits { merge(commit, coordinator, &merged) }
         let deleted = unique(merged.deleted)
         dropReferences(to: deleted)
+        NSManagedObject.followKept(merged.kept)
+        propagateDeletions()
         postObjectsDidChange(
             inserted: unique(merged.inserted).filter { !$0.isDeleted }, updated: [], deleted: deleted,
             refreshed: unique(merged.refreshed).filter { !$0.isDeleted })
@@ -97,6 +99,7 @@ extension NSManagedObjectContext {
         var inserted: [NSManagedObject] = []
         var refreshed: [NSManagedObject] = []
         var deleted: [NSManagedObject] = []
+        var kept: [NSManagedObject.KeptReference] = []
     }
 
     private func merge(_ commit: StoreCommit, _ coordinator: NSPersistentStoreCoordinator, _ merged: inout Merged) {
@@ -115,18 +118,21 @@ extension NSManagedObjectContext {
             if row.version > known.version || known.isFault {
                 // A row older than what is here was read before this context's own save. What is to be deleted here
                 // takes the newer version along, so that the deletion can be saved.
-                known.merge(row)
+                merged.kept += known.merge(row)
             }
             merged.refreshed.append(known)
         }
         for key in commit.deleted {
             guard let known = registry[key] else { continue }
-            known.flags.insert(.deleted)
+            // Its delete rules were applied where it was deleted.
+            known.flags.insert([.deleted, .propagated])
             merged.deleted.append(known)
         }
         for owner in commit.relationshipOwners {
             guard let known = registry[owner], !known.flags.contains(.detached) else { continue }
             for index in known.toMany.indices { known.toMany[index].fault() }
+            // Members that joined what is to be deleted here go its way.
+            known.flags.remove(.propagated)
             merged.refreshed.append(known)
         }
     }

@@ -69,10 +69,12 @@ extension NSManagedObjectContext {
     private func readAnew(_ objects: [NSManagedObject]) {
         // What cannot be read now stays as it is.
         guard !objects.isEmpty, let read = try? requireCoordinator().rows(objects.map(\.key)) else { return }
+        var kept: [NSManagedObject.KeptReference] = []
+        defer { NSManagedObject.followKept(kept) }
         let rows = Dictionary(read.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
         for object in objects {
             if let row = rows[object.key] {
-                object.merge(row)
+                kept += object.merge(row)
             } else if !object.hasChanges {
                 // The next read finds that the row is missing; unsaved changes meet that when they are saved.
                 object.turnIntoFault()
@@ -81,9 +83,11 @@ extension NSManagedObjectContext {
     }
 
     private func forgetChanges(of object: NSManagedObject) {
+        let wasDeleted = object.isDeleted
         pending[ObjectIdentifier(object)] = nil
         object.revertAlone()
         object.turnIntoFault()
+        if wasDeleted { object.leaveDeleted() }
         // Members that changed still say that they belong here.
         guard object.toMany.contains(where: \.hasChanges) else { return }
         object.flags.insert(.updated)

@@ -103,9 +103,11 @@ extension NSManagedObjectContext {
 
     private func resolve(_ object: NSManagedObject, _ persisted: Row, by policy: NSMergePolicyType) {
         if policy == .rollbackMergePolicyType {
+            let wasDeleted = object.isDeleted
             pending[ObjectIdentifier(object)] = nil
             object.revertAlone()
-            object.merge(persisted)
+            _ = object.merge(persisted)
+            if wasDeleted { object.leaveDeleted() }
         } else if object.isDeleted {
             // Property by property there is nothing that a deletion could be merged with, and its delete rules were
             // applied already: it stands.

@@ -18,7 +18,7 @@ extension NSManagedObject {
             preconditionFailure("'\(layout.name).\(layout.entity.slots[slot].name)' is an attribute")
         }
         willRead()
-        guard !flags.contains(.detached) else { return }
+        guard flags.isDisjoint(with: [.detached, .deleted]) else { return }
         let previous = values[slot].reference
         let destination = destination.flatMap { living($0, for: relationship) }
         guard previous != destination?.key else { return setSlot(slot, to: values[slot]) }
@@ -46,7 +46,7 @@ extension NSManagedObject {
     final func addToMany(_ index: Int, _ destination: NSManagedObject) {
         let relationship = layout.entity.toMany[index]
         willRead()
-        guard !flags.contains(.detached), let destination = living(destination, for: relationship) else { return }
+        guard flags.isDisjoint(with: [.detached, .deleted]), let destination = living(destination, for: relationship) else { return }
         // Taking a child away from its former parent is the parent's change too.
         if case .slot(let inverseSlot) = relationship.inverse {
             destination.setToOne(inverseSlot, to: self)
@@ -86,13 +86,13 @@ extension NSManagedObject {
         }
     }
 
-    /// - Returns: nil for an object that is gone. Relating to it is as good as relating to it just before somebody
-    ///   deleted it, which empties the relationship.
+    /// - Returns: nil for an object that is deleted, here or by somebody else. Relating to it is as good as relating to
+    ///   it just before, after which the deletion would have emptied the relationship.
     private final func living(_ destination: NSManagedObject, for relationship: ResolvedRelationship) -> NSManagedObject? {
         if destination.flags.contains(.detached) { return nil }
         preconditionCanRelate(destination, by: relationship)
         if relationship.inverse != nil { destination.willRead() }
-        return destination.flags.contains(.detached) ? nil : destination
+        return destination.isDeleted ? nil : destination
     }
 
     private final func preconditionCanRelate(_ destination: NSManagedObject, by relationship: ResolvedRelationship) {

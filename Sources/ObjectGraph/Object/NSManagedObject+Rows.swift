@@ -19,18 +19,54 @@ extension NSManagedObject {
         awakeFromFetch()
     }
 
+    /// A to-one relationship that was changed here while the store's value changed, too.
+    struct KeptReference {
+        let object: NSManagedObject
+        let slot: Int
+        /// What the store held when the relationship was changed here.
+        let base: RowKey?
+    }
+
     /// What the store holds changed: unsaved changes stay on top of the new values.
-    final func merge(_ row: Row) {
+    ///
+    /// - Returns: Relationships whose other sides must follow, by ``followKept(_:)``, once all rows are merged.
+    final func merge(_ row: Row) -> [KeptReference] {
         for index in toMany.indices { toMany[index].fault() }
         guard let committed, !isFault else {
             take(row)
-            return
+            return []
         }
         var merged = row.values
-        for slot in values.indices where values[slot] != committed[slot] { merged[slot] = values[slot] }
+        var kept: [KeptReference] = []
+        for slot in values.indices where values[slot] != committed[slot] {
+            merged[slot] = values[slot]
+            guard case .toOne = layout.entity.slots[slot], row.values[slot] != committed[slot] else { continue }
+            kept.append(KeptReference(object: self, slot: slot, base: committed[slot].reference))
+        }
         self.committed = row.values
         values = merged
         version = row.version
+        return kept
+    }
+
+    /// What was changed here is a change of what the store holds now: the object leaves the owner that it has there.
+    static func followKept(_ kept: [KeptReference]) {
+        for reference in kept {
+            let (object, slot) = (reference.object, reference.slot)
+            guard case .toOne(let relationship) = object.layout.entity.slots[slot], let inverse = relationship.inverse,
+                let context = object.contextReference, let stored = object.committed?[slot]
+            else { continue }
+            if case .toMany(let index) = inverse, let base = reference.base {
+                context.registeredObject(for: base)?.toMany[index].retract(object.key)
+            }
+            guard let owner = stored.reference else { continue }
+            if stored != object.values[slot] {
+                context.object(for: owner).forget(object, at: inverse)
+            } else if case .toMany(let index) = inverse, let known = context.registeredObject(for: owner) {
+                known.toMany[index].retract(object.key)
+                known.toMany[index].fault()
+            }
+        }
     }
 
     /// Back to what was last fetched or saved.
@@ -84,6 +120,7 @@ extension NSManagedObject {
     ///
     /// The members of its one-to-many relationships are the members' changes, and stay.
     final func revertAlone() {
+        retractDeletion()
         if let committed {
             for (slot, definition) in layout.entity.slots.enumerated() where values[slot] != committed[slot] {
                 guard case .toOne(let relationship) = definition, let inverse = relationship.inverse else { continue }
@@ -102,6 +139,48 @@ extension NSManagedObject {
             toMany[index].rollback()
         }
         flags.subtract([.updated, .deleted, .propagated, .unannounced])
+    }
+
+    /// Takes back that the deletion of this object emptied relationships to it. What was deleted along stays deleted.
+    final func retractDeletion() {
+        guard flags.contains(.propagated), let context = contextReference else { return }
+        flags.subtract([.deleted, .propagated])
+        for (slot, definition) in layout.entity.slots.enumerated() {
+            guard case .toOne(let relationship) = definition, let inverse = relationship.inverse,
+                let destination = values[slot].reference
+            else { continue }
+            context.registeredObject(for: destination)?.restore(self, at: inverse)
+        }
+        for relationship in layout.entity.toMany {
+            guard let inverse = relationship.inverse else { continue }
+            for other in context.pendingInOrder
+            where context.persistentStoreCoordinator?.isKind(other.layout.index, of: relationship.destination) == true {
+                other.restore(self, at: inverse)
+            }
+        }
+    }
+
+    /// After its deletion was taken back: does not refer to what was deleted meanwhile and spared this one.
+    final func leaveDeleted() {
+        guard let context = contextReference, context.pending.values.contains(where: \.isDeleted) else { return }
+        willRead()
+        func isDeleted(_ key: RowKey) -> Bool { context.registeredObject(for: key)?.isDeleted ?? false }
+        for (slot, definition) in layout.entity.slots.enumerated() {
+            guard case .toOne = definition, let key = values[slot].reference, isDeleted(key) else { continue }
+            setSlot(slot, to: .null)
+        }
+        for index in toMany.indices {
+            for key in toMany[index].stored ?? [] where isDeleted(key) { forget(context.object(for: key), at: .toMany(index)) }
+        }
+    }
+
+    /// Refers to an object again that a deletion made this one forget.
+    private final func restore(_ object: NSManagedObject, at location: PropertyLocation) {
+        switch location {
+        case .toMany(let index): toMany[index].retract(object.key)
+        case .slot(let slot):
+            if let committed, committed[slot].reference == object.key, values[slot].isNull { values[slot] = committed[slot] }
+        }
     }
 
     private final func retract(_ object: NSManagedObject, at location: PropertyLocation) {
