@@ -133,6 +133,8 @@ let package = Package(
             dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudKit", "CloudPush", "CloudWire"]),
 
         // MARK: Tests
+        // Uses Apple's public API and nothing else, so that it compiles against Apple's frameworks, too.
+        .testTarget(name: "ParityTests", dependencies: ["CoreData"]),
         .testTarget(name: "ManagedModelTests", dependencies: ["ManagedModel"]),
         .testTarget(name: "PredicateKitTests", dependencies: ["PredicateKit"]),
         .testTarget(name: "SQLiteStoreTests", dependencies: ["ManagedModel", "PredicateKit", "SQLiteStore"]),
