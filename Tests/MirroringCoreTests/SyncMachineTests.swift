@@ -112,6 +112,24 @@ import Testing
         #expect(script.finish(.pageApplied(records: 1, moreComing: true)) == ["fetchChanges", "[importing(done: 1)]"])
     }
 
+    @Test func aServerThatAnswersAgainEndsWaitingUnlessItAskedForIt() {
+        var script = Script.idle
+        _ = script.tell(.pushArrived)
+        #expect(script.fail(.serviceUnavailable).first == "wait 1.0" && script.tell(.pushArrived) == [])
+        #expect(script.tell(.connected).first == "fetchChanges")
+        #expect(script.fail(.serviceUnavailable, retryAfter: 60).first == "wait 60.0" && script.tell(.connected) == [])
+    }
+
+    @Test func whatFailsAtFirstListensForTheServer() {
+        var script = Script()
+        _ = script.tell(.started)
+        #expect(script.fail(.notAuthenticated) == ["listen", "[error(reason: \"reason\")]"])
+        #expect(script.tell(.connected).first == "setUp" && script.finish(.done).first == "fetchChanges")
+        script = Script()
+        _ = script.tell(.started)
+        #expect(script.fail(.badContainer) == ["[error(reason: \"reason\")]"])
+    }
+
     @Test func aConflictIsImportedBeforeItIsSentAgainAndNotForEver() {
         var script = Script.idle
         _ = script.tell(.storeChanged)

@@ -81,6 +81,9 @@ import Foundation
         pages.send(Event(.network, network))
     }
 
+    /// Lets connections of pages that are gone end.
+    func beat() { pages.send(.beat) }
+
     // MARK: From fetched results to pages
 
     /// One message for all that changes in one turn of the main queue: an import touches posts, tags and pictures.

@@ -66,7 +66,7 @@ public struct PostsCommand: AsyncParsableCommand {
         let routes = await PostsRoutes(library: PostLibrary(container), feed: feed, network: network)
         let application = Application(
             router: routes.router(), configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
-            services: [NetworkService(network: network), SyncWatch(container: container, feed: feed)],
+            services: [NetworkService(network: network), SyncWatch(container: container, feed: feed), PageBeat(feed: feed)],
             onServerRunning: { [name] channel in
                 let line = "posts: \(name) at http://127.0.0.1:\(channel.localAddress?.port ?? 0)\n"
                 FileHandle.standardOutput.write(Data(line.utf8))

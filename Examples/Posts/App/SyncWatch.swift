@@ -17,6 +17,20 @@ struct SyncWatch: Service {
     }
 }
 
+/// Beats for the pages, so that one that went away while nothing happened is let go.
+struct PageBeat: Service {
+    let feed: PostFeed
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                try? await Task.sleep(for: .seconds(15))
+                await feed.beat()
+            }
+        }
+    }
+}
+
 extension SyncMessage {
     init(_ status: NSPersistentCloudKitContainer.SyncStatus) {
         self.init(phase: "idle", pending: status.pendingCount, lastSuccess: status.lastSuccess.map { $0.timeIntervalSince1970 * 1000 })

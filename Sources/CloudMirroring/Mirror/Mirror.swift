@@ -162,6 +162,7 @@ final class Mirror: Sendable {
     private func listen() async {
         var attempt = 0
         while !Task.isCancelled {
+            var longest = Self.listenSecondsMax
             do {
                 for try await event in try connect().pushStream() {
                     switch event {
@@ -174,18 +175,22 @@ final class Mirror: Sendable {
                     }
                 }
             } catch {
-                logger.debug("push connection ended", metadata: ["code": "\(CloudFailure(error).code)"])
+                let failure = CloudFailure(error)
+                logger.debug("push connection ended", metadata: ["code": "\(failure.code)"])
+                if RetryPolicy.isRefusal(failure) { longest = Self.refusedSecondsMax }
             }
             if Task.isCancelled { return }
             feed.yield(.networkLost)
             attempt += 1
-            let seconds = min(RetryPolicy.backoff(attempt: attempt, unit: surroundings.random()), Self.listenSecondsMax)
+            let seconds = min(RetryPolicy.backoff(attempt: attempt, unit: surroundings.random()), longest)
             do { try await surroundings.sleep(seconds) } catch { return }
         }
     }
 
     /// Between attempts at the push connection: it is what notices that the server is back.
     static let listenSecondsMax = 5.0
+    /// Between attempts that the server itself refuses, such as those with a token that it does not know.
+    static let refusedSecondsMax = 60.0
 
     // MARK: Operations
 

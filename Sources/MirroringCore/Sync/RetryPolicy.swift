@@ -90,6 +90,14 @@ package struct RetryPolicy: Sendable {
         }
     }
 
+    /// Whether trying again soon is of no use, because somebody has to do something first.
+    package static func isRefusal(_ failure: CloudFailure) -> Bool {
+        switch decide(failure, attempt: 1, unit: 0) {
+        case .pause, .stop: true
+        case .wait, .fetchAgain, .uploadAgain, .removeRows, .split, .importFirst: false
+        }
+    }
+
     package static func backoff(attempt: Int, unit: Double) -> Double {
         precondition(attempt > 0, "attempts are counted from 1")
         let doubled = firstSeconds * Double(1 << min(attempt - 1, 20))

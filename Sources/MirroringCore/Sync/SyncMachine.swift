@@ -87,7 +87,8 @@ package struct SyncMachine: Sendable {
         case sending(OperationID, count: Int)
         case resetting(OperationID, Reset)
         case idle
-        case waiting(TimerID, isOffline: Bool, reason: String)
+        /// - Parameter isAsked: Whether the server said how long to wait.
+        case waiting(TimerID, isOffline: Bool, isAsked: Bool, reason: String)
         case paused
         case halted(reason: String, isFinal: Bool)
     }
@@ -135,7 +136,7 @@ package struct SyncMachine: Sendable {
             case .planning: trouble ?? (sent > 0 ? .exporting(done: sent, total: sent + pending) : resting)
             case .sending: trouble ?? .exporting(done: sent, total: sent + pending)
             case .idle: resting
-            case .waiting(_, let isOffline, let reason): isOffline ? .offline : .error(reason: reason)
+            case .waiting(_, let isOffline, _, let reason): isOffline ? .offline : .error(reason: reason)
             case .halted(let reason, _): .error(reason: reason)
             }
         return SyncStatus(activity: activity, pendingCount: pending, lastSuccess: lastSuccess)
@@ -159,13 +160,20 @@ package struct SyncMachine: Sendable {
         case .pushArrived: somethingIsNew(now, &effects)
         case .connected:
             wishes.exporting = true
-            somethingIsNew(now, &effects)
+            // Whatever stood in the way may be gone, too; only what the server asked for is waited for.
+            if case .waiting(_, _, isAsked: false, _) = state {
+                attempt = 0
+                wishes.importing = true
+                next(now, &effects)
+            } else {
+                somethingIsNew(now, &effects)
+            }
         case .networkLost:
             if state == .idle {
                 wishes.importing = true
                 wait(failureOffline, now, unit, &effects)
             }
-        case .timerFired(let timer): if case .waiting(timer, _, _) = state { next(now, &effects) }
+        case .timerFired(let timer): if case .waiting(timer, _, _, _) = state { next(now, &effects) }
         case .pendingCounted(let count): pending = count
         case .finished(let id, let outcome): if id == operation { finished(outcome, now, unit, &effects) }
         }
@@ -216,7 +224,7 @@ package struct SyncMachine: Sendable {
     private mutating func somethingIsNew(_ now: Date, _ effects: inout [Effect]) {
         wishes.importing = true
         switch state {
-        case .idle, .waiting(_, isOffline: true, _), .halted(_, isFinal: false):
+        case .idle, .waiting(_, isOffline: true, _, _), .halted(_, isFinal: false):
             attempt = 0
             next(now, &effects)
         case .waiting, .stopped, .paused, .halted, .settingUp, .importing, .planning, .sending, .resetting: break
@@ -269,10 +277,7 @@ extension SyncMachine {
             attempt = 0
             wishes.importing = true
             wishes.exporting = true
-            if !isListening {
-                isListening = true
-                effects.append(.listen)
-            }
+            listen(&effects)
             next(now, &effects)
         case (.resetting(_, let reset), .done):
             if reset != .fetchAgain { wishes.setUp = true }
@@ -300,6 +305,12 @@ extension SyncMachine {
             (.waiting, _), (.paused, _), (.halted, _):
             preconditionFailure("an operation finishes with an outcome of its own kind")
         }
+    }
+
+    private mutating func listen(_ effects: inout [Effect]) {
+        guard !isListening else { return }
+        isListening = true
+        effects.append(.listen)
     }
 
     private mutating func settled(
@@ -341,6 +352,9 @@ extension SyncMachine {
         case .stopped, .idle, .waiting, .paused, .halted: break
         }
         wait(failure, now, unit, &effects)
+        // The push connection is what notices first that the server can be reached.
+        if case .halted(_, isFinal: true) = state { return }
+        listen(&effects)
     }
 
     private mutating func wait(_ failure: CloudFailure, _ now: Date, _ unit: Double, _ effects: inout [Effect]) {
@@ -349,7 +363,7 @@ extension SyncMachine {
         case .wait(let seconds, let isOffline, let reason):
             nextNumber += 1
             let timer = TimerID(number: nextNumber)
-            state = .waiting(timer, isOffline: isOffline, reason: reason)
+            state = .waiting(timer, isOffline: isOffline, isAsked: failure.retryAfter != nil, reason: reason)
             trouble = isOffline ? .offline : .error(reason: reason)
             effects.append(.wait(seconds: seconds, timer))
         case .pause(let reason): state = .halted(reason: reason, isFinal: false)

@@ -14,6 +14,11 @@ struct Event {
         let data = (try? JSONEncoder().encode(value)) ?? Data("null".utf8)
         text = "event: \(name.rawValue)\ndata: \(String(decoding: data, as: UTF8.self))\n\n"
     }
+
+    private init(text: String) { self.text = text }
+
+    /// A comment, which pages pass over. Writing it is how the connection of a page that is gone is noticed.
+    static let beat = Event(text: ":\n\n")
 }
 
 /// Hands each event to every open page.
