@@ -3,11 +3,6 @@
 
 public import Foundation
 
-/// A request to the stores of a coordinator.
-open class NSPersistentStoreRequest: NSObject {
-    open var affectedStores: [NSPersistentStore]?
-}
-
 /// What a fetch may return. Adopted by managed objects, object IDs, dictionaries and numbers.
 public protocol NSFetchRequestResult: NSObjectProtocol {}
 

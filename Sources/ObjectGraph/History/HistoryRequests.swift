@@ -17,30 +17,22 @@ extension NSPersistentStoreCoordinator {
     }
 }
 
-extension NSManagedObjectContext {
-    /// Carries out a request that is not a fetch of objects.
-    ///
-    /// - Throws: ``CocoaError`` 134091 for a kind of request that is not supported, or for the history of a store that
-    ///   does not track it.
-    public func execute(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
-        preconditionIsCurrent()
-        guard let request = request as? NSPersistentHistoryChangeRequest else {
-            throw CocoaError(
-                .persistentStoreUnsupportedRequestType, sentence: "Requests of type \(type(of: request)) are not supported yet.")
-        }
-        let coordinator = requireCoordinator()
-        let stores = request.affectedStores ?? coordinator.persistentStores
+extension NSPersistentHistoryChangeRequest: ExecutableRequest {
+    /// - Throws: ``CocoaError`` 134091 for the history of a store that does not track it.
+    func execute(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
+        let coordinator = context.requireCoordinator()
+        let stores = affectedStores ?? coordinator.persistentStores
         guard stores.allSatisfy(\.isHistoryTracked) else {
             throw CocoaError(
                 .persistentStoreUnsupportedRequestType,
                 sentence: "A store tracks no history; set NSPersistentHistoryTrackingKey in its description before loading it.")
         }
-        switch request.action {
+        switch action {
         case .fetch:
-            let histories = try stores.map { try history(of: $0, after: request.point, coordinator) }
+            let histories = try stores.map { try history(of: $0, coordinator) }
             return NSPersistentHistoryResult(Self.interleaved(histories))
         case .delete:
-            for store in stores { try purge(store, before: request.point) }
+            for store in stores { try purge(store) }
             return NSPersistentHistoryResult(true)
         }
     }
@@ -57,7 +49,7 @@ extension NSManagedObjectContext {
     }
 
     private func history(
-        of store: NSPersistentStore, after point: NSPersistentHistoryChangeRequest.Point, _ coordinator: NSPersistentStoreCoordinator
+        of store: NSPersistentStore, _ coordinator: NSPersistentStoreCoordinator
     ) throws -> [NSPersistentHistoryTransaction] {
         let start: Int64 =
             switch point {
@@ -79,7 +71,7 @@ extension NSManagedObjectContext {
         return made.filter { $0.timestamp > date }
     }
 
-    private func purge(_ store: NSPersistentStore, before point: NSPersistentHistoryChangeRequest.Point) throws {
+    private func purge(_ store: NSPersistentStore) throws {
         let number: Int64
         switch point {
         case .start: return

@@ -132,8 +132,6 @@ public final class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
     }
 }
 
-open class NSPersistentStoreResult: NSObject {}
-
 public final class NSPersistentHistoryResult: NSPersistentStoreResult {
     /// `[NSPersistentHistoryTransaction]` of a fetch, `Bool` of a deletion.
     public let result: Any?
