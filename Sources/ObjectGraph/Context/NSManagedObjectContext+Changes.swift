@@ -19,11 +19,15 @@ extension NSManagedObjectContext {
             persistentStoreCoordinator?.describes(object.layout) ?? true,
             "the entity '\(object.layout.name)' is of another model than the context's")
         object.contextReference = self
+        enterInserted(object)
+        object.awakeFromInsert()
+    }
+
+    func enterInserted(_ object: NSManagedObject) {
         object.flags.insert(.inserted)
         enter(object)
         pending[ObjectIdentifier(object)] = object
         announce(object)
-        object.awakeFromInsert()
     }
 
     /// Takes back a deletion that was not saved. What was deleted along with the object stays deleted.
@@ -43,6 +47,10 @@ extension NSManagedObjectContext {
         guard let context = object.contextReference, !object.flags.contains(.deleted) else { return }
         precondition(context === self, "\(object.layout.name) is in another context; get it with object(with:) before deleting it")
         object.prepareForDeletion()
+        markDeleted(object)
+    }
+
+    func markDeleted(_ object: NSManagedObject) {
         object.flags.insert(.deleted)
         pending[ObjectIdentifier(object)] = object
         announce(object)
@@ -135,11 +143,11 @@ extension NSManagedObjectContext {
     /// Reads the rows of faults that are about to be fired.
     private func readAhead(_ keys: Set<RowKey>) -> [NSManagedObject] {
         let unread = keys.filter { key in
-            guard !key.isTemporary else { return false }
+            guard !key.isTemporary || parent != nil else { return false }
             return registry[key].map { $0.isFault && !$0.flags.contains(.hasRow) } ?? true
         }
         // What cannot be read now is read, or missed, when its fault is fired.
-        guard unread.count > 1, let rows = try? requireCoordinator().rows(Array(unread)) else { return [] }
+        guard unread.count > 1, let rows = try? sourceRows(Array(unread)) else { return [] }
         return rows.map(register)
     }
 

@@ -42,13 +42,14 @@ extension NSManagedObjectContext {
     private func count(_ parameters: FetchParameters) throws -> Int {
         processPendingChanges()
         let plan = try FetchPlan(parameters, coordinator: requireCoordinator())
-        guard !overlays(plan) else { return try fetchObjects(parameters).count }
+        guard !overlays(plan), parent == nil else { return try fetchObjects(parameters).count }
         return try plan.stores.reduce(0) { try $0 + $1.count(plan.query) }
     }
 
     func fetchObjects(_ parameters: FetchParameters) throws -> [NSManagedObject] {
         processPendingChanges()
         let plan = try FetchPlan(parameters, coordinator: requireCoordinator())
+        if let parent { return try fetchObjects(parameters, plan, in: parent) }
         guard overlays(plan) || plan.stores.count > 1 else {
             guard let store = plan.stores.first else { return [] }
             return register(try store.fetch(plan.query), parameters)
@@ -60,7 +61,22 @@ extension NSManagedObjectContext {
         query.offset = 0
         var objects: [NSManagedObject] = []
         for store in plan.stores { objects += register(try store.fetch(query), parameters) }
-        objects = try overlay(pending: plan, on: objects)
+        return window(try overlay(pending: plan, on: objects), parameters)
+    }
+
+    /// What the parent finds, its own unsaved changes included, overlaid with what is unsaved here.
+    private func fetchObjects(
+        _ parameters: FetchParameters, _ plan: FetchPlan, in parent: NSManagedObjectContext
+    ) throws -> [NSManagedObject] {
+        var above = parameters
+        above.includesPendingChanges = true
+        guard overlays(plan) else { return register(try sourceRows(matching: above, in: parent), parameters) }
+        above.limit = parameters.limit > 0 ? parameters.offset + parameters.limit + pending.count : 0
+        above.offset = 0
+        return window(try overlay(pending: plan, on: register(try sourceRows(matching: above, in: parent), parameters)), parameters)
+    }
+
+    private func window(_ objects: [NSManagedObject], _ parameters: FetchParameters) -> [NSManagedObject] {
         let end = parameters.limit > 0 ? min(objects.count, parameters.offset + parameters.limit) : objects.count
         return parameters.offset < end ? Array(objects[parameters.offset..<end]) : []
     }
@@ -72,7 +88,7 @@ extension NSManagedObjectContext {
     private func register(_ rows: [Row], _ parameters: FetchParameters) -> [NSManagedObject] {
         rows.map { row in
             let object = register(row)
-            if parameters.refreshesRefetched, object.flags.isDisjoint(with: .pending), row.version > object.version { _ = object.merge(row) }
+            if parameters.refreshesRefetched, object.flags.isDisjoint(with: .pending), row.version > object.version || parent != nil { _ = object.merge(row) }
             if !parameters.returnsObjectsAsFaults { object.willRead() }
             return object
         }
@@ -94,7 +110,7 @@ extension NSManagedObjectContext {
     func fulfill(_ object: NSManagedObject) {
         if !object.flags.contains(.hasRow) {
             let row: Row?
-            do { row = object.key.isTemporary ? nil : try requireCoordinator().row(object.key) } catch { return }
+            do { row = try sourceRow(object.key) } catch { return }
             guard let row else {
                 object.lose()
                 pending[ObjectIdentifier(object)] = nil
@@ -106,8 +122,7 @@ extension NSManagedObjectContext {
     }
 
     func loadDestinations(of object: NSManagedObject, _ index: Int) -> Set<RowKey> {
-        guard !object.key.isTemporary else { return [] }
-        return Set((try? requireCoordinator().destinations(of: object.key, toMany: index)) ?? [])
+        Set((try? sourceDestinations(of: object.key, toMany: index)) ?? [])
     }
 }
 

@@ -44,13 +44,14 @@ extension NSManagedObjectContext {
                 let id =
                     (element as? NSManagedObject)?.objectID ?? (element as? NSManagedObjectID)
                     ?? address.flatMap(coordinator.managedObjectID(forURIRepresentation:))
-                return id.flatMap { $0.isTemporaryID ? nil : localKey(of: $0) }
+                return id.flatMap { $0.isTemporaryID && parent == nil ? nil : localKey(of: $0) }
             }
         }
         var commit = StoreCommit(store: 0)
-        commit.inserted = keys(NSInsertedObjectsKey)
-        commit.updated = keys(NSUpdatedObjectsKey)
-        commit.deleted = keys(NSDeletedObjectsKey)
+        commit.inserted = keys(NSInsertedObjectsKey) + keys(NotificationKey.insertedObjectIDs.rawValue)
+        commit.updated = [NSUpdatedObjectsKey, NSRefreshedObjectsKey].flatMap(keys)
+        commit.updated += keys(NotificationKey.updatedObjectIDs.rawValue) + keys(NotificationKey.refreshedObjectIDs.rawValue)
+        commit.deleted = keys(NSDeletedObjectsKey) + keys(NotificationKey.deletedObjectIDs.rawValue)
         // An object whose to-many side changed is among the updated ones of the saving context.
         commit.relationshipOwners = Set(commit.updated)
         // History is silent about owners of one-to-many relationships: what is loaded here is compared.
@@ -60,7 +61,7 @@ extension NSManagedObjectContext {
 
     /// Registered owners whose loaded members are no longer those that the store holds.
     private func staleOwners(_ commit: StoreCommit, _ coordinator: NSPersistentStoreCoordinator) -> Set<RowKey> {
-        let rows = (try? coordinator.rows(commit.inserted + commit.updated)) ?? []
+        let rows = (try? sourceRows(commit.inserted + commit.updated)) ?? []
         let changed = Dictionary(rows.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
         let deleted = Set(commit.deleted)
         var stale: Set<RowKey> = []
@@ -82,9 +83,9 @@ extension NSManagedObjectContext {
     /// Refreshes what is registered here, makes objects of what is new, and lets go of what is gone.
     package func merge(_ commits: [StoreCommit]) {
         preconditionIsCurrent()
-        guard let coordinator = persistentStoreCoordinator else { return }
+        guard persistentStoreCoordinator != nil else { return }
         var merged = Merged()
-        for commit in commits { merge(commit, coordinator, &merged) }
+        for commit in commits { merge(commit, &merged) }
         let deleted = unique(merged.deleted)
         dropReferences(to: deleted)
         NSManagedObject.followKept(merged.kept)
@@ -92,7 +93,18 @@ extension NSManagedObjectContext {
         postObjectsDidChange(
             inserted: unique(merged.inserted).filter { !$0.isDeleted }, updated: [], deleted: deleted,
             refreshed: unique(merged.refreshed).filter { !$0.isDeleted })
+        postMerged(merged, deleted)
         for object in deleted { forget(object) }
+        tellChildren(of: commits)
+    }
+
+    private func postMerged(_ merged: Merged, _ deleted: [NSManagedObject]) {
+        postIDs(
+            .NSManagedObjectContextDidMergeChangesObjectIDs,
+            [
+                (.insertedObjectIDs, Set(merged.inserted.map(\.objectID))), (.updatedObjectIDs, Set(merged.refreshed.map(\.objectID))),
+                (.deletedObjectIDs, Set(deleted.map(\.objectID))),
+            ])
     }
 
     private struct Merged {
@@ -102,8 +114,8 @@ extension NSManagedObjectContext {
         var kept: [NSManagedObject.KeptReference] = []
     }
 
-    private func merge(_ commit: StoreCommit, _ coordinator: NSPersistentStoreCoordinator, _ merged: inout Merged) {
-        let rows = (try? coordinator.rows(commit.inserted + commit.updated.filter { registry[$0] != nil })) ?? []
+    private func merge(_ commit: StoreCommit, _ merged: inout Merged) {
+        let rows = (try? sourceRows(commit.inserted + commit.updated.filter { registry[$0] != nil })) ?? []
         let isNew = Set(commit.inserted)
         for row in rows {
             guard let known = registry[row.key] else {
@@ -115,7 +127,7 @@ extension NSManagedObjectContext {
                 merged.inserted.append(register(row))
                 continue
             }
-            if row.version > known.version || known.isFault {
+            if row.version > known.version || known.isFault || parent != nil {
                 // A row older than what is here was read before this context's own save. What is to be deleted here
                 // takes the newer version along, so that the deletion can be saved.
                 merged.kept += known.merge(row)

@@ -17,6 +17,7 @@ extension NSManagedObjectContext {
         pending = [:]
         for object in objects { object.revert() }
         for object in gone { forget(object) }
+        for object in objects where object.contextReference === self { object.awake(fromSnapshotEvents: .rollback) }
         postObjectsDidChange(inserted: [], updated: [], deleted: presented, refreshed: objects.filter { !$0.flags.contains(.detached) })
     }
 
@@ -68,13 +69,14 @@ extension NSManagedObjectContext {
 
     private func readAnew(_ objects: [NSManagedObject]) {
         // What cannot be read now stays as it is.
-        guard !objects.isEmpty, let read = try? requireCoordinator().rows(objects.map(\.key)) else { return }
+        guard !objects.isEmpty, let read = try? sourceRows(objects.map(\.key)) else { return }
         var kept: [NSManagedObject.KeptReference] = []
         defer { NSManagedObject.followKept(kept) }
         let rows = Dictionary(read.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
         for object in objects {
             if let row = rows[object.key] {
                 kept += object.merge(row)
+                object.awake(fromSnapshotEvents: .refresh)
             } else if !object.hasChanges {
                 // The next read finds that the row is missing; unsaved changes meet that when they are saved.
                 object.turnIntoFault()

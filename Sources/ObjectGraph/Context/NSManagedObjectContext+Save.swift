@@ -33,7 +33,8 @@ extension NSManagedObjectContext {
         let failure: (any Error)? = if case .failure(let error) = outcome { error } else { nil }
         if let failure, saved.commits.isEmpty { throw failure }
         announceSaved(saved)
-        coordinator.didCommit(saved.commits, by: self)
+        if parent == nil { coordinator.didCommit(saved.commits, by: self) }
+        tellChildren(of: saved.commits)
         if let failure { throw incompleteSave(failure) }
     }
 
@@ -43,6 +44,7 @@ extension NSManagedObjectContext {
         NotificationCenter.default.post(name: .NSManagedObjectContextWillSave, object: self)
         try settle()
         try validatePending()
+        if let parent { return push(to: parent, &saved) }
         try obtainPermanentKeys(for: pendingInOrder.filter { $0.isInserted && !$0.isDeleted }, coordinator)
         try checkReferences()
         for store in Set(pending.values.map(\.key.store)).sorted() { try write(store, coordinator, &saved) }
@@ -143,6 +145,12 @@ extension NSManagedObjectContext {
             (NSInsertedObjectsKey, saved.inserted), (NSUpdatedObjectsKey, saved.updated), (NSDeletedObjectsKey, saved.deleted),
         ] { userInfo[key] = Set(objects) }
         NotificationCenter.default.post(name: .NSManagedObjectContextDidSave, object: self, userInfo: userInfo)
+        postIDs(
+            .NSManagedObjectContextDidSaveObjectIDs,
+            [
+                (.insertedObjectIDs, Set(saved.inserted.map(\.objectID))), (.updatedObjectIDs, Set(saved.updated.map(\.objectID))),
+                (.deletedObjectIDs, Set(saved.deleted.map(\.objectID))),
+            ])
         for object in saved.deleted { forget(object) }
     }
 
@@ -160,15 +168,25 @@ extension NSManagedObjectContext {
     public func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
         preconditionIsCurrent()
         try obtainPermanentKeys(for: objects, requireCoordinator())
+        guard let parent else { return }
+        // What was saved into the parent gets its ID there.
+        let above = objects.filter { $0.objectID.isTemporaryID && !$0.isInserted && $0.contextReference === self }
+        guard !above.isEmpty else { return }
+        try reading(parent) { parent in try parent.obtainPermanentIDs(for: above.map { parent.object(for: $0.key) }) }
+        adoptPermanentKeys()
     }
 
     private func obtainPermanentKeys(for objects: [NSManagedObject], _ coordinator: NSPersistentStoreCoordinator) throws {
-        let temporary = objects.filter(\.objectID.isTemporaryID)
+        let temporary = objects.filter { $0.objectID.isTemporaryID && $0.isInserted }
         guard !temporary.isEmpty else { return }
-        var translation: [RowKey: RowKey] = [:]
+        var permanent: [RowKey: NSManagedObjectID] = [:]
         // Whoever refers to a new object has changed with it, and is pending. Also after a failure: what got its key
         // keeps it.
-        defer { for object in pending.values { object.translateReferences(translation) } }
+        defer {
+            let translation = permanent.mapValues(\.key)
+            for object in pending.values { object.translateReferences(translation) }
+            tellChildren(permanent)
+        }
         for (entity, group) in Dictionary(grouping: temporary, by: \.layout.index).sorted(by: { $0.key < $1.key }) {
             for (store, members) in Dictionary(grouping: group, by: { assignedStore(of: $0, coordinator) }).sorted(by: storeOrder) {
                 guard let store else {
@@ -178,9 +196,10 @@ extension NSManagedObjectContext {
                 }
                 let keys = try store.allocateKeys(for: entity, count: members.count)
                 for (object, key) in zip(members, keys) {
-                    translation[object.key] = key
+                    let id = NSManagedObjectID(key: key, layout: object.layout, store: store)
+                    permanent[object.key] = id
                     registry.remove(object.key)
-                    object.setIdentity(NSManagedObjectID(key: key, layout: object.layout, store: store))
+                    object.setIdentity(id)
                     registry.insert(object)
                 }
             }
@@ -210,11 +229,14 @@ extension NSManagedObjectContext {
 }
 
 extension NSManagedObject {
-    final func translateReferences(_ translation: [RowKey: RowKey]) {
+    /// - Parameter everywhere: Also in what the context above holds.
+    final func translateReferences(_ translation: [RowKey: RowKey], everywhere: Bool = false) {
         for slot in values.indices {
             if case .reference(let key) = values[slot], let permanent = translation[key] { values[slot] = .reference(permanent) }
+            guard everywhere, case .reference(let key)? = committed?[slot], let permanent = translation[key] else { continue }
+            committed?[slot] = .reference(permanent)
         }
-        for index in toMany.indices where toMany[index].hasChanges || isInserted { toMany[index].translate(translation) }
+        for index in toMany.indices where everywhere || toMany[index].hasChanges || isInserted { toMany[index].translate(translation) }
     }
 
     /// Forgets references to objects that have no row and will not get one.

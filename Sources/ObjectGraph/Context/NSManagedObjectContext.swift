@@ -18,11 +18,33 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     public let concurrencyType: NSManagedObjectContextConcurrencyType
     let queue: ContextQueue
 
+    /// Of a context with a parent: the coordinator at the end of the chain. Setting it there has no effect but for nil
+    /// parents: a context has a parent or a coordinator.
     open var persistentStoreCoordinator: NSPersistentStoreCoordinator? {
-        willSet { precondition(registry.objects.isEmpty, "a context with objects cannot change its coordinator") }
-        didSet {
-            oldValue?.unregister(self)
-            persistentStoreCoordinator?.register(self)
+        get { ownCoordinator ?? parent?.persistentStoreCoordinator }
+        set {
+            precondition(parent == nil, "a context with a parent has its parent's coordinator")
+            precondition(registry.objects.isEmpty, "a context with objects cannot change its coordinator")
+            ownCoordinator?.unregister(self)
+            ownCoordinator = newValue
+            newValue?.register(self)
+        }
+    }
+    private var ownCoordinator: NSPersistentStoreCoordinator?
+    /// The context that this one reads from and saves into, instead of a coordinator's stores.
+    ///
+    /// - Precondition: The context has no objects yet, and is not its own ancestor.
+    open var parent: NSManagedObjectContext? {
+        willSet {
+            precondition(registry.objects.isEmpty, "a context with objects cannot change its parent")
+            precondition(ownCoordinator == nil || newValue == nil, "a context has a parent or a coordinator, not both")
+            var ancestor = newValue
+            while let context = ancestor {
+                precondition(context !== self, "a context cannot be its own ancestor")
+                ancestor = context.parent
+            }
+            parent?.removeChild(self)
+            newValue?.addChild(self)
         }
     }
     open var name: String?
@@ -54,6 +76,11 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     /// Stores that new objects were assigned to.
     var assignments: [ObjectIdentifier: NSPersistentStore] = [:]
     private let mergesAutomatically = Mutex(false)
+    let children = Mutex<[WeakChild]>([])
+    /// Keys that a context above made permanent, until this one takes them over.
+    let inbox = Mutex<[RowKey: NSManagedObjectID]>([:])
+    /// What became of temporary keys that were taken over.
+    var aliases: [RowKey: RowKey] = [:]
 
     public init(concurrencyType: NSManagedObjectContextConcurrencyType) {
         self.concurrencyType = concurrencyType
@@ -94,7 +121,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         let key = localKey(of: objectID)
         if let known = registry[key], !known.isFault, !known.isDeleted { return known }
         let isDeletedHere = registry[key].map { $0.isDeleted && !$0.flags.contains(.detached) } ?? false
-        guard !isDeletedHere, let row = try requireCoordinator().row(key) else {
+        guard !isDeletedHere, let row = try sourceRow(key) else {
             throw CocoaError(
                 .managedObjectReferentialIntegrity,
                 sentence: "There is no \(objectID.entity.name ?? "object") with the ID \(objectID.uriRepresentation().absoluteString).")
@@ -125,13 +152,14 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     func register(_ row: Row) -> NSManagedObject {
         let object = object(for: row.key)
         if object.flags.contains(.detached) { object.revive() }
-        if object.flags.contains(.fault), !object.flags.contains(.hasRow) || object.version < row.version { object.take(row) }
+        if object.flags.contains(.fault), !object.flags.contains(.hasRow) || object.version < row.version || parent != nil { object.take(row) }
         return object
     }
 
     /// The ID's key as this context's coordinator numbers its stores.
     func localKey(of id: NSManagedObjectID) -> RowKey {
-        guard !id.isTemporaryID, let coordinator = persistentStoreCoordinator, coordinator.store(numbered: id.key.store) == nil,
+        if id.isTemporaryID { return aliases[id.key] ?? id.key }
+        guard let coordinator = persistentStoreCoordinator, coordinator.store(numbered: id.key.store) == nil,
             let local = coordinator.managedObjectID(forURIRepresentation: id.uriRepresentation())
         else { return id.key }
         return local.key

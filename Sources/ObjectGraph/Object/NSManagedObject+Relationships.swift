@@ -82,7 +82,10 @@ extension NSManagedObject {
         case .slot(let slot):
             willRead()
             if values[slot].reference == object.key { setSlot(slot, to: .null) }
-        case .toMany(let index): if willWrite() { toMany[index].remove(object.key) }
+        case .toMany(let index):
+            guard willWrite() else { return }
+            let mayBeStored = !object.key.isTemporary || (contextReference?.parent != nil && !object.isInserted)
+            toMany[index].remove(object.key, mayBeStored: mayBeStored)
         }
     }
 

@@ -118,6 +118,8 @@ open class NSManagedObject: NSObject {
     open func awakeFromInsert() {}
     /// Called when the object's values have come from the store.
     open func awakeFromFetch() {}
+    /// Called when values were replaced by earlier or other ones: by undo, redo, rollback, refresh or a merge policy.
+    open func awake(fromSnapshotEvents flags: NSSnapshotEventType) {}
     /// Called before a save. Changes made here are part of the save.
     open func willSave() {}
     open func didSave() {}

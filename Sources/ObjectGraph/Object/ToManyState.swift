@@ -42,10 +42,11 @@ struct ToManyState {
         if stored?.contains(key) != true { added.insert(key) }
     }
 
-    mutating func remove(_ key: RowKey) {
+    /// - Parameter mayBeStored: Whether the key may be among those that the store, or the parent, holds. An object
+    ///   without a row cannot.
+    mutating func remove(_ key: RowKey, mayBeStored: Bool) {
         added.remove(key)
-        // An object without a row cannot be among those that the store holds.
-        if stored?.contains(key) ?? !key.isTemporary { removed.insert(key) }
+        if stored?.contains(key) ?? mayBeStored { removed.insert(key) }
     }
 
     /// Takes back what was changed here about one member.
@@ -70,6 +71,7 @@ struct ToManyState {
     /// Replaces temporary keys of objects that were given permanent ones.
     mutating func translate(_ translation: [RowKey: RowKey]) {
         added = Set(added.map { translation[$0] ?? $0 })
+        removed = Set(removed.map { translation[$0] ?? $0 })
         stored = stored.map { Set($0.map { translation[$0] ?? $0 }) }
     }
 

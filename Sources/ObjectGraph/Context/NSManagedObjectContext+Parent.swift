@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Dispatch
+import ManagedModel
+import Synchronization
+
+// Saving into the context above, and what the contexts below are told.
+
+/// A child, as its parent knows it.
+struct WeakChild: @unchecked Sendable {
+    // Unchecked: only `inbox`, `queue` and `automaticallyMergesChangesFromParent` are used off the child's queue.
+    weak var context: NSManagedObjectContext?
+}
+
+extension NSManagedObjectContext {
+    /// The contexts that have this one as parent.
+    private var liveChildren: [NSManagedObjectContext] {
+        children.withLock { list in
+            list.removeAll { $0.context == nil }
+            return list.compactMap(\.context)
+        }
+    }
+
+    func addChild(_ child: NSManagedObjectContext) { children.withLock { $0.append(WeakChild(context: child)) } }
+
+    func removeChild(_ child: NSManagedObjectContext) { children.withLock { $0.removeAll { $0.context == nil || $0.context === child } } }
+
+    // MARK: Permanent keys
+
+    /// Lets the contexts below know which keys are permanent now. Each takes them over at the end of its turn, and
+    /// before it reads anything here.
+    func tellChildren(_ permanent: [RowKey: NSManagedObjectID]) {
+        guard !permanent.isEmpty else { return }
+        for child in liveChildren {
+            child.inbox.withLock { $0.merge(permanent) { _, new in new } }
+            child.queue.queue.async { [weak child] in child?.adoptPermanentKeys() }
+        }
+    }
+
+    /// Takes over the keys that the contexts above gave to objects which this one saved into them.
+    func adoptPermanentKeys() {
+        let permanent = inbox.withLock { inbox in
+            defer { inbox = [:] }
+            return inbox
+        }
+        guard !permanent.isEmpty else { return }
+        let translation = permanent.mapValues(\.key)
+        aliases.merge(translation) { _, new in new }
+        let objects = registry.objects
+        for object in objects {
+            guard let id = permanent[object.key] else { continue }
+            registry.remove(object.key)
+            object.setIdentity(id)
+            registry.insert(object)
+        }
+        for object in objects { object.translateReferences(translation, everywhere: true) }
+        tellChildren(permanent)
+    }
+
+    // MARK: Saves of this context
+
+    /// Makes what is pending here pending in the context above.
+    ///
+    /// The last writer wins there, property by property: what this context did not change stays as it is in the parent.
+    func push(to parent: NSManagedObjectContext, _ saved: inout Saved) {
+        let objects = pendingInOrder
+        var commit = StoreCommit(store: RowKey.temporaryStore)
+        reading(parent) { $0.take(objects, from: self) }
+        for object in objects {
+            pending[ObjectIdentifier(object)] = nil
+            assignments[ObjectIdentifier(object)] = nil
+            if object.isDeleted {
+                if object.isInserted {
+                    forget(object)
+                } else {
+                    commit.deleted.append(object.key)
+                    saved.deleted.append(object)
+                }
+                continue
+            }
+            if object.isInserted {
+                commit.inserted.append(object.key)
+                saved.inserted.append(object)
+            } else {
+                commit.updated.append(object.key)
+                commit.relationshipOwners.insert(object.key)
+                saved.updated.append(object)
+            }
+            object.didCommit(version: object.version)
+        }
+        saved.commits = [commit]
+    }
+
+    /// Tells the contexts below that merge by themselves.
+    func tellChildren(of commits: [StoreCommit]) {
+        for child in liveChildren where child.automaticallyMergesChangesFromParent {
+            child.queue.queue.async { child.merge(commits) }
+        }
+    }
+
+    // MARK: Saves of a child
+
+    /// Runs on this context's queue while the child's waits.
+    private func take(_ objects: [NSManagedObject], from child: NSManagedObjectContext) {
+        let living = objects.filter { !$0.isDeleted }
+        for object in living where object.isInserted { takeNew(object, from: child) }
+        // The child's objects are counterparts only where neither deleted nor lost here meanwhile.
+        for object in living {
+            let mine = counterpart(of: object)
+            guard mine.flags.isDisjoint(with: [.deleted, .detached]) else { continue }
+            takeSlots(of: object, into: mine)
+            takeMembers(of: object, into: mine)
+        }
+        for object in objects where object.isDeleted && !object.isInserted {
+            let mine = counterpart(of: object)
+            guard mine.flags.isDisjoint(with: [.deleted, .detached]) else { continue }
+            // The child ran prepareForDeletion.
+            markDeleted(mine)
+        }
+        processPendingChanges()
+    }
+
+    /// A new object has the same ID here as in the child, its values, and did awake there.
+    private func takeNew(_ object: NSManagedObject, from child: NSManagedObjectContext) {
+        let known = registry[object.key]
+        if let known, !known.flags.contains(.detached), !known.isFault { return }
+        let mine = known ?? NSManagedObject.make(object.objectID, layout: object.layout, in: self)
+        mine.beginInsertion(with: object)
+        if let store = child.assignments[ObjectIdentifier(object)] { assignments[ObjectIdentifier(mine)] = store }
+        enterInserted(mine)
+    }
+
+    private func counterpart(of object: NSManagedObject) -> NSManagedObject {
+        let mine = self.object(for: object.key)
+        // What the child read is what its change is measured against, also when the row is another by now: the save
+        // to the store must find that out.
+        if mine.isFault, !mine.flags.contains(.hasRow), object.version > 0 { mine.take(object.baseRow) }
+        mine.willRead()
+        return mine
+    }
+
+    private func takeSlots(of object: NSManagedObject, into mine: NSManagedObject) {
+        for slot in object.changedSlots() {
+            switch object.layout.entity.slots[slot] {
+            case .attribute: mine.setSlot(slot, to: object.values[slot])
+            case .toOne: mine.setToOne(slot, to: object.values[slot].reference.flatMap(existing))
+            }
+        }
+    }
+
+    /// Members of one-to-many relationships come with the members' own references.
+    private func takeMembers(of object: NSManagedObject, into mine: NSManagedObject) {
+        for (index, state) in object.toMany.enumerated() where state.hasChanges {
+            if case .slot = object.layout.entity.toMany[index].inverse { continue }
+            for key in state.removed.sorted(by: { $0.primaryKey < $1.primaryKey }) { existing(key).map { mine.removeFromMany(index, $0) } }
+            for key in state.added.sorted(by: { $0.primaryKey < $1.primaryKey }) { existing(key).map { mine.addToMany(index, $0) } }
+        }
+        // Members may be the only thing that changed: the object counts as updated here, as it does in the child.
+        if mine.flags.isDisjoint(with: .pending) { noteChanged(mine) }
+    }
+
+    /// nil for what was new in the child and is gone again.
+    private func existing(_ key: RowKey) -> NSManagedObject? {
+        if let known = registry[key] { return known.flags.contains(.detached) ? nil : known }
+        // A new object of a context further up is found there when its fault is fired.
+        return key.isTemporary && parent == nil ? nil : object(for: key)
+    }
+}
+
+extension NSManagedObject {
+    /// What the object's changes are measured against.
+    fileprivate final var baseRow: Row { Row(key: key, version: version, values: committed ?? values) }
+
+    /// Becomes a new object with the attributes of another context's. Relationships follow one by one.
+    fileprivate final func beginInsertion(with other: NSManagedObject) {
+        values = other.values
+        for (slot, definition) in layout.entity.slots.enumerated() {
+            if case .toOne = definition { values[slot] = .null }
+        }
+        committed = nil
+        version = 0
+        toMany = layout.entity.toMany.map { _ in ToManyState(stored: []) }
+        flags = []
+    }
+}
