@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import Foundation
+
 extension Predicate {
     /// Whether the predicate is true of an object in memory.
     ///
@@ -43,6 +45,10 @@ struct Evaluation {
             for predicate in predicates where try isTrue(predicate) { return true }
             return false
         case .comparison(let comparison): return try isTrue(comparison)
+        case .block(let block):
+            let bindings = variables.compactMapValues(\.foundationValue)
+            return block.reference.evaluate(
+                with: root.foundationValue, substitutionVariables: bindings.isEmpty ? nil : bindings)
         }
     }
 
@@ -61,7 +67,6 @@ struct Evaluation {
             switch comparison.modifier {
             case .any: if isTrue { return true }
             case .all: if !isTrue { return false }
-            case .none: if isTrue { return false }
             case .direct: break
             }
         }
@@ -128,6 +133,14 @@ struct Evaluation {
                 if try inner.isTrue(predicate) { kept.append(member) }
             }
             return .list(kept)
+        case .combination(let operation, let first, let second):
+            return PredicateFunctions.combine(operation, try value(first), try value(second))
+        case .message(let target, let name, let arguments):
+            return try PredicateMethods.apply(name, to: try value(target), try values(arguments))
+        case .anyKey: throw PredicateFailure(.unsupported, "ANYKEY has no value for an object")
+        case .block(let block, let arguments):
+            let context = NSMutableDictionary(dictionary: variables.compactMapValues(\.foundationValue))
+            return PredicateValue(block.body(root.foundationValue, arguments.map { NSExpression(tree: $0) }, context))
         }
     }
 
@@ -182,8 +195,7 @@ extension PredicateValue {
         case "@max": return PredicateFunctions.statistics("max:", members)
         case "@unionOfObjects", "@unionOfArrays", "@unionOfSets": return .list(members)
         case "@distinctUnionOfObjects", "@distinctUnionOfArrays", "@distinctUnionOfSets":
-            var seen: Set<PredicateValue> = []
-            return .list(members.filter { seen.insert($0).inserted })
+            return .list(PredicateFunctions.distinct(members))
         default: return .null
         }
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+package import Foundation
+
 /// A condition on one object: what a format string, a fetch request's predicate or `#Predicate` becomes.
 ///
 /// The tree says nothing about where it is evaluated: the store turns it into SQL, ``evaluate(on:variables:now:)``
@@ -13,6 +15,19 @@ package indirect enum Predicate: Hashable, Sendable {
     /// False when empty.
     case or([Predicate])
     case not(Predicate)
+    /// A predicate that was made from a block: it can be asked about objects in memory, and nothing else.
+    case block(PredicateBlock)
+}
+
+/// A condition that is code of an app; equal only to itself.
+package struct PredicateBlock: Hashable, @unchecked Sendable {
+    // @unchecked: the predicate is only handed back and asked where the objects it is asked about may be read.
+    package let reference: NSPredicate
+
+    package init(_ reference: NSPredicate) { self.reference = reference }
+
+    package static func == (a: PredicateBlock, b: PredicateBlock) -> Bool { a.reference === b.reference }
+    package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(reference)) }
 }
 
 /// Two expressions and how they relate.
@@ -34,13 +49,12 @@ package struct Comparison: Hashable, Sendable {
         case between = 100
     }
 
-    /// How the members of a collection on the left are combined. `direct`, `all` and `any` have the raw values of
-    /// `NSComparisonPredicate.Modifier`; `none` is our own, since Apple writes it as NOT ANY.
+    /// How the members of a collection on the left are combined. Raw values are those of
+    /// `NSComparisonPredicate.Modifier`; NONE is NOT ANY.
     package enum Modifier: Int, Hashable, Sendable, CaseIterable {
         case direct = 0
         case all = 1
         case any = 2
-        case none = 3
     }
 
     /// Raw values are those of `NSComparisonPredicate.Options`.
@@ -91,6 +105,29 @@ package indirect enum Expression: Hashable, Sendable {
     /// The members of a collection for which a predicate on the variable is true.
     case subquery(Expression, variable: String, Predicate)
     case conditional(Predicate, Expression, Expression)
+    case combination(SetOperation, Expression, Expression)
+    /// A method of the value of the first expression: `FUNCTION(name, 'hasPrefix:', 'A')`.
+    case message(Expression, String, [Expression])
+    case anyKey
+    case block(ExpressionBlock, [Expression])
+}
+
+package enum SetOperation: String, Hashable, Sendable, CaseIterable {
+    case union = "UNION"
+    case intersect = "INTERSECT"
+    case minus = "MINUS"
+}
+
+/// A value that code of an app computes; equal only to itself.
+package final class ExpressionBlock: Hashable, @unchecked Sendable {
+    // @unchecked: the code is only called where the objects it is called with may be read.
+    package typealias Body = (Any?, [Any], NSMutableDictionary?) -> Any
+    package let body: Body
+
+    package init(_ body: @escaping Body) { self.body = body }
+
+    package static func == (a: ExpressionBlock, b: ExpressionBlock) -> Bool { a === b }
+    package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 /// One criterion of an order. Null comes first when ascending, as in SQLite.

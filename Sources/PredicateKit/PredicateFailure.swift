@@ -13,6 +13,8 @@ package struct PredicateFailure: Error, Hashable, Sendable, CustomStringConverti
         case unknownFunction
         /// A pattern of MATCHES is not a regular expression.
         case invalidPattern
+        /// Something that has no value outside of what it was made for, such as ANYKEY.
+        case unsupported
     }
 
     package let code: Code

@@ -15,11 +15,20 @@ package enum PredicateFunctions {
         "trunc:": 1, "chs:": 1, "now": 0, "random": 0, "random:": 1, "randomn:": 1, "uppercase:": 1,
         "lowercase:": 1, "canonical:": 1, "length:": 1, "bitwiseAnd:with:": 2, "bitwiseOr:with:": 2,
         "bitwiseXor:with:": 2, "leftshift:by:": 2, "rightshift:by:": 2, "onesComplement:": 1, "noindex:": 1,
-        "castObject:toType:": 2, "objectFrom:withIndex:": 2,
+        "castObject:toType:": 2, "objectFrom:withIndex:": 2, "indexed:by:": 2, "distanceToLocation:fromLocation:": 2,
     ]
 
     /// Functions whose result is not told by their arguments.
     package static let volatile: Set<String> = ["now", "random", "random:", "randomn:"]
+
+    /// Statistics take a collection, or any number of values; every other function its own number of arguments.
+    static func accepts(_ name: String, _ count: Int) -> Bool {
+        statisticNames.contains(name) ? count >= 1 : names[name] == count
+    }
+
+    static let statisticNames: Set<String> = [
+        "sum:", "count:", "min:", "max:", "average:", "median:", "mode:", "stddev:",
+    ]
 
     /// - Parameter now: Seconds since 2001-01-01 UTC.
     /// - Throws: ``PredicateFailure`` with `.unknownFunction`.
@@ -39,7 +48,8 @@ package enum PredicateFunctions {
             return statistics(name, members(arguments))
         case "castObject:toType:": return cast(arguments[0], arguments[1])
         case "objectFrom:withIndex:": return element(arguments[0], arguments[1])
-        case "noindex:": return arguments[0]
+        case "noindex:", "indexed:by:": return arguments[0]
+        case "distanceToLocation:fromLocation:": return distance(arguments[0], arguments[1])
         case "uppercase:", "lowercase:", "canonical:", "length:": return onText(name, arguments[0])
         default: return arithmetic(name, arguments)
         }
@@ -204,7 +214,7 @@ package enum PredicateFunctions {
         }
     }
 
-    private static func element(_ list: PredicateValue, _ index: PredicateValue) -> PredicateValue {
+    static func element(_ list: PredicateValue, _ index: PredicateValue) -> PredicateValue {
         guard case .list(let members) = list else { return .null }
         switch index {
         case .string("FIRST"): return members.first ?? .null
@@ -214,6 +224,42 @@ package enum PredicateFunctions {
             guard let index = integer(index), members.indices.contains(Int(index)) else { return .null }
             return members[Int(index)]
         }
+    }
+
+    // MARK: Sets
+
+    /// The members without those that equal an earlier one.
+    static func distinct(_ members: [PredicateValue]) -> [PredicateValue] {
+        var seen: Set<PredicateValue> = []
+        return members.filter { seen.insert($0.canonical).inserted }
+    }
+
+    static func combine(_ operation: SetOperation, _ first: PredicateValue, _ second: PredicateValue) -> PredicateValue
+    {
+        guard case .list(let first) = first, case .list(let second) = second else { return .null }
+        let others = Set(second.map(\.canonical))
+        switch operation {
+        case .union: return .list(distinct(first + second))
+        case .intersect: return .list(distinct(first.filter { others.contains($0.canonical) }))
+        case .minus: return .list(distinct(first.filter { !others.contains($0.canonical) }))
+        }
+    }
+
+    // MARK: Places
+
+    /// Metres along the surface of a sphere of the earth's mean radius. A location is any object with numbers for
+    /// `latitude` and `longitude`, in degrees, of its own or of its `coordinate`.
+    private static func distance(_ first: PredicateValue, _ second: PredicateValue) -> PredicateValue {
+        func radians(_ value: PredicateValue, _ key: String) -> Double? {
+            (Number(value.value(at: [key])) ?? Number(value.value(at: ["coordinate", key])))
+                .map { $0.double * .pi / 180 }
+        }
+        guard let a = radians(first, "latitude"), let b = radians(second, "latitude"),
+            let c = radians(first, "longitude"), let d = radians(second, "longitude")
+        else { return .null }
+        let (vertical, horizontal) = (sin((b - a) / 2), sin((d - c) / 2))
+        let part = vertical * vertical + cos(a) * cos(b) * horizontal * horizontal
+        return .double(2 * 6_371_008.8 * asin(min(1, part.squareRoot())))
     }
 
     /// Numbers become dates (seconds since 2001), texts become what they say.

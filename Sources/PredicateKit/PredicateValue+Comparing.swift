@@ -6,6 +6,21 @@ import Foundation
 extension PredicateValue {
     package var isNull: Bool { if case .null = self { true } else { false } }
 
+    /// The same for all values that `==` in a predicate takes for the same: of all numbers the simplest form.
+    package var canonical: PredicateValue {
+        switch self {
+        case .bool(let value): return .int(value ? 1 : 0)
+        case .double(let value):
+            if let whole = Int64(exactly: value) { return .int(whole) }
+            return value.isFinite ? .decimal(Number.double(value).decimal) : self
+        case .decimal(let value):
+            return Int64(value.description).map { .int($0) } ?? self
+        case .url(let text): return .string(text)
+        case .list(let members): return .list(members.map(\.canonical))
+        default: return self
+        }
+    }
+
     /// What `==` means in a predicate: numbers are equal by value whatever their type, null equals null, values of
     /// different kinds are never equal.
     package static func areEqual(_ a: PredicateValue, _ b: PredicateValue, _ options: Comparison.Options = []) -> Bool {

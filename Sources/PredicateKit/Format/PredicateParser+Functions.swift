@@ -10,7 +10,7 @@ extension PredicateParser {
         case "CAST": return try cast()
         case "TERNARY": return try conditional()
         case "FUNCTION": return try message(column)
-        case "FETCH", "ANYKEY": throw failure("\(name) is not supported", column)
+        case "FETCH": throw failure("FETCH is not supported", column)
         default: break
         }
         let arguments = try arguments()
@@ -82,10 +82,11 @@ extension PredicateParser {
             throw failure("expected a target and the name of a method in FUNCTION", column)
         }
         let operands = [arguments[0]] + arguments.dropFirst(2)
-        let methods = [
-            "length": "length:", "uppercaseString": "uppercase:", "lowercaseString": "lowercase:", "count": "count:",
-        ]
-        guard let selector = methods[name] ?? Self.selector(name, operands.count) else {
+        if let function = PredicateMethods.functions[name], operands.count == 1 { return .function(function, operands) }
+        if PredicateMethods.isKnown(name, operands.count - 1) {
+            return .message(arguments[0], name, Array(arguments.dropFirst(2)))
+        }
+        guard let selector = Self.selector(name, operands.count) else {
             throw PredicateFailure(.unknownFunction, "there is no function \(name)", column: column)
         }
         return .function(selector, operands)

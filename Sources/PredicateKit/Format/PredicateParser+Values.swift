@@ -4,8 +4,27 @@
 extension PredicateParser {
     mutating func value() throws(PredicateFailure) -> Expression {
         let column = token.column
-        let node = try additive()
+        let node = try operand()
         return try asExpression(node, column)
+    }
+
+    /// What stands on either side of a comparison: sets are combined last.
+    mutating func operand() throws(PredicateFailure) -> Node {
+        let column = token.column
+        var left = try additive()
+        var length = 0
+        while let word = keyword, let operation = SetOperation(rawValue: word) {
+            length += 1
+            guard length <= Self.nestingMax else {
+                throw failure("more than \(Self.nestingMax) operators in a row", token.column)
+            }
+            let first = try asExpression(left, column)
+            try advance()
+            let column = token.column
+            let right = try additive()
+            left = .expression(.combination(operation, first, try asExpression(right, column)))
+        }
+        return left
     }
 
     // MARK: Arithmetic
@@ -89,7 +108,7 @@ extension PredicateParser {
             throw PredicateFailure(
                 .argument, "%K needs a key path as text, argument \(argumentNumber) is none", column: column)
         }
-        return path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        return Expression.keys(path)
     }
 
     // MARK: Primaries
@@ -184,6 +203,10 @@ extension PredicateParser {
                 try advance()
                 return .expression(.selfObject)
             }
+            if upper == "ANYKEY" {
+                try advance()
+                return .expression(.anyKey)
+            }
             if PredicateWords.reserved.contains(upper) {
                 throw failure("\(upper) is a reserved word; as a key it is written #\(word)", column)
             }
@@ -195,6 +218,11 @@ extension PredicateParser {
 }
 
 extension Expression {
+    /// The keys of a path in the form of text.
+    package static func keys(_ path: String) -> [String] {
+        path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    }
+
     /// The value at keys from this expression's value, in its shortest form.
     func appending(_ keys: [String]) -> Expression {
         switch self {

@@ -175,12 +175,13 @@ struct PredicateParser {
             return .predicate(.value(value))
         }
         var modifier = Comparison.Modifier.direct
+        let isNone = keyword == "NONE"
         if let word = keyword, let found = PredicateWords.modifiers[word] {
             try advance()
             modifier = found
         }
         let column = token.column
-        let left = try additive()
+        let left = try operand()
         guard let comparison = comparisonOperator else {
             if modifier != .direct { throw failure("expected a comparison operator") }
             return left
@@ -189,8 +190,9 @@ struct PredicateParser {
         try advance()
         let options = try options()
         let right = try value()
-        return .predicate(
-            .comparison(Comparison(leftValue, comparison, right, modifier: modifier, options: options)))
+        let result = Predicate.comparison(
+            Comparison(leftValue, comparison, right, modifier: modifier, options: options))
+        return .predicate(isNone ? .not(result) : result)
     }
 
     private var comparisonOperator: Comparison.Operator? {

@@ -8,10 +8,15 @@ extension Predicate {
     package var formatDescription: String {
         switch self {
         case .value(let value): return value ? "TRUEPREDICATE" : "FALSEPREDICATE"
-        case .not(let predicate): return "NOT (\(predicate.formatDescription))"
+        case .not(let predicate):
+            switch predicate {
+            case .and, .or: return "NOT (\(predicate.formatDescription))"
+            default: return "NOT \(predicate.formatDescription)"
+            }
         case .and(let predicates): return Self.joined(predicates, " AND ", empty: "TRUEPREDICATE")
         case .or(let predicates): return Self.joined(predicates, " OR ", empty: "FALSEPREDICATE")
         case .comparison(let comparison): return comparison.formatDescription
+        case .block: return "BLOCKPREDICATE"
         }
     }
 
@@ -33,7 +38,6 @@ extension Comparison {
             case .direct: ""
             case .all: "ALL "
             case .any: "ANY "
-            case .none: "NONE "
             }
         return
             "\(prefix)\(left.formatDescription) \(`operator`.word)\(options.formatDescription) \(right.formatDescription)"
@@ -79,10 +83,7 @@ extension Expression {
         case .variable(let name): return "$\(name)"
         case .keyPath(let keys): return Self.path(keys, first: true)
         case .path(let base, let keys):
-            if case .function(let name, _) = base, Self.infix[name] != nil {
-                return "(\(base.formatDescription)).\(Self.path(keys, first: false))"
-            }
-            return "\(base.formatDescription).\(Self.path(keys, first: false))"
+            return "\(Self.closed(base)).\(Self.path(keys, first: false))"
         case .aggregate(let members): return "{\(members.map(\.formatDescription).joined(separator: ", "))}"
         case .subquery(let collection, let variable, let predicate):
             return "SUBQUERY(\(collection.formatDescription), $\(variable), \(predicate.formatDescription))"
@@ -95,6 +96,12 @@ extension Expression {
                 return "\(Self.closed(arguments[0])) \(sign) \(Self.closed(arguments[1]))"
             }
             return "\(name)(\(Self.list(arguments)))"
+        case .combination(let operation, let first, let second):
+            return "\(Self.closed(first)) \(operation.rawValue) \(Self.closed(second))"
+        case .message(let target, let name, let arguments):
+            return "FUNCTION(\(Self.list([target, .constant(.string(name))] + arguments)))"
+        case .anyKey: return "ANYKEY"
+        case .block(_, let arguments): return "BLOCK(\(Self.list(arguments)))"
         }
     }
 
@@ -107,8 +114,11 @@ extension Expression {
     }
 
     private static func closed(_ expression: Expression) -> String {
-        if case .function(let name, _) = expression, infix[name] != nil { return "(\(expression.formatDescription))" }
-        return expression.formatDescription
+        switch expression {
+        case .function(let name, _) where infix[name] != nil: return "(\(expression.formatDescription))"
+        case .combination: return "(\(expression.formatDescription))"
+        default: return expression.formatDescription
+        }
     }
 
     /// Reserved words are only in the way at the start of a path.
@@ -122,7 +132,7 @@ extension PredicateValue {
     var formatDescription: String {
         switch self {
         case .null: "nil"
-        case .bool(let value): value ? "TRUE" : "FALSE"
+        case .bool(let value): value ? "1" : "0"
         case .int(let value): String(value)
         case .double(let value): "\(value)"
         case .decimal(let value): "CAST(\"\(value)\", \"NSDecimalNumber\")"

@@ -9,10 +9,10 @@ enum PredicateWords {
     static let reserved: Set<String> = [
         "AND", "OR", "IN", "NOT", "ALL", "ANY", "SOME", "NONE", "LIKE", "MATCHES", "CONTAINS", "BEGINSWITH",
         "ENDSWITH", "BETWEEN", "NULL", "NIL", "SELF", "TRUE", "YES", "FALSE", "NO", "TRUEPREDICATE",
-        "FALSEPREDICATE",
+        "FALSEPREDICATE", "ANYKEY", "UNION", "INTERSECT", "MINUS",
     ]
 
-    static let modifiers: [String: Comparison.Modifier] = ["ANY": .any, "SOME": .any, "ALL": .all, "NONE": .none]
+    static let modifiers: [String: Comparison.Modifier] = ["ANY": .any, "SOME": .any, "NONE": .any, "ALL": .all]
 
     static let operators: [String: Comparison.Operator] = [
         "=": .equalTo, "==": .equalTo, "!=": .notEqualTo, "<>": .notEqualTo, "<": .lessThan, ">": .greaterThan,

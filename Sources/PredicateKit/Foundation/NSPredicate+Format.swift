@@ -3,10 +3,20 @@
 
 public import Foundation
 
-/// Handed to a predicate's block in place of an object: a block of ours answers with its tree.
-private final class TreeProbe {
-    var predicate: Predicate?
+/// Lets an initialiser that is declared in an extension answer with an instance of a subclass, as Foundation does itself:
+/// a format makes comparisons and compounds.
+public protocol _PredicateFactory {}
+
+extension _PredicateFactory {
+    fileprivate init(made object: Any) {
+        guard let made = object as? Self else {
+            preconditionFailure("a format makes an NSPredicate, not a \(Self.self)")
+        }
+        self = made
+    }
 }
+
+extension NSPredicate: _PredicateFactory {}
 
 extension NSPredicate {
     /// Makes a predicate from a format string.
@@ -28,69 +38,80 @@ extension NSPredicate {
 
     private convenience init(trapping format: String, _ arguments: [FormatArgument]) {
         do throws(PredicateFailure) {
-            self.init(tree: try Predicate(format: format, arguments))
+            self.init(made: NSPredicate.made(try Predicate(format: format, arguments)))
         } catch {
             preconditionFailure("Unable to parse the format string \"\(format)\": \(error)")
         }
     }
 
-    /// A predicate that evaluates the tree, and from which ``parsed(_:)`` gets it back, copies included.
-    package convenience init(tree: Predicate) {
-        self.init(block: { object, bindings in
-            if let probe = object as? TreeProbe {
-                probe.predicate = tree
-                return false
-            }
-            let variables = (bindings ?? [:]).mapValues { PredicateValue($0) }
-            do throws(PredicateFailure) {
-                return try tree.evaluate(
-                    on: PredicateValue(object), variables: variables, now: { Date.now.timeIntervalSinceReferenceDate })
-            } catch {
-                preconditionFailure("Unable to evaluate \(tree.formatDescription): \(error)")
-            }
-        })
+    /// The predicate that means the same as a tree.
+    package static func made(_ tree: Predicate) -> NSPredicate {
+        switch tree {
+        case .value(let value): NSPredicate(value: value)
+        case .comparison(let comparison): NSComparisonPredicate(comparison)
+        case .and, .or, .not: ParsedCompoundPredicate(tree)
+        case .block(let block): block.reference
+        }
+    }
+
+    /// The tree of a predicate; one that was made from a block is a leaf of it.
+    package var tree: Predicate {
+        switch self {
+        case let comparison as NSComparisonPredicate: .comparison(comparison.comparison)
+        case let compound as ParsedCompoundPredicate: compound.parsed
+        case let compound as NSCompoundPredicate: Self.tree(of: compound)
+        default: Self.isConstant(self) ? .value(evaluate(with: nil)) : .block(PredicateBlock(self))
+        }
+    }
+
+    private static func tree(of compound: NSCompoundPredicate) -> Predicate {
+        let parts = compound.subpredicates.map(\.tree)
+        switch compound.compoundPredicateType {
+        case .not: return parts.first.map { .not($0) } ?? .value(false)
+        case .and: return .and(parts)
+        case .or: return .or(parts)
+        @unknown default: return .block(PredicateBlock(compound))
+        }
+    }
+
+    /// `NSPredicate(value:)` and `NSPredicate(block:)` are one class, told apart by its only property.
+    private static func isConstant(_ predicate: NSPredicate) -> Bool {
+        type(of: predicate) == NSPredicate.self
+            && Mirror(reflecting: predicate).children.contains { "\($0.value)".hasPrefix("boolean") }
     }
 
     /// The same predicate with values for its variables; names that are not given stay variables.
     ///
-    /// Source: `NSPredicate`, "withSubstitutionVariables(_:)". Traps for a predicate made from a block.
+    /// Source: `NSPredicate`, "withSubstitutionVariables(_:)".
     public func withSubstitutionVariables(_ variables: [String: Any]) -> Self {
-        guard let tree = parsed(self) else {
-            preconditionFailure("a predicate made from a block has no variables to substitute")
-        }
-        let substituted = NSPredicate(tree: tree.substituting(variables.mapValues { PredicateValue($0) }))
+        let substituted = NSPredicate.made(tree.substituting(variables.mapValues { PredicateValue($0) }))
         guard let result = substituted as? Self else {
-            preconditionFailure("variables of a compound predicate are substituted in its parts")
+            preconditionFailure("a predicate of the class \(type(of: self)) substitutes its variables itself")
         }
         return result
+    }
+
+    /// Predicates decoded from an archive may be evaluated here without it.
+    public func allowEvaluation() {}
+}
+
+extension Predicate {
+    /// Evaluates for apps; what has no answer ends the process with a sentence.
+    func holds(for object: Any?, _ bindings: [String: Any]?) -> Bool {
+        let variables = (bindings ?? [:]).mapValues { PredicateValue($0) }
+        do throws(PredicateFailure) {
+            return try evaluate(
+                on: PredicateValue(object), variables: variables, now: { Date.now.timeIntervalSinceReferenceDate })
+        } catch {
+            preconditionFailure("Unable to evaluate \(formatDescription): \(error)")
+        }
     }
 }
 
 /// The tree of a predicate that was made from a format, or of a compound of such.
 ///
-/// - Returns: nil for a predicate that was made from a block of an app. Such a block is called once, with an object of
-///   a private class; blocks that test with `as?` return false for it, as for any object they do not know.
+/// - Returns: nil for a predicate that was made from a block of an app, or has such a part.
 package func parsed(_ predicate: NSPredicate) -> Predicate? {
-    guard let compound = predicate as? NSCompoundPredicate else {
-        if isConstant(predicate) { return .value(predicate.evaluate(with: nil)) }
-        let probe = TreeProbe()
-        _ = predicate.evaluate(with: probe)
-        return probe.predicate
-    }
-    var parts: [Predicate] = []
-    for part in compound.subpredicates {
-        guard let tree = parsed(part) else { return nil }
-        parts.append(tree)
-    }
-    switch compound.compoundPredicateType {
-    case .not: return parts.first.map { .not($0) }
-    case .and: return .and(parts)
-    case .or: return .or(parts)
-    @unknown default: return nil
-    }
-}
-
-/// `NSPredicate(value:)` and `NSPredicate(block:)` are one class, told apart by its only property.
-private func isConstant(_ predicate: NSPredicate) -> Bool {
-    Mirror(reflecting: predicate).children.contains { "\($0.value)".hasPrefix("boolean") }
+    let tree = predicate.tree
+    return tree.hasBlock ? nil : tree
 }

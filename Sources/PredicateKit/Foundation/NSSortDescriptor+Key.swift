@@ -50,7 +50,6 @@ extension NSSortDescriptor {
 extension SortKey {
     package init(keyPath: String, ascending: Bool = true) {
         self.init(
-            keyPath: keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init),
-            ascending: ascending)
+            keyPath: Expression.keys(keyPath), ascending: ascending)
     }
 }

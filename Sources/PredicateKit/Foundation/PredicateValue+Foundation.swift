@@ -75,25 +75,49 @@ extension PredicateValue {
 /// A dictionary as the object under test: its text keys are those of a key path.
 final class DictionarySubject: PredicateSubject {
     private var values: [String: Any] = [:]
+    /// What was given.
+    let dictionary: Any
 
     init(_ dictionary: [AnyHashable: Any]) {
+        self.dictionary = dictionary
         for (key, value) in dictionary { if case .string(let key) = PredicateValue(key.base) { values[key] = value } }
     }
 
     init(_ dictionary: NSDictionary) {
+        self.dictionary = dictionary
         for (key, value) in dictionary { if case .string(let key) = PredicateValue(key) { values[key] = value } }
     }
 
     func predicateValue(forKey key: String) -> PredicateValue { PredicateValue(values[key]) }
 }
 
+extension PredicateValue {
+    /// The value as apps get it: numbers as `NSNumber`, which casts to every type of number; nil for null.
+    package var foundationValue: Any? {
+        switch self {
+        case .null: nil
+        case .bool(let value): NSNumber(value: value)
+        case .int(let value): NSNumber(value: value)
+        case .double(let value): NSNumber(value: value)
+        case .decimal(let value): NSDecimalNumber(decimal: value)
+        case .string(let value): value
+        case .date(let value): Date(timeIntervalSinceReferenceDate: value)
+        case .data(let value): value
+        case .uuid(let value): value
+        case .url(let value): URL(string: value)
+        case .object(let object): (object.reference as? DictionarySubject)?.dictionary ?? object.reference
+        case .list(let members): members.map { $0.foundationValue ?? NSNull() }
+        }
+    }
+}
+
 extension FormatArgument {
-    /// An argument of `NSPredicate(format:)`: predicates go in as conditions, all else as values.
+    /// An argument of a format: predicates go in as conditions, expressions as they are, all else as values.
     package init(_ value: Any?) {
-        if let predicate = (value as? NSPredicate).flatMap(parsed) {
-            self = .predicate(predicate)
-        } else {
-            self = .value(PredicateValue(value))
+        switch value {
+        case let predicate as NSPredicate: self = .predicate(predicate.tree)
+        case let expression as NSExpression: self = .expression(expression.tree)
+        default: self = .value(PredicateValue(value))
         }
     }
 }

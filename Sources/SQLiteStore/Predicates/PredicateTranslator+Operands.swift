@@ -28,6 +28,10 @@ extension PredicateTranslator {
         case .subquery: throw refusal("of a SUBQUERY only @count can be expressed in SQL")
         case .aggregate: throw refusal("a list may only stand on the right of IN and BETWEEN")
         case .constant(let value): return try operand(value)
+        case .combination(let operation, _, _): throw refusal("\(operation.rawValue) cannot be expressed in SQL")
+        case .message(_, let name, _): throw refusal("the method \(name) cannot be expressed in SQL")
+        case .anyKey: throw refusal("ANYKEY cannot be expressed in SQL")
+        case .block: throw refusal("an expression made from a block cannot run in a store")
         }
     }
 

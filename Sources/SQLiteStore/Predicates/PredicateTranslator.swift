@@ -23,6 +23,9 @@ struct PredicateTranslator {
         case .and(let predicates): return try joined(predicates, " AND ", empty: "1", exact)
         case .or(let predicates): return try joined(predicates, " OR ", empty: "0", exact)
         case .comparison(let comparison): return try condition(comparison, exact: exact)
+        case .block:
+            throw refusal(
+                "a predicate made from a block cannot run in a store; write it as a format, or filter what was fetched")
         }
     }
 
@@ -63,11 +66,11 @@ struct PredicateTranslator {
         }
     }
 
-    // MARK: Any, all, none
+    // MARK: Any, all
 
     private func quantified(_ comparison: Comparison) throws(StoreError) -> SQLFragment {
         guard let collection = try collection(comparison.left) else {
-            throw refusal("ANY, ALL and NONE need a to-many relationship on the left")
+            throw refusal("ANY and ALL need a to-many relationship on the left")
         }
         let isAll = comparison.modifier == .all
         let found = try exists(collection) { (member) throws(StoreError) in
