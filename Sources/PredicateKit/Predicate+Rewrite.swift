@@ -61,11 +61,11 @@ extension Predicate {
     }
 
     /// The same for predicates that differ in the types of their numbers only.
-    var canonical: Predicate { mapExpressions(Expression.simplest) }
+    package var canonical: Predicate { mapExpressions(Expression.simplest) }
 }
 
 extension Expression {
-    var canonical: Expression { map(Self.simplest) }
+    package var canonical: Expression { map(Self.simplest) }
 
     fileprivate static func simplest(_ expression: Expression) -> Expression {
         if case .constant(let value) = expression { return .constant(value.canonical) }

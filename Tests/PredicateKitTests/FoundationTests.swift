@@ -53,7 +53,7 @@ import Testing
                 NSCompoundPredicate(notPredicateWithSubpredicate: a),
                 NSPredicate(value: false),
             ])
-        #expect(parsed(compound)?.formatDescription == "(a == 1 AND b == $x) OR NOT (a == 1) OR FALSEPREDICATE")
+        #expect(parsed(compound)?.formatDescription == "(a == 1 AND b == $x) OR NOT a == 1 OR FALSEPREDICATE")
         #expect(parsed(b.withSubstitutionVariables(["x": 3]))?.formatDescription == "b == 3")
         #expect(parsed(NSPredicate(format: "%@ OR c == 2", a))?.formatDescription == "a == 1 OR c == 2")
         #expect(parsed(NSPredicate(value: true)) == .value(true))

@@ -10,8 +10,8 @@ import Testing
 
     /// Format, arguments, and the canonical format of what was read.
     static let good: [(String, [FormatArgument], String)] = [
-        ("a = 1", [], "a == 1"), ("a == 1 && b <> 2 || !c >= 3", [], "(a == 1 AND b != 2) OR NOT (c >= 3)"),
-        ("a =< 1 or a => 2", [], "a <= 1 OR a >= 2"), ("not not a == 1", [], "NOT (NOT (a == 1))"),
+        ("a = 1", [], "a == 1"), ("a == 1 && b <> 2 || !c >= 3", [], "(a == 1 AND b != 2) OR NOT c >= 3"),
+        ("a =< 1 or a => 2", [], "a <= 1 OR a >= 2"), ("not not a == 1", [], "NOT NOT a == 1"),
         ("a == 1 AND b == 2 AND c == 3", [], "a == 1 AND b == 2 AND c == 3"),
         ("(a == 1 AND b == 2) AND (c == 3)", [], "(a == 1 AND b == 2) AND c == 3"),
         ("((a)) == ((1))", [], "a == 1"), ("a.b.c BEGINSWITH[cd] 'x'", [], "a.b.c BEGINSWITH[cd] \"x\""),
@@ -19,7 +19,7 @@ import Testing
         ("a like 'b*' and c matches 'd.'", [], "a LIKE \"b*\" AND c MATCHES \"d.\""),
         ("a endswith[n] 'x'", [], "a ENDSWITH[n] \"x\""), ("a IN {1, -2, 'x', nil}", [], "a IN {1, -2, \"x\", nil}"),
         ("a IN {}", [], "a IN {}"), ("a between {1, b}", [], "a BETWEEN {1, b}"),
-        ("a == YES or a == false", [], "a == TRUE OR a == FALSE"), ("a == NULL", [], "a == nil"),
+        ("a == YES or a == false", [], "a == 1 OR a == 0"), ("a == NULL", [], "a == nil"),
         ("0x1F < 0o17 and 0b101 > 1.5e-3", [], "31 < 15 AND 5 > 0.0015"), ("a > 99999999999999999999", [], "a > 1e+20"),
         ("#in == 1 and #size == 2", [], "#in == 1 AND size == 2"), ("a.in.size == 1", [], "a.in.size == 1"),
         ("größe == 1 and _x1 == 2", [], "größe == 1 AND _x1 == 2"),
@@ -28,7 +28,7 @@ import Testing
         ("SELF == 1 and self.a == 2", [], "SELF == 1 AND a == 2"), ("SELF IN $list", [], "SELF IN $list"),
         ("$x.a.b == $y", [], "$x.a.b == $y"), ("ANY a.b == 1", [], "ANY a.b == 1"),
         ("some a.b == 1", [], "ANY a.b == 1"),
-        ("NONE a.b == 1 and all c == 2", [], "NONE a.b == 1 AND ALL c == 2"), ("a.@count > 0", [], "a.@count > 0"),
+        ("NONE a.b == 1 and all c == 2", [], "NOT ANY a.b == 1 AND ALL c == 2"), ("a.@count > 0", [], "a.@count > 0"),
         ("a.@sum.b > a.c.@avg", [], "a.@sum.b > a.c.@avg"), ("a[SIZE] == 2", [], "a.@count == 2"),
         ("a[FIRST] == b[2]", [], "objectFrom:withIndex:(a, \"FIRST\") == objectFrom:withIndex:(b, 2)"),
         ("a + b * 2 - c ** 2 / 4 == -d", [], "(a + (b * 2)) - ((c ** 2) / 4) == chs:(d)"),
@@ -59,7 +59,7 @@ import Testing
         let (format, arguments, canonical) = Self.good[index]
         let tree = try Tree(format: format, arguments)
         #expect(tree.formatDescription == canonical)
-        #expect(try Tree(format: canonical) == tree)
+        #expect(try Tree(format: canonical).canonical == tree.canonical)
     }
 
     /// Format, arguments, column, and a part of the message.
