@@ -24,6 +24,7 @@ extension NSManagedObjectContext {
     }
 
     func enterInserted(_ object: NSManagedObject) {
+        willChange(object, isPresent: false)
         object.flags.insert(.inserted)
         enter(object)
         pending[ObjectIdentifier(object)] = object
@@ -33,6 +34,7 @@ extension NSManagedObjectContext {
     /// Takes back a deletion that was not saved. What was deleted along with the object stays deleted.
     private func keep(_ object: NSManagedObject) {
         guard object.flags.contains(.deleted), !object.flags.contains(.detached) else { return }
+        willChange(object)
         object.retractDeletion()
         object.flags.remove(.deleted)
         noteChanged(object)
@@ -51,12 +53,14 @@ extension NSManagedObjectContext {
     }
 
     func markDeleted(_ object: NSManagedObject) {
+        willChange(object)
         object.flags.insert(.deleted)
         pending[ObjectIdentifier(object)] = object
         announce(object)
     }
 
     func noteChanged(_ object: NSManagedObject) {
+        willChange(object)
         if object.flags.isDisjoint(with: .pending) {
             object.flags.insert(.updated)
             pending[ObjectIdentifier(object)] = object
@@ -73,7 +77,7 @@ extension NSManagedObjectContext {
         guard !isProcessingScheduled else { return }
         isProcessingScheduled = true
         // The end of the turn of the queue, where nothing else ends one (a main-queue context outside perform).
-        queue.queue.async { [weak self] in self?.processPendingChanges() }
+        queue.queue.async { [weak self] in self?.endEvent() }
     }
 
     /// Applies delete rules and posts one notification about everything that changed since the last.
@@ -81,6 +85,7 @@ extension NSManagedObjectContext {
         isProcessingScheduled = false
         guard !unannounced.isEmpty else { return }
         propagateDeletions()
+        registerEvent()
         // What left the context meanwhile was told of then.
         let changed = unannounced.filter { $0.contextReference === self }.sorted { $0.sequence < $1.sequence }
         unannounced = []
@@ -166,6 +171,7 @@ extension NSManagedObjectContext {
         registry.remove(object.key)
         pending[ObjectIdentifier(object)] = nil
         retained[ObjectIdentifier(object)] = nil
+        eventSnapshots[ObjectIdentifier(object)] = nil
         assignments[ObjectIdentifier(object)] = nil
         object.flags = .detached
         object.contextReference = nil

@@ -40,8 +40,14 @@ extension NSManagedObjectContext {
     /// The context whose block this thread runs.
     static let current = ThreadValue<NSManagedObjectContext>()
 
+    /// Tells of what changed, and closes the group of changes that can be undone.
+    func endEvent() {
+        processPendingChanges()
+        undoManager?.endEvent()
+    }
+
     private func run<T>(announcing: Bool = true, _ block: () throws -> T) rethrows -> T {
-        defer { if announcing { processPendingChanges() } }
+        defer { if announcing { endEvent() } }
         return try Self.current.with(self, block)
     }
 }

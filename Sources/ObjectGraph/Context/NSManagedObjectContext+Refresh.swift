@@ -15,6 +15,7 @@ extension NSManagedObjectContext {
         let presented = gone.filter { $0.flags.contains(.presented) }
         unannounced = []
         pending = [:]
+        forgetUndo()
         for object in objects { object.revert() }
         for object in gone { forget(object) }
         for object in objects where object.contextReference === self { object.awake(fromSnapshotEvents: .rollback) }
@@ -33,10 +34,16 @@ extension NSManagedObjectContext {
         registry.removeAll()
         pending = [:]
         unannounced = []
+        forgetUndo()
         retained = [:]
         assignments = [:]
         NotificationCenter.default.post(
             name: .NSManagedObjectContextObjectsDidChange, object: self, userInfo: [NSInvalidatedAllObjectsKey: ids])
+    }
+
+    private func forgetUndo() {
+        eventSnapshots = [:]
+        undoManager?.removeAllActions()
     }
 
     /// Reads an object anew.
@@ -87,6 +94,7 @@ extension NSManagedObjectContext {
     private func forgetChanges(of object: NSManagedObject) {
         let wasDeleted = object.isDeleted
         pending[ObjectIdentifier(object)] = nil
+        eventSnapshots[ObjectIdentifier(object)] = nil
         object.revertAlone()
         object.turnIntoFault()
         if wasDeleted { object.leaveDeleted() }

@@ -185,6 +185,8 @@ extension NSManagedObjectContext {
         defer {
             let translation = permanent.mapValues(\.key)
             for object in pending.values { object.translateReferences(translation) }
+            // What was recorded for undo knows the old keys.
+            if undoManager != nil { aliases.merge(translation) { _, new in new } }
             tellChildren(permanent)
         }
         for (entity, group) in Dictionary(grouping: temporary, by: \.layout.index).sorted(by: { $0.key < $1.key }) {

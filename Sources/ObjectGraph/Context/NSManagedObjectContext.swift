@@ -59,11 +59,14 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         set { mergesAutomatically.withLock { $0 = newValue } }
     }
     open var retainsRegisteredObjects = false
-    /// Always nil, so that only nil can be set: there is no undo.
-    public final var undoManager: Never? {
-        get { nil }
-        set {}
+    /// Nil unless it is set: nothing is recorded then.
+    open var undoManager: UndoManager? {
+        willSet { processPendingChanges() }
+        didSet { observeCheckpoints() }
     }
+    var checkpoints: (any NSObjectProtocol)?
+    /// Objects as they were before the current event.
+    var eventSnapshots: [ObjectIdentifier: EventSnapshot] = [:]
 
     var registry = IdentityMap()
     /// Objects that wait for a save, held strongly.
@@ -90,6 +93,10 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
     public convenience init(_ type: ConcurrencyType) {
         self.init(concurrencyType: type == .mainQueue ? .mainQueueConcurrencyType : .privateQueueConcurrencyType)
+    }
+
+    deinit {
+        if let checkpoints { NotificationCenter.default.removeObserver(checkpoints) }
     }
 
     open var hasChanges: Bool { !pending.isEmpty }

@@ -123,7 +123,7 @@ extension NSManagedObject {
         return location
     }
 
-    private final func apiValue(_ value: StoredValue, slot: Int) -> Any? {
+    final func apiValue(_ value: StoredValue, slot: Int) -> Any? {
         switch layout.entity.slots[slot] {
         case .attribute(let attribute): AttributeCoding.value(value, of: attribute.type)
         case .toOne: value.reference.flatMap { contextReference?.object(for: $0) }

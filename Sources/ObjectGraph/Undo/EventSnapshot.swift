@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ManagedModel
+
+/// An object as it was before the current event: the changes since the context last told of changes.
+struct EventSnapshot {
+    let object: NSManagedObject
+    /// Of `NSManagedObject.Flags.pending`; nil for an object that was not in the context.
+    let flags: NSManagedObject.Flags?
+    let values: ContiguousArray<StoredValue>
+    let toMany: [ToManyState]
+
+    init(_ object: NSManagedObject, isPresent: Bool) {
+        self.object = object
+        flags = isPresent ? object.flags.intersection([.inserted, .updated, .deleted, .presented]) : nil
+        values = object.values
+        toMany = object.toMany
+    }
+}
+
+/// What takes the changes of one event to one object back.
+struct UndoChange {
+    enum Presence {
+        /// The object was there before and after.
+        case stays
+        /// The event brought it: it goes again.
+        case goes
+        /// The event deleted it: it comes back as it was.
+        case returns(EventSnapshot)
+    }
+
+    let object: NSManagedObject
+    let presence: Presence
+    private(set) var slots: [(slot: Int, value: StoredValue)] = []
+    private(set) var members: [(relationship: Int, joined: Set<RowKey>, left: Set<RowKey>)] = []
+
+    /// - Returns: nil when the object is as it was.
+    init?(_ before: EventSnapshot) {
+        object = before.object
+        let isGone = object.flags.contains(.deleted) || object.flags.contains(.detached)
+        guard let flags = before.flags else {
+            presence = .goes
+            if isGone { return nil }
+            return
+        }
+        switch (flags.contains(.deleted), isGone) {
+        case (false, true): presence = .returns(before)
+        case (true, false): presence = .goes
+        default: presence = .stays
+        }
+        for slot in before.values.indices where before.values[slot] != object.values[slot] { slots.append((slot, before.values[slot])) }
+        for (index, after) in object.toMany.enumerated() {
+            let difference = before.toMany[index].difference(to: after)
+            if !difference.joined.isEmpty || !difference.left.isEmpty { members.append((index, difference.joined, difference.left)) }
+        }
+        if case .stays = presence, slots.isEmpty, members.isEmpty { return nil }
+    }
+}
+
+extension ToManyState {
+    /// Who joined and who left between two states of one relationship.
+    func difference(to after: ToManyState) -> (joined: Set<RowKey>, left: Set<RowKey>) {
+        var before = self
+        if before.stored == nil, let stored = after.stored { before.load(stored) }
+        let joined = after.added.subtracting(before.added).union(before.removed.subtracting(after.removed))
+        let left = before.added.subtracting(after.added).union(after.removed.subtracting(before.removed))
+        return (joined, left)
+    }
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+
+// Undo: each event, which is what lies between two notifications about changes, registers one action. Taking an event
+// back is an event itself, and so registers what does it again.
+
+extension NSManagedObjectContext {
+    /// Takes back the last group of changes that were not taken back yet, those since the last notification included.
+    public func undo() {
+        preconditionIsCurrent()
+        processPendingChanges()
+        undoManager?.undo()
+    }
+
+    /// Does again what was undone last.
+    public func redo() {
+        preconditionIsCurrent()
+        processPendingChanges()
+        undoManager?.redo()
+    }
+
+    /// Registers what is outstanding whenever the undo manager is about to look at its groups.
+    func observeCheckpoints() {
+        if let checkpoints { NotificationCenter.default.removeObserver(checkpoints) }
+        checkpoints = nil
+        guard let undoManager else { return }
+        let reference = Unchecked(WeakContext(self))
+        checkpoints = NotificationCenter.default.addObserver(forName: .NSUndoManagerCheckpoint, object: undoManager, queue: nil) { _ in
+            guard let context = reference.value.context, context.queue.isCurrent else { return }
+            context.processPendingChanges()
+        }
+    }
+
+    /// Keeps how an object is before it changes for the first time in this event.
+    @inline(__always)
+    func willChange(_ object: NSManagedObject, isPresent: Bool = true) {
+        guard !object.flags.contains(.unannounced) else { return }
+        // Without undo only the current event's old values are asked for, which clean and new objects know otherwise.
+        guard undoManager != nil || (isPresent && !object.flags.isDisjoint(with: .pending)) else { return }
+        keep(EventSnapshot(object, isPresent: isPresent))
+    }
+
+    private func keep(_ snapshot: EventSnapshot) {
+        let id = ObjectIdentifier(snapshot.object)
+        if eventSnapshots[id] == nil { eventSnapshots[id] = snapshot }
+    }
+
+    /// Makes the event's changes an action of the undo manager. Called before what came and went is let go.
+    func registerEvent() {
+        let snapshots = eventSnapshots
+        eventSnapshots = [:]
+        guard let undoManager, undoManager.isUndoRegistrationEnabled else { return }
+        let changes = snapshots.values.compactMap { UndoChange($0) }.sorted { $0.object.sequence < $1.object.sequence }
+        guard !changes.isEmpty else { return }
+        if undoManager.groupingLevel == 0, !undoManager.groupsByEvent {
+            // Nobody opened a group for this event: it is one.
+            undoManager.beginUndoGrouping()
+            defer { undoManager.endUndoGrouping() }
+            undoManager.registerUndo(withTarget: self) { $0.takeBack(changes) }
+        } else {
+            undoManager.registerUndo(withTarget: self) { $0.takeBack(changes) }
+        }
+    }
+
+    private func takeBack(_ changes: [UndoChange]) {
+        var returned: Set<ObjectIdentifier> = []
+        var events: [(NSManagedObject, NSSnapshotEventType)] = []
+        for change in changes {
+            guard case .returns(let snapshot) = change.presence else { continue }
+            bringBack(snapshot)
+            returned.insert(ObjectIdentifier(change.object))
+            events.append((change.object, .undoDeletion))
+        }
+        for change in changes where !change.object.flags.contains(.detached) && change.object.contextReference === self {
+            let isWhole = returned.contains(ObjectIdentifier(change.object)) && change.object.isInserted
+            if !isWhole { restore(change) }
+            switch change.presence {
+            case .goes:
+                takeOut(change.object)
+                events.append((change.object, .undoInsertion))
+            case .stays: events.append((change.object, .undoUpdate))
+            case .returns: break
+            }
+        }
+        for (object, event) in events where object.contextReference === self { object.awake(fromSnapshotEvents: event) }
+        processPendingChanges()
+    }
+
+    /// An object that the event brought leaves: what refers to it is taken back along with it.
+    private func takeOut(_ object: NSManagedObject) {
+        willChange(object)
+        markDeleted(object)
+        object.flags.insert(.propagated)
+    }
+
+    private func bringBack(_ snapshot: EventSnapshot) {
+        let object = snapshot.object
+        if !object.flags.contains(.detached) {
+            guard object.isDeleted else { return }
+            willChange(object)
+            object.flags.subtract([.deleted, .propagated])
+            noteChanged(object)
+            return settle(object, snapshot.flags ?? [])
+        }
+        // It was let go: it never had a row, or the deletion was saved. It is new, under the identity that it had.
+        willChange(object, isPresent: false)
+        if let usurper = registry[object.key], usurper !== object { forget(usurper) }
+        object.resurrect(snapshot)
+        object.contextReference = self
+        enterInserted(object)
+    }
+
+    private func restore(_ change: UndoChange) {
+        let object = change.object
+        guard !change.slots.isEmpty || !change.members.isEmpty, object.willWrite() else { return }
+        for (slot, value) in change.slots { object.values[slot] = living(value) }
+        for (relationship, joined, left) in change.members {
+            for key in joined { object.toMany[relationship].remove(aliases[key] ?? key, mayBeStored: true) }
+            for key in left { object.toMany[relationship].insert(aliases[key] ?? key) }
+        }
+        settle(object, [])
+    }
+
+    /// What is as the store has it again is not pending.
+    private func settle(_ object: NSManagedObject, _ before: NSManagedObject.Flags) {
+        guard !before.contains(.updated), object.flags.isDisjoint(with: [.inserted, .deleted]), object.changedSlots().isEmpty,
+            !object.toMany.contains(where: \.hasChanges)
+        else { return }
+        object.flags.remove(.updated)
+        object.committed = nil
+        pending[ObjectIdentifier(object)] = nil
+    }
+
+    /// References to what somebody else deleted meanwhile lead nowhere.
+    private func living(_ value: StoredValue) -> StoredValue {
+        guard let reference = value.reference else { return value }
+        let key = aliases[reference] ?? reference
+        return registry[key]?.flags.contains(.detached) == true ? .null : .reference(key)
+    }
+}
+
+extension NSManagedObject {
+    /// Becomes a new object with the values that it had.
+    fileprivate final func resurrect(_ snapshot: EventSnapshot) {
+        flags = []
+        values = snapshot.values
+        committed = nil
+        version = 0
+        toMany = toMany.indices.map { index in
+            var state = ToManyState(stored: [])
+            let known = toMany[index].stored == nil ? snapshot.toMany[index] : toMany[index]
+            let before = snapshot.toMany[index].stored == nil ? known : snapshot.toMany[index]
+            for key in (before.stored ?? []).subtracting(before.removed).union(before.added) { state.insert(key) }
+            return state
+        }
+    }
+
+    /// Values that changed since the context last told of changes, as they were before, by property name.
+    ///
+    /// Source: developer.apple.com/documentation/coredata/nsmanagedobject/changedvaluesforcurrentevent()
+    public func changedValuesForCurrentEvent() -> [String: Any] {
+        guard flags.contains(.unannounced), let context = contextReference else { return [:] }
+        let snapshot = context.eventSnapshots[ObjectIdentifier(self)]
+        let isNew = isInserted && !flags.contains(.presented)
+        let base = isNew ? layout.entity.defaultValues : snapshot?.values ?? committed ?? values
+        var result: [String: Any] = [:]
+        for slot in values.indices where values[slot] != base[slot] {
+            result[layout.entity.slots[slot].name] = apiValue(base[slot], slot: slot) ?? NSNull()
+        }
+        for (index, state) in toMany.enumerated() where !isNew {
+            let before = snapshot?.toMany[index] ?? ToManyState(stored: state.stored)
+            let difference = before.difference(to: state)
+            guard !difference.joined.isEmpty || !difference.left.isEmpty else { continue }
+            let old = toManyKeys(index).subtracting(difference.joined).union(difference.left)
+            result[layout.entity.toMany[index].name] = Set(old.map { context.object(for: $0) }) as NSSet
+        }
+        return result
+    }
+}
+
+private final class WeakContext {
+    weak var context: NSManagedObjectContext?
+    init(_ context: NSManagedObjectContext) { self.context = context }
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CoreData
+import Testing
+
+@Suite @MainActor struct UndoTests {
+    private func context() throws -> (NSManagedObjectContext, UndoManager) {
+        let context = try Boards.mainContext()
+        let manager = UndoManager()
+        manager.groupsByEvent = false
+        context.undoManager = manager
+        return (context, manager)
+    }
+
+    /// Changes that are undone as one.
+    private func step<T>(_ context: NSManagedObjectContext, _ body: () throws -> T) rethrows -> T {
+        context.undoManager?.beginUndoGrouping()
+        defer {
+            context.processPendingChanges()
+            context.undoManager?.endUndoGrouping()
+        }
+        return try body()
+    }
+
+    @Test func updatesAreUndoneAndRedone() throws {
+        let (context, manager) = try context()
+        let card = step(context) { Boards.card("one", in: context) }
+        step(context) {
+            card.setValue("two", forKey: "title")
+            card.setValue(5, forKey: "points")
+        }
+        step(context) { card.setValue("three", forKey: "title") }
+        context.undo()
+        #expect(card.text("title") == "two" && card.value(forKey: "points") as? Int32 == 5)
+        context.undo()
+        #expect(card.text("title") == "one" && card.value(forKey: "points") as? Int32 == 1 && card.isInserted)
+        #expect(manager.canRedo)
+        context.redo()
+        context.redo()
+        #expect(card.text("title") == "three" && card.value(forKey: "points") as? Int32 == 5 && !manager.canRedo)
+        #expect(card.events == .undoUpdate)
+    }
+
+    @Test func insertionsAreUndoneAndRedone() throws {
+        let (context, _) = try context()
+        let card = step(context) { Boards.card("one", in: context) }
+        context.undo()
+        #expect(try context.titles() == [] && context.insertedObjects.isEmpty && !context.hasChanges)
+        context.redo()
+        #expect(try context.titles() == ["one"] && context.insertedObjects == [card])
+        #expect(card.managedObjectContext === context && card.isInserted && !card.isDeleted)
+        try context.save()
+        #expect(try context.titles() == ["one"])
+    }
+
+    @Test func deletionsAreUndoneWithTheirRelationships() throws {
+        let (context, _) = try context()
+        let board = Board(context: context)
+        let (a, b) = (Boards.card("a", in: context), Boards.card("b", in: context))
+        let label = Label(context: context)
+        for card in [a, b] {
+            card.setValue(board, forKey: "board")
+            card.mutableSetValue(forKey: "labels").add(label)
+        }
+        try context.save()
+        context.undoManager?.removeAllActions()
+        step(context) { context.delete(a) }
+        #expect(board.many("cards") == [b] && label.many("cards") == [b])
+        context.undo()
+        #expect(!a.isDeleted && board.many("cards") == [a, b] && label.many("cards") == [a, b])
+        #expect(a.one("board") === board && a.many("labels") == [label] && a.events.contains(.undoDeletion))
+        #expect(!context.hasChanges)
+        context.redo()
+        #expect(a.isDeleted && board.many("cards") == [b])
+        try context.save()
+        #expect(try context.titles() == ["b"])
+    }
+
+    @Test func cascadesAreUndoneAsAWhole() throws {
+        let (context, _) = try context()
+        let board = Board(context: context)
+        let cards = ["a", "b", "c"].map { Boards.card($0, in: context) }
+        for card in cards { card.setValue(board, forKey: "board") }
+        try context.save()
+        step(context) { context.delete(board) }
+        #expect(context.deletedObjects.count == 4)
+        context.undo()
+        #expect(context.deletedObjects.isEmpty && board.many("cards") == Set(cards))
+        #expect(try context.titles() == ["a", "b", "c"])
+        context.redo()
+        #expect(context.deletedObjects.count == 4)
+        context.undo()
+        try context.save()
+        let other = Boards.context(.mainQueueConcurrencyType, over: try #require(context.persistentStoreCoordinator))
+        #expect(try other.own(board).many("cards").count == 3)
+    }
+
+    @Test func relationshipsAreUndoneOnBothSides() throws {
+        let (context, _) = try context()
+        let (first, second) = (Board(context: context), Board(context: context))
+        let card = Boards.card("card", in: context)
+        let (badge, other) = (Badge(context: context), Badge(context: context))
+        card.setValue(first, forKey: "board")
+        card.setValue(badge, forKey: "badge")
+        try context.save()
+        step(context) {
+            card.setValue(second, forKey: "board")
+            card.setValue(other, forKey: "badge")
+        }
+        #expect(first.many("cards").isEmpty && badge.one("card") == nil && other.one("card") === card)
+        context.undo()
+        #expect(first.many("cards") == [card] && second.many("cards").isEmpty)
+        #expect(badge.one("card") === card && other.one("card") == nil && card.one("badge") === badge)
+        context.redo()
+        #expect(second.many("cards") == [card] && other.one("card") === card && badge.one("card") == nil)
+    }
+
+    @Test func undoReachesBehindASave() throws {
+        let (context, _) = try context()
+        let card = step(context) { Boards.card("one", in: context) }
+        try context.save()
+        step(context) { card.setValue("two", forKey: "title") }
+        try context.save()
+        #expect(!context.hasChanges)
+        context.undo()
+        #expect(card.text("title") == "one" && context.hasChanges && card.isUpdated)
+        try context.save()
+        let other = Boards.context(.mainQueueConcurrencyType, over: try #require(context.persistentStoreCoordinator))
+        #expect(try other.titles() == ["one"])
+        context.undo()
+        #expect(card.isDeleted)
+        try context.save()
+        other.reset()
+        #expect(try other.titles() == [])
+    }
+
+    @Test func aSavedDeletionIsUndoneByInsertingAgain() throws {
+        let (context, _) = try context()
+        let board = Board(context: context)
+        let card = Boards.card("card", in: context)
+        card.setValue(board, forKey: "board")
+        try context.save()
+        step(context) { context.delete(board) }
+        try context.save()
+        #expect(try context.titles() == [])
+        context.undo()
+        #expect(context.insertedObjects.count == 2)
+        #expect(try context.titles() == ["card"])
+        try context.save()
+        let other = Boards.context(.mainQueueConcurrencyType, over: try #require(context.persistentStoreCoordinator))
+        let request = NSFetchRequest<Board>(entityName: "Board")
+        #expect(try other.fetch(request).first?.many("cards").count == 1)
+        #expect(try other.titles() == ["card"])
+    }
+
+    @Test func rollbackAndResetForgetWhatCouldBeUndone() throws {
+        let (context, manager) = try context()
+        step(context) { _ = Boards.card("one", in: context) }
+        #expect(manager.canUndo)
+        context.rollback()
+        #expect(!manager.canUndo && !context.hasChanges)
+        step(context) { _ = Boards.card("two", in: context) }
+        context.reset()
+        #expect(!manager.canUndo)
+    }
+
+    @Test func observersAreToldWhatUndoChanged() throws {
+        let (context, _) = try context()
+        let card = step(context) { Boards.card("one", in: context) }
+        let heard = Heard(NSManagedObjectContext.didChangeObjectsNotification, from: context)
+        step(context) { card.setValue("two", forKey: "title") }
+        #expect(heard.objects(NSUpdatedObjectsKey) == [card])
+        _ = heard.take()
+        context.undo()
+        #expect(heard.objects(NSUpdatedObjectsKey) == [card])
+        _ = heard.take()
+        context.undo()
+        #expect(heard.objects(NSDeletedObjectsKey) == [card])
+        _ = heard.take()
+        context.redo()
+        #expect(heard.objects(NSInsertedObjectsKey) == [card])
+    }
+
+    @Test func theUndoManagerGathersWhatIsOutstanding() throws {
+        let (context, manager) = try context()
+        manager.groupsByEvent = true
+        let card = Boards.card("one", in: context)
+        context.processPendingChanges()
+        manager.endUndoGrouping()
+        card.setValue("two", forKey: "title")
+        manager.undo()
+        #expect(card.text("title") == "one")
+        manager.redo()
+        #expect(card.text("title") == "two")
+    }
+
+    @Test func withoutAnUndoManagerNothingIsUndone() throws {
+        let context = try Boards.mainContext()
+        let card = Boards.card("one", in: context)
+        context.undo()
+        context.redo()
+        #expect(context.undoManager == nil && card.isInserted && card.text("title") == "one")
+    }
+
+    @Test func aChildUndoesOnItsOwn() throws {
+        let (parent, manager) = try context()
+        let card = Boards.card("one", in: parent)
+        try parent.save()
+        let child = Boards.child(of: parent)
+        let childManager = UndoManager()
+        childManager.groupsByEvent = false
+        child.undoManager = childManager
+        let twin = try child.own(card)
+        step(child) { twin.setValue("two", forKey: "title") }
+        manager.removeAllActions()
+        manager.beginUndoGrouping()
+        try child.save()
+        manager.endUndoGrouping()
+        #expect(card.text("title") == "two")
+        child.undo()
+        #expect(twin.text("title") == "one" && card.text("title") == "two")
+        parent.undo()
+        #expect(card.text("title") == "one")
+    }
+}
