@@ -11,6 +11,8 @@ package struct StoreError: Error, Sendable {
         case constraint
         /// The file is not a SQLite database, or is damaged.
         case corrupt
+        /// A delete rule does not allow it.
+        case denied
         case diskFull
         /// The file was made for another model, or by a newer format.
         case incompatibleModel

@@ -20,7 +20,7 @@ extension CloudFailure {
                 switch error.code {
                 case .busy: .serviceUnavailable
                 case .newerFormat, .incompatibleModel: .incompatibleVersion
-                case .conflict, .constraint, .corrupt, .diskFull, .notFound, .notPermitted, .unsupportedPredicate, .other: .internalError
+                case .conflict, .constraint, .corrupt, .denied, .diskFull, .notFound, .notPermitted, .unsupportedPredicate, .other: .internalError
                 }
             self.init(code, "the local store: \(error.what)\(detail)")
         case let error as WireError: self.init(error)

@@ -141,14 +141,7 @@ struct FetchPlan {
                 .persistentStoreOperation,
                 sentence: "The model has no entity named '\(parameters.entityName ?? "")'; a fetch request needs one.")
         }
-        predicate = try parameters.predicate.map { predicate in
-            guard let tree = parsed(predicate) else {
-                throw CocoaError(
-                    .persistentStoreOperation,
-                    sentence: "A predicate made from a block cannot run in a store; write it as a format or filter the results.")
-            }
-            return tree
-        }
+        predicate = try parameters.predicate.map(Self.tree(of:))
         entities = parameters.includesSubentities ? Set(layout.entity.hierarchy) : [layout.index]
         includesPendingChanges = parameters.includesPendingChanges
         stores = (parameters.affectedStores ?? coordinator.persistentStores).filter { $0.holds(layout.index) }
@@ -167,6 +160,14 @@ struct FetchPlan {
         query.limit = parameters.limit > 0 ? parameters.limit : nil
         query.offset = parameters.offset
         self.query = query
+    }
+
+    /// - Throws: ``CocoaError`` 134070 for a predicate made from a block.
+    static func tree(of predicate: NSPredicate) throws -> PredicateKit.Predicate {
+        if let tree = parsed(predicate) { return tree }
+        throw CocoaError(
+            .persistentStoreOperation,
+            sentence: "A predicate made from a block cannot run in a store; write it as a format or filter the results.")
     }
 
     func accepts(_ object: NSManagedObject) -> Bool {

@@ -218,12 +218,14 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
     /// Tells every context that merges by itself, and whoever listens for remote changes.
     ///
-    /// - Parameter saver: The context that saved, which knows already; nil for imports.
-    package func didCommit(_ commits: [StoreCommit], by saver: NSManagedObjectContext?) {
+    /// - Parameters:
+    ///   - saver: The context that saved, which knows already; nil for imports.
+    ///   - merging: Whether contexts take the changes over.
+    package func didCommit(_ commits: [StoreCommit], by saver: NSManagedObjectContext?, merging: Bool = true) {
         let commits = commits.filter { !$0.isEmpty }
         guard !commits.isEmpty else { return }
         for context in state.withLock({ $0.contexts.compactMap(\.context) })
-        where context !== saver && context.automaticallyMergesChangesFromParent {
+        where merging && context !== saver && context.automaticallyMergesChangesFromParent {
             context.queue.queue.async { context.merge(commits) }
         }
         for commit in commits {
@@ -235,6 +237,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         }
         for observer in commitObservers.withLock({ $0 }) { observer(commits) }
     }
+
+    var hasCommitObservers: Bool { commitObservers.withLock { !$0.isEmpty } }
 
     private let commitObservers = Mutex<[@Sendable ([StoreCommit]) -> Void]>([])
 

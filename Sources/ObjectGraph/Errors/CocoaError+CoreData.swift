@@ -72,6 +72,7 @@ extension CocoaError {
             case .conflict: .managedObjectMerge
             case .constraint: .managedObjectConstraintMerge
             case .corrupt: .fileReadCorruptFile
+            case .denied: .validationRelationshipDeniedDelete
             case .diskFull: .fileWriteOutOfSpace
             case .incompatibleModel, .newerFormat: .persistentStoreIncompatibleVersionHash
             case .notFound: .persistentStoreOpen
@@ -95,6 +96,7 @@ extension CocoaError {
         case .notFound: "check the address of the store"
         case .notPermitted: "choose a folder that can be written to"
         case .unsupportedPredicate: "rewrite the predicate, or filter the fetched objects"
+        case .denied: "delete the members first"
         case .conflict, .constraint, .other: nil
         }
     }

@@ -37,6 +37,7 @@ extension NSManagedObjectContext {
     ///
     /// - Throws: What the request throws, or ``CocoaError`` 134091 for a kind of request that contexts do not take,
     ///   such as one that saves.
+    @discardableResult
     public func execute(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
         preconditionIsCurrent()
         guard let request = request as? any ExecutableRequest else {

@@ -37,6 +37,7 @@ struct StoreQueryTranslation {
 
     func rows() -> SQLFragment { "SELECT \(entity.shape.selectList("t0"))" + tail }
     func keys() -> SQLFragment { "SELECT t0.Z_PK, t0.Z_ENT" + tail }
+    func primaryKeys() -> SQLFragment { "SELECT t0.Z_PK" + tail }
     func count() -> SQLFragment { isCut ? "SELECT COUNT(*) FROM (SELECT 1" + tail + ")" : "SELECT COUNT(*)" + tail }
 
     private static func order(

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+import SQLiteStore
+
+/// Rows from an object that a block fills again and again.
+final class ObjectRows: BatchRowSource {
+    private let handler: (NSManagedObject) -> Bool
+    private let object: NSManagedObject
+
+    init(_ layout: EntityLayout, _ handler: @escaping (NSManagedObject) -> Bool) {
+        self.handler = handler
+        object = NSManagedObject.make(layout.description, insertedInto: nil)
+    }
+
+    func next() -> ContiguousArray<StoredValue>? {
+        object.beginAnew()
+        return handler(object) ? nil : object.values
+    }
+
+    var givenSlots: [Int] { object.changedSlots() }
+}
+
+/// Rows from dictionaries: a list of them, or one that a block fills again and again.
+final class DictionaryRows: BatchRowSource {
+    private let layout: EntityLayout
+    private let nextDictionary: () -> [String: Any]?
+    private(set) var givenSlots: [Int] = []
+
+    init(_ layout: EntityLayout, _ dictionaries: [[String: Any]]) {
+        self.layout = layout
+        var rest = dictionaries[...]
+        nextDictionary = { rest.popFirst() }
+    }
+
+    init(_ layout: EntityLayout, _ handler: @escaping (NSMutableDictionary) -> Bool) {
+        self.layout = layout
+        let dictionary = NSMutableDictionary()
+        nextDictionary = {
+            dictionary.removeAllObjects()
+            if handler(dictionary) { return nil }
+            var row: [String: Any] = [:]
+            for case let (key as String, value) in dictionary { row[key] = value }
+            return row
+        }
+    }
+
+    /// - Throws: ``CocoaError`` 134070 for a key that is no attribute, or a value that the attribute cannot hold.
+    func next() throws -> ContiguousArray<StoredValue>? {
+        guard let row = nextDictionary() else { return nil }
+        var values = layout.entity.defaultValues
+        givenSlots = []
+        for (key, value) in row {
+            guard case .slot(let slot)? = layout.entity.location(of: key), case .attribute(let attribute) = layout.entity.slots[slot] else {
+                throw CocoaError(
+                    .persistentStoreOperation, sentence: "A batch insert gives a value to '\(layout.name).\(key)', which is no attribute.")
+            }
+            guard let stored = AttributeCoding.stored(value, as: attribute.type) else {
+                throw CocoaError(
+                    .persistentStoreOperation,
+                    sentence: "'\(layout.name).\(key)' is of type \(attribute.type) and cannot hold a \(type(of: value)).")
+            }
+            values[slot] = stored
+            givenSlots.append(slot)
+        }
+        return values
+    }
+}
+
+extension NSManagedObject {
+    /// An object in no context has its defaults again, and nothing counts as changed.
+    fileprivate final func beginAnew() {
+        committed = nil
+        values = layout.entity.defaultValues
+    }
+}

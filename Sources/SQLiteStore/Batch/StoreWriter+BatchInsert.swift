@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ManagedModel
+
+extension StoreWriter {
+    /// Inserts rows one after the other through one statement, as fast as they come.
+    ///
+    /// Relationships stay empty. History gets one transaction.
+    ///
+    /// - Parameter listsKeys: Whether the outcome names the rows.
+    /// - Throws: What the source throws, or ``StoreError`` with `.constraint` when a row is not unique and the rule refuses
+    ///   that.
+    package func insertBatch(
+        of index: Int, author: String?, contextName: String?, onConflict rule: BatchConflictRule, listsKeys: Bool,
+        rows source: some BatchRowSource
+    ) throws -> BatchOutcome {
+        let entity = try layout.entity(index)
+        let statement = try connection.statement(entity.insertSQL)
+        defer { statement.reset() }
+        let first = try raiseMaximum(of: entity.rootNumber, by: 0) + 1
+        var primaryKey = first
+        var outcome = BatchOutcome()
+        while let values = try source.next() {
+            precondition(values.count == entity.slots.count, "an inserted row has one value per slot of its entity")
+            try bind(values, entity, primaryKey, statement)
+            do throws(StoreError) {
+                try statement.run()
+            } catch {
+                guard error.code == .constraint else { throw error }
+                try resolve(error, values, source, entity, rule, listsKeys: listsKeys, &outcome)
+                continue
+            }
+            let key = RowKey(store: store.number, entity: index, primaryKey: primaryKey)
+            history.insert(key)
+            if listsKeys { outcome.inserted.append(key) }
+            outcome.count += 1
+            primaryKey += 1
+        }
+        if primaryKey > first { _ = try raiseMaximum(of: entity.rootNumber, by: Int(primaryKey - first)) }
+        _ = try writeHistory(author: author, contextName: contextName)
+        return outcome
+    }
+
+    private func bind(
+        _ values: ContiguousArray<StoredValue>, _ entity: EntityLayout, _ primaryKey: Int64, _ statement: PreparedStatement
+    ) throws(StoreError) {
+        statement.bind(primaryKey, 1)
+        statement.bind(entity.number, 2)
+        var place: Int32 = 3
+        for slot in 0..<values.count {
+            switch entity.bindings[slot] {
+            case .none: continue
+            case .value:
+                if values[slot].reference == nil {
+                    try StoredValueEncoding.bind(values[slot], statement, place)
+                } else {
+                    statement.bindNull(place)
+                }
+                place += 1
+            case .keyAndEntity:
+                statement.bindNull(place)
+                statement.bindNull(place + 1)
+                place += 2
+            }
+        }
+    }
+
+    // MARK: Rows that are not unique
+
+    private func resolve(
+        _ error: StoreError, _ values: ContiguousArray<StoredValue>, _ source: some BatchRowSource, _ entity: EntityLayout,
+        _ rule: BatchConflictRule, listsKeys: Bool, _ outcome: inout BatchOutcome
+    ) throws {
+        if rule == .refuse { throw error }
+        let rivals = try rivals(of: values, entity)
+        guard let kept = rivals.first else { throw error }
+        if rule == .keepStored { return }
+        for rival in rivals.dropFirst() {
+            let gone = try deleteRows([rival], listsKeys: listsKeys)
+            outcome.deleted += gone.deleted
+        }
+        let slots = rule == .overwrite ? Array(entity.slots.indices) : source.givenSlots
+        try write(values, slots.filter { if case .attribute = entity.slots[$0] { true } else { false } }, to: kept)
+        if listsKeys { outcome.updated.append(kept) }
+        outcome.count += 1
+    }
+
+    /// Rows that have the same values under some uniqueness constraint, the oldest first.
+    private func rivals(of values: ContiguousArray<StoredValue>, _ entity: EntityLayout) throws -> [RowKey] {
+        var found: Set<RowKey> = []
+        var index: Int? = entity.index
+        while let current = index {
+            let resolved = layout.model.entities[current]
+            let owner = try layout.entity(current)
+            for constraint in resolved.declaration.uniquenessConstraints {
+                let slots = constraint.compactMap { name in
+                    if case .slot(let slot)? = resolved.location(of: name) { slot } else { nil }
+                }
+                // Null is like nothing else, not even like null.
+                guard slots.count == constraint.count, !slots.contains(where: { values[$0].isNull }) else { continue }
+                found.formUnion(try rows(of: owner, with: values, at: slots))
+            }
+            index = resolved.superentity
+        }
+        return found.sorted { $0.primaryKey < $1.primaryKey }
+    }
+
+    private func rows(
+        of entity: EntityLayout, with values: ContiguousArray<StoredValue>, at slots: [Int]
+    ) throws -> [RowKey] {
+        let tests = slots.compactMap { slot in
+            if case .attribute(let column, _) = entity.slots[slot] { "\(identifier(column)) = ?" } else { nil }
+        }
+        var keys: [RowKey] = []
+        try connection.query(
+            "SELECT Z_PK, Z_ENT FROM \(identifier(entity.table)) WHERE \(tests.joined(separator: " AND "))",
+            slots.map { StoredValueEncoding.encode(values[$0]) }
+        ) { row in
+            guard let index = layout.entityIndex(number: row.int(1)), entity.hierarchyNumbers.contains(row.int(1)) else { return }
+            keys.append(RowKey(store: store.number, entity: index, primaryKey: row.int(0)))
+        }
+        return keys
+    }
+
+    private func write(_ values: ContiguousArray<StoredValue>, _ slots: [Int], to key: RowKey) throws {
+        let entity = try layout.entity(key.entityIndex)
+        let assignments = slots.compactMap { slot in
+            if case .attribute(let column, _) = entity.slots[slot] { ", \(identifier(column)) = ?" } else { nil }
+        }
+        try connection.execute(
+            "UPDATE \(identifier(entity.table)) SET Z_OPT = Z_OPT + 1\(assignments.joined()) WHERE Z_PK = ?",
+            slots.map { StoredValueEncoding.encode(values[$0]) } + [.int(key.primaryKey)])
+        for slot in slots { history.touch(key, bit: entity.slotBits[slot]) }
+    }
+}
