@@ -76,3 +76,7 @@ void tarn_visit_classes(tarn_class_visitor visitor, void *context) {
     struct walk walk = { visitor, context };
     swift_enumerateAllMetadataSections(visit_image, &walk);
 }
+
+extern void *swift_tryRetain(void *object);
+
+bool tarn_retain_if_alive(const void *object) { return swift_tryRetain((void *)object) != NULL; }

@@ -16,4 +16,10 @@ typedef bool (*tarn_class_visitor)(const char *module, const char *name, const v
 /// records that the compiler emitted (documented in the Swift ABI, TypeMetadata: "nominal type descriptor").
 void tarn_visit_classes(tarn_class_visitor visitor, void *context);
 
+/// Takes a strong reference to a Swift object unless the last one is gone and the object is being destroyed.
+///
+/// The memory must still be the object's: its `deinit` has not returned. Weak references rest on the same function, but
+/// cost a side table for each object.
+bool tarn_retain_if_alive(const void *object);
+
 #endif

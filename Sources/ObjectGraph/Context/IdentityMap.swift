@@ -1,32 +1,179 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CRuntimeRecords
 import ManagedModel
+import Synchronization
 
-/// The objects that a context knows, one per row. It does not keep them alive.
-struct IdentityMap {
-    private struct Entry { weak var object: NSManagedObject? }
+/// The objects that a context knows, one per row, and the way from them to the context. It keeps neither alive.
+///
+/// Objects hold their map and take themselves out of it when they go, on whatever thread drops them last. So the table
+/// is behind a lock, and what is found in it is only handed out if it is not going already.
+final class IdentityMap: @unchecked Sendable {
+    // Unchecked: the table is behind a lock, weak references are atomic, and the directory is set once before any use.
+    private let table = Mutex(IdentityTable())
+    private let identities = Mutex(())
+    private(set) weak var context: NSManagedObjectContext?
+    /// Names the stores of the IDs of the context's objects, also when the context is gone.
+    var directory: StoreDirectory?
 
-    private var entries: [RowKey: Entry] = [:]
-    private var insertionsUntilSweep = 1024
+    func belong(to context: NSManagedObjectContext) { self.context = context }
 
-    subscript(key: RowKey) -> NSManagedObject? { entries[key]?.object }
-
-    var objects: [NSManagedObject] { entries.values.compactMap(\.object) }
-
-    mutating func insert(_ object: NSManagedObject) {
-        entries[object.key] = Entry(object: object)
-        insertionsUntilSweep -= 1
-        if insertionsUntilSweep == 0 { sweep() }
+    subscript(key: RowKey) -> NSManagedObject? {
+        // Not released under the lock: that could be the last reference, whose end takes the lock.
+        let address = table.withLock { table in
+            let address = table.find(key)
+            return address != 0 && Self.hold(address) ? address : 0
+        }
+        return address == 0 ? nil : Self.take(address)
     }
 
-    mutating func remove(_ key: RowKey) { entries[key] = nil }
+    var objects: [NSManagedObject] { table.withLock { $0.addresses.filter(Self.hold) }.map(Self.take) }
 
-    mutating func removeAll() { entries = [:] }
+    var isEmpty: Bool { table.withLock { $0.count == 0 } }
 
-    // Amortised: a sweep costs what the map holds, and the next comes after as many insertions.
-    private mutating func sweep() {
-        entries = entries.filter { $0.value.object != nil }
-        insertionsUntilSweep = max(1024, entries.count)
+    /// An object that is going and has the same key loses its place.
+    func insert(_ object: NSManagedObject) {
+        let (key, address) = (object.key, Self.address(object))
+        table.withLock { $0.insert(key, address) }
+    }
+
+    func remove(_ object: NSManagedObject) {
+        let (key, address) = (object.key, Self.address(object))
+        table.withLock { $0.remove(key, address) }
+    }
+
+    func removeAll() { table.withLock { $0.removeAll() } }
+
+    /// IDs are made when they are asked for, which any thread may do.
+    func withIdentityLock<T>(_ body: () -> T) -> T { identities.withLock { _ in body() } }
+
+    private static func address(_ object: NSManagedObject) -> UInt { UInt(bitPattern: ObjectIdentifier(object)) }
+
+    private static func hold(_ address: UInt) -> Bool { tarn_retain_if_alive(UnsafeRawPointer(bitPattern: address)!) }
+
+    /// - Precondition: A strong reference was taken by ``hold(_:)``, and is handed on here.
+    private static func take(_ address: UInt) -> NSManagedObject {
+        Unmanaged<NSManagedObject>.fromOpaque(UnsafeRawPointer(bitPattern: address)!).takeRetainedValue()
+    }
+}
+
+/// Open addressing with linear probing: a search ends at the first empty place, so removing moves later entries up.
+///
+/// A dictionary hashes at five times the price, and weak references cost as much again.
+private struct IdentityTable: ~Copyable {
+    private struct Entry {
+        var primaryKey: Int64
+        /// Store and entity.
+        var kind: UInt32
+        /// 0 in an empty place.
+        var address: UInt
+    }
+
+    private static let capacityMin = 64
+    private var entries: UnsafeMutablePointer<Entry>
+    private var capacity: Int
+    private(set) var count = 0
+
+    init() {
+        capacity = Self.capacityMin
+        entries = Self.allocate(capacity)
+    }
+
+    deinit { entries.deallocate() }
+
+    /// - Returns: 0 for a key that is not here.
+    func find(_ key: RowKey) -> UInt {
+        let kind = Self.kind(key)
+        var place = start(key.primaryKey, kind)
+        while entries[place].address != 0 {
+            if entries[place].primaryKey == key.primaryKey, entries[place].kind == kind { return entries[place].address }
+            place = (place + 1) & (capacity - 1)
+        }
+        return 0
+    }
+
+    var addresses: [UInt] {
+        var result: [UInt] = []
+        result.reserveCapacity(count)
+        for place in 0..<capacity where entries[place].address != 0 { result.append(entries[place].address) }
+        return result
+    }
+
+    mutating func insert(_ key: RowKey, _ address: UInt) {
+        if (count + 1) * 3 > capacity * 2 { resize(capacity * 2) }
+        let kind = Self.kind(key)
+        var place = start(key.primaryKey, kind)
+        while entries[place].address != 0 {
+            if entries[place].primaryKey == key.primaryKey, entries[place].kind == kind {
+                entries[place].address = address
+                return
+            }
+            place = (place + 1) & (capacity - 1)
+        }
+        entries[place] = Entry(primaryKey: key.primaryKey, kind: kind, address: address)
+        count += 1
+    }
+
+    /// Has no effect when the key leads to another object.
+    mutating func remove(_ key: RowKey, _ address: UInt) {
+        let kind = Self.kind(key)
+        var place = start(key.primaryKey, kind)
+        while entries[place].address != 0 {
+            if entries[place].primaryKey == key.primaryKey, entries[place].kind == kind {
+                if entries[place].address == address { vacate(place) }
+                return
+            }
+            place = (place + 1) & (capacity - 1)
+        }
+    }
+
+    mutating func removeAll() {
+        entries.deallocate()
+        capacity = Self.capacityMin
+        entries = Self.allocate(capacity)
+        count = 0
+    }
+
+    private mutating func vacate(_ vacant: Int) {
+        var hole = vacant
+        var place = hole
+        while true {
+            place = (place + 1) & (capacity - 1)
+            guard entries[place].address != 0 else { break }
+            let home = start(entries[place].primaryKey, entries[place].kind)
+            // An entry whose search starts behind the hole stays where it is.
+            if (place &- home) & (capacity - 1) < (place &- hole) & (capacity - 1) { continue }
+            entries[hole] = entries[place]
+            hole = place
+        }
+        entries[hole].address = 0
+        count -= 1
+        if count * 8 < capacity, capacity > Self.capacityMin { resize(capacity / 2) }
+    }
+
+    private mutating func resize(_ newCapacity: Int) {
+        let (old, oldCapacity) = (entries, capacity)
+        entries = Self.allocate(newCapacity)
+        capacity = newCapacity
+        for index in 0..<oldCapacity where old[index].address != 0 {
+            var place = start(old[index].primaryKey, old[index].kind)
+            while entries[place].address != 0 { place = (place + 1) & (capacity - 1) }
+            entries[place] = old[index]
+        }
+        old.deallocate()
+    }
+
+    private func start(_ primaryKey: Int64, _ kind: UInt32) -> Int {
+        let mixed = (UInt64(bitPattern: primaryKey) ^ UInt64(kind) << 40) &* 0x9E37_79B9_7F4A_7C15
+        return Int(truncatingIfNeeded: mixed >> 32) & (capacity - 1)
+    }
+
+    private static func kind(_ key: RowKey) -> UInt32 { UInt32(key.store) << 16 | UInt32(key.entity) }
+
+    private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
+        let entries = UnsafeMutablePointer<Entry>.allocate(capacity: capacity)
+        entries.initialize(repeating: Entry(primaryKey: 0, kind: 0, address: 0), count: capacity)
+        return entries
     }
 }

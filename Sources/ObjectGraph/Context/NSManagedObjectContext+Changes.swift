@@ -19,6 +19,8 @@ extension NSManagedObjectContext {
             persistentStoreCoordinator?.describes(object.layout) ?? true,
             "the entity '\(object.layout.name)' is of another model than the context's")
         object.contextReference = self
+        // An object whose former context is gone waits for nothing.
+        object.pendingPlace = -1
         enterInserted(object)
         object.awakeFromInsert()
     }
@@ -27,7 +29,7 @@ extension NSManagedObjectContext {
         willChange(object, isPresent: false)
         object.flags.insert(.inserted)
         enter(object)
-        pending[ObjectIdentifier(object)] = object
+        pending.insert(object)
         announce(object)
     }
 
@@ -55,7 +57,7 @@ extension NSManagedObjectContext {
     func markDeleted(_ object: NSManagedObject) {
         willChange(object)
         object.flags.insert(.deleted)
-        pending[ObjectIdentifier(object)] = object
+        pending.insert(object)
         announce(object)
     }
 
@@ -63,7 +65,7 @@ extension NSManagedObjectContext {
         willChange(object)
         if object.flags.isDisjoint(with: .pending) {
             object.flags.insert(.updated)
-            pending[ObjectIdentifier(object)] = object
+            pending.insert(object)
         } else {
             object.flags.insert(.updated)
         }
@@ -121,7 +123,7 @@ extension NSManagedObjectContext {
 
     /// Cascades and nullifies for every deletion that has not been through it, until nothing new is deleted.
     func propagateDeletions() {
-        while case let fresh = pending.values.filter({ $0.flags.contains(.deleted) && !$0.flags.contains(.propagated) }), !fresh.isEmpty {
+        while case let fresh = pending.filter({ $0.flags.contains(.deleted) && !$0.flags.contains(.propagated) }), !fresh.isEmpty {
             for object in fresh.sorted(by: { $0.sequence < $1.sequence }) {
                 object.flags.insert(.propagated)
                 propagateDeletion(of: object)
@@ -168,8 +170,8 @@ extension NSManagedObjectContext {
     /// Takes an object out of the context for good.
     func forget(_ object: NSManagedObject) {
         object.willTurnIntoFault()
-        registry.remove(object.key)
-        pending[ObjectIdentifier(object)] = nil
+        registry.remove(object)
+        pending.remove(object)
         retained[ObjectIdentifier(object)] = nil
         eventSnapshots[ObjectIdentifier(object)] = nil
         assignments[ObjectIdentifier(object)] = nil

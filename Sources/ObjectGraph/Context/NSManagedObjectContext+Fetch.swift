@@ -82,7 +82,7 @@ extension NSManagedObjectContext {
     }
 
     private func overlays(_ plan: FetchPlan) -> Bool {
-        plan.includesPendingChanges && pending.values.contains { plan.entities.contains($0.layout.index) }
+        plan.includesPendingChanges && pending.contains { plan.entities.contains($0.layout.index) }
     }
 
     private func register(_ rows: [Row], _ parameters: FetchParameters) -> [NSManagedObject] {
@@ -96,7 +96,7 @@ extension NSManagedObjectContext {
 
     private func overlay(pending plan: FetchPlan, on stored: [NSManagedObject]) throws -> [NSManagedObject] {
         guard overlays(plan) else { return plan.sorted(stored) }
-        let changed = pending.values.filter { plan.entities.contains($0.layout.index) }
+        let changed = pending.filter { plan.entities.contains($0.layout.index) }
         let changedKeys = Set(changed.map(\.key))
         var result = stored.filter { !changedKeys.contains($0.key) }
         result += changed.filter { !$0.isDeleted && plan.accepts($0) }.sorted { $0.sequence < $1.sequence }
@@ -113,7 +113,7 @@ extension NSManagedObjectContext {
             do { row = try sourceRow(object.key) } catch { return }
             guard let row else {
                 object.lose()
-                pending[ObjectIdentifier(object)] = nil
+                pending.remove(object)
                 return
             }
             object.take(row)

@@ -142,7 +142,7 @@ extension NSManagedObjectContext {
         }
         for owner in commit.relationshipOwners {
             guard let known = registry[owner], !known.flags.contains(.detached) else { continue }
-            for index in known.toMany.indices { known.toMany[index].fault() }
+            known.toMany.fault()
             // Members that joined what is to be deleted here go its way.
             known.flags.remove(.propagated)
             merged.refreshed.append(known)

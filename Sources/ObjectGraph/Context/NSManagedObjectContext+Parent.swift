@@ -30,7 +30,7 @@ extension NSManagedObjectContext {
 
     /// Lets the contexts below know which keys are permanent now. Each takes them over at the end of its turn, and
     /// before it reads anything here.
-    func tellChildren(_ permanent: [RowKey: NSManagedObjectID]) {
+    func tellChildren(_ permanent: [RowKey: RowKey]) {
         guard !permanent.isEmpty else { return }
         for child in liveChildren {
             child.inbox.withLock { $0.merge(permanent) { _, new in new } }
@@ -45,16 +45,15 @@ extension NSManagedObjectContext {
             return inbox
         }
         guard !permanent.isEmpty else { return }
-        let translation = permanent.mapValues(\.key)
-        aliases.merge(translation) { _, new in new }
+        aliases.merge(permanent) { _, new in new }
         let objects = registry.objects
         for object in objects {
-            guard let id = permanent[object.key] else { continue }
-            registry.remove(object.key)
-            object.setIdentity(id)
+            guard let key = permanent[object.key] else { continue }
+            registry.remove(object)
+            object.setKey(key)
             registry.insert(object)
         }
-        for object in objects { object.translateReferences(translation, everywhere: true) }
+        for object in objects { object.translateReferences(permanent, everywhere: true) }
         tellChildren(permanent)
     }
 
@@ -68,7 +67,7 @@ extension NSManagedObjectContext {
         var commit = StoreCommit(store: RowKey.temporaryStore)
         reading(parent) { $0.take(objects, from: self) }
         for object in objects {
-            pending[ObjectIdentifier(object)] = nil
+            pending.remove(object)
             assignments[ObjectIdentifier(object)] = nil
             if object.isDeleted {
                 if object.isInserted {
@@ -125,7 +124,7 @@ extension NSManagedObjectContext {
     private func takeNew(_ object: NSManagedObject, from child: NSManagedObjectContext) {
         let known = registry[object.key]
         if let known, !known.flags.contains(.detached), !known.isFault { return }
-        let mine = known ?? NSManagedObject.make(object.objectID, layout: object.layout, in: self)
+        let mine = known ?? NSManagedObject.make(object.key, layout: object.layout, in: self)
         mine.beginInsertion(with: object)
         if let store = child.assignments[ObjectIdentifier(object)] { assignments[ObjectIdentifier(mine)] = store }
         enterInserted(mine)
@@ -180,7 +179,7 @@ extension NSManagedObject {
         }
         committed = nil
         version = 0
-        toMany = layout.entity.toMany.map { _ in ToManyState(stored: []) }
+        toMany = ToManyStates(count: toMany.count, isNew: true)
         flags = []
     }
 }

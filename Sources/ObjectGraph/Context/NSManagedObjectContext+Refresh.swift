@@ -14,7 +14,7 @@ extension NSManagedObjectContext {
         let gone = objects.filter(\.isInserted)
         let presented = gone.filter { $0.flags.contains(.presented) }
         unannounced = []
-        pending = [:]
+        pending.removeAll()
         forgetUndo()
         for object in objects { object.revert() }
         for object in gone { forget(object) }
@@ -25,14 +25,14 @@ extension NSManagedObjectContext {
     /// Lets go of every object. Objects that the app still holds are of no use afterwards.
     public func reset() {
         preconditionIsCurrent()
-        let objects = registry.objects + pending.values.filter { registry[$0.key] !== $0 }
+        let objects = registry.objects + pending.filter { registry[$0.key] !== $0 }
         let ids = objects.sorted { $0.sequence < $1.sequence }.map(\.objectID)
         for object in objects where object.contextReference != nil {
             object.flags = .detached
             object.contextReference = nil
         }
         registry.removeAll()
-        pending = [:]
+        pending.removeAll()
         unannounced = []
         forgetUndo()
         retained = [:]
@@ -93,14 +93,14 @@ extension NSManagedObjectContext {
 
     private func forgetChanges(of object: NSManagedObject) {
         let wasDeleted = object.isDeleted
-        pending[ObjectIdentifier(object)] = nil
+        pending.remove(object)
         eventSnapshots[ObjectIdentifier(object)] = nil
         object.revertAlone()
         object.turnIntoFault()
         if wasDeleted { object.leaveDeleted() }
         // Members that changed still say that they belong here.
-        guard object.toMany.contains(where: \.hasChanges) else { return }
+        guard object.toMany.hasChanges else { return }
         object.flags.insert(.updated)
-        pending[ObjectIdentifier(object)] = object
+        pending.insert(object)
     }
 }

@@ -47,17 +47,17 @@ extension NSManagedObjectContext {
         if let parent { return push(to: parent, &saved) }
         try obtainPermanentKeys(for: pendingInOrder.filter { $0.isInserted && !$0.isDeleted }, coordinator)
         try checkReferences()
-        for store in Set(pending.values.map(\.key.store)).sorted() { try write(store, coordinator, &saved) }
+        for store in Set(pending.map(\.key.store)).sorted() { try write(store, coordinator, &saved) }
     }
 
     /// Lets objects and observers change what is to be saved, until nothing new comes of it.
     private func settle() throws {
         for _ in 0..<Self.willSaveRoundsMax {
             processPendingChanges()
-            let before = Set(pending.keys)
+            let before = pending.arrivals
             for object in pendingInOrder where object.contextReference === self { object.willSave() }
             processPendingChanges()
-            if unannounced.isEmpty, before.isSuperset(of: pending.keys) { return }
+            if unannounced.isEmpty, pending.arrivals == before { return }
         }
         throw CocoaError(
             .persistentStoreSave,
@@ -83,7 +83,7 @@ extension NSManagedObjectContext {
     /// What leads to an object that was never saved and is gone again leads nowhere; what leads to another store
     /// cannot be saved.
     private func checkReferences() throws {
-        for object in pending.values { object.dropTemporaryReferences() }
+        for object in pending { object.dropTemporaryReferences() }
         var problems: [NSManagedObject] = []
         for object in pendingInOrder where !object.isDeleted && object.hasReferenceBeyondStore { problems.append(object) }
         guard let first = problems.first else { return }
@@ -93,7 +93,7 @@ extension NSManagedObjectContext {
             userInfo: [NSAffectedObjectsErrorKey: problems])
     }
 
-    var pendingInOrder: [NSManagedObject] { pending.values.sorted { $0.sequence < $1.sequence } }
+    var pendingInOrder: [NSManagedObject] { pending.inOrder }
 
     /// What a save wrote, and what became of the objects.
     struct Saved {
@@ -127,7 +127,7 @@ extension NSManagedObjectContext {
     private func finish(_ draft: SaveDraft, _ objects: [NSManagedObject], _ saved: inout Saved) {
         saved.commits += draft.commits
         for object in objects {
-            pending[ObjectIdentifier(object)] = nil
+            pending.remove(object)
             assignments[ObjectIdentifier(object)] = nil
             if object.isDeleted {
                 if object.isInserted { forget(object) } else { saved.deleted.append(object) }
@@ -177,16 +177,15 @@ extension NSManagedObjectContext {
     }
 
     private func obtainPermanentKeys(for objects: [NSManagedObject], _ coordinator: NSPersistentStoreCoordinator) throws {
-        let temporary = objects.filter { $0.objectID.isTemporaryID && $0.isInserted }
+        let temporary = objects.filter { $0.key.isTemporary && $0.isInserted }
         guard !temporary.isEmpty else { return }
-        var permanent: [RowKey: NSManagedObjectID] = [:]
+        var permanent: [RowKey: RowKey] = [:]
         // Whoever refers to a new object has changed with it, and is pending. Also after a failure: what got its key
         // keeps it.
         defer {
-            let translation = permanent.mapValues(\.key)
-            for object in pending.values { object.translateReferences(translation) }
+            for object in pending { object.translateReferences(permanent) }
             // What was recorded for undo knows the old keys.
-            if undoManager != nil { aliases.merge(translation) { _, new in new } }
+            if undoManager != nil { aliases.merge(permanent) { _, new in new } }
             tellChildren(permanent)
         }
         for (entity, group) in Dictionary(grouping: temporary, by: \.layout.index).sorted(by: { $0.key < $1.key }) {
@@ -198,10 +197,9 @@ extension NSManagedObjectContext {
                 }
                 let keys = try store.allocateKeys(for: entity, count: members.count)
                 for (object, key) in zip(members, keys) {
-                    let id = NSManagedObjectID(key: key, layout: object.layout, store: store)
-                    permanent[object.key] = id
-                    registry.remove(object.key)
-                    object.setIdentity(id)
+                    permanent[object.key] = key
+                    registry.remove(object)
+                    object.setKey(key)
                     registry.insert(object)
                 }
             }

@@ -24,9 +24,10 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         get { ownCoordinator ?? parent?.persistentStoreCoordinator }
         set {
             precondition(parent == nil, "a context with a parent has its parent's coordinator")
-            precondition(registry.objects.isEmpty, "a context with objects cannot change its coordinator")
+            precondition(registry.isEmpty, "a context with objects cannot change its coordinator")
             ownCoordinator?.unregister(self)
             ownCoordinator = newValue
+            registry.directory = newValue?.directory
             newValue?.register(self)
         }
     }
@@ -36,7 +37,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     /// - Precondition: The context has no objects yet, and is not its own ancestor.
     open var parent: NSManagedObjectContext? {
         willSet {
-            precondition(registry.objects.isEmpty, "a context with objects cannot change its parent")
+            precondition(registry.isEmpty, "a context with objects cannot change its parent")
             precondition(ownCoordinator == nil || newValue == nil, "a context has a parent or a coordinator, not both")
             var ancestor = newValue
             while let context = ancestor {
@@ -68,9 +69,9 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     /// Objects as they were before the current event.
     var eventSnapshots: [ObjectIdentifier: EventSnapshot] = [:]
 
-    var registry = IdentityMap()
+    let registry = IdentityMap()
     /// Objects that wait for a save, held strongly.
-    var pending: [ObjectIdentifier: NSManagedObject] = [:]
+    var pending = PendingObjects()
     /// Objects that changed since the last notification.
     var unannounced: [NSManagedObject] = []
     var isProcessingScheduled = false
@@ -89,6 +90,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         self.concurrencyType = concurrencyType
         queue = ContextQueue(concurrencyType == .mainQueueConcurrencyType ? .mainQueue : .privateQueue)
         super.init()
+        registry.belong(to: self)
     }
 
     public convenience init(_ type: ConcurrencyType) {
@@ -101,9 +103,9 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
     open var hasChanges: Bool { !pending.isEmpty }
 
-    open var insertedObjects: Set<NSManagedObject> { Set(pending.values.filter { $0.isInserted && !$0.isDeleted }) }
-    open var updatedObjects: Set<NSManagedObject> { Set(pending.values.filter { $0.isUpdated && !$0.isDeleted }) }
-    open var deletedObjects: Set<NSManagedObject> { Set(pending.values.filter(\.isDeleted)) }
+    open var insertedObjects: Set<NSManagedObject> { Set(pending.filter { $0.isInserted && !$0.isDeleted }) }
+    open var updatedObjects: Set<NSManagedObject> { Set(pending.filter { $0.isUpdated && !$0.isDeleted }) }
+    open var deletedObjects: Set<NSManagedObject> { Set(pending.filter(\.isDeleted)) }
     open var registeredObjects: Set<NSManagedObject> { Set(registry.objects) }
 
     // MARK: Objects by identity
@@ -140,10 +142,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
     package func object(for key: RowKey) -> NSManagedObject {
         if let known = registry[key] { return known }
-        let coordinator = requireCoordinator()
-        let layout = coordinator.layouts[key.entityIndex]
-        let id = NSManagedObjectID(key: key, layout: layout, store: coordinator.store(numbered: key.store))
-        let object = NSManagedObject.make(id, layout: layout, in: self)
+        let object = NSManagedObject.make(key, layout: requireCoordinator().layouts[key.entityIndex], in: self)
         enter(object)
         return object
     }

@@ -87,7 +87,7 @@ extension NSManagedObjectContext {
         dropReferences(to: gone)
         for object in gone {
             if object.isDeleted {
-                pending[ObjectIdentifier(object)] = nil
+                pending.remove(object)
                 saved.deleted.append(object)
             } else {
                 saved.gone.append(object)
@@ -104,7 +104,7 @@ extension NSManagedObjectContext {
     private func resolve(_ object: NSManagedObject, _ persisted: Row, by policy: NSMergePolicyType) {
         if policy == .rollbackMergePolicyType {
             let wasDeleted = object.isDeleted
-            pending[ObjectIdentifier(object)] = nil
+            pending.remove(object)
             object.revertAlone()
             _ = object.merge(persisted)
             if wasDeleted { object.leaveDeleted() }

@@ -25,6 +25,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     open var name: String?
     private let frozen: Result<NSManagedObjectModel.Frozen, any Error>
     private let state = Mutex(State())
+    let directory = StoreDirectory()
 
     private static let storeNumbers = Mutex<UInt16>(0)
 
@@ -100,6 +101,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         }
         let store = NSPersistentStore(storage, description: description, entities: Set(entities.map(\.index)))
         store.persistentStoreCoordinator = self
+        directory.add(store)
         state.withLock { $0.stores.append(store) }
         NotificationCenter.default.post(
             name: .NSPersistentStoreCoordinatorStoresDidChange, object: self, userInfo: [NSAddedPersistentStoresKey: [store]])

@@ -12,6 +12,10 @@ package final class EntityLayout: @unchecked Sendable {
     package let number: UInt32
     package let description: NSEntityDescription
     package let managedClass: NSManagedObject.Type
+    /// What a new object holds: shared until the object is written to.
+    let defaults: ContiguousArray<StoredValue>
+    /// Slots of to-one relationships.
+    let referenceSlots: [Int]
     /// The model owns its layouts, so the way back is weak.
     package private(set) weak var model: NSManagedObjectModel?
 
@@ -21,6 +25,8 @@ package final class EntityLayout: @unchecked Sendable {
         self.entity = entity
         self.description = description
         self.model = model
+        defaults = entity.defaultValues
+        referenceSlots = entity.slots.indices.filter { if case .toOne = entity.slots[$0] { true } else { false } }
         number = Self.counter.withLock {
             $0 += 1
             return $0

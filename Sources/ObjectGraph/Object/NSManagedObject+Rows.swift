@@ -31,7 +31,7 @@ extension NSManagedObject {
     ///
     /// - Returns: Relationships whose other sides must follow, by ``followKept(_:)``, once all rows are merged.
     final func merge(_ row: Row) -> [KeptReference] {
-        for index in toMany.indices { toMany[index].fault() }
+        toMany.fault()
         guard let committed, !isFault else {
             take(row)
             return []
@@ -73,7 +73,7 @@ extension NSManagedObject {
     final func revert() {
         if let committed { values = committed }
         committed = nil
-        for index in toMany.indices { toMany[index].rollback() }
+        toMany.rollback()
         flags.subtract([.updated, .deleted, .propagated, .unannounced])
     }
 
@@ -83,7 +83,7 @@ extension NSManagedObject {
         committed = nil
         flags.insert(.fault)
         flags.remove(.hasRow)
-        for index in toMany.indices { toMany[index].fault() }
+        toMany.fault()
         didTurnIntoFault()
     }
 
@@ -95,19 +95,19 @@ extension NSManagedObject {
         flags.insert([.deleted, .detached])
         committed = nil
         for slot in values.indices { values[slot] = .null }
-        for index in toMany.indices { toMany[index] = ToManyState(stored: []) }
+        toMany = ToManyStates(count: toMany.count, isNew: true)
     }
 
     /// A row that was missing may be there by now: the next read looks.
     final func revive() {
         flags = .fault
-        for index in toMany.indices { toMany[index] = ToManyState(stored: nil) }
+        toMany = ToManyStates(count: toMany.count, isNew: false)
     }
 
     /// The save went through: what is here is what the store holds.
     final func didCommit(version: Int64) {
         self.version = version
-        for index in toMany.indices { toMany[index].commit() }
+        toMany.commit()
         committed = nil
         flags.subtract([.inserted, .updated, .unannounced, .presented])
     }
@@ -162,7 +162,7 @@ extension NSManagedObject {
 
     /// After its deletion was taken back: does not refer to what was deleted meanwhile and spared this one.
     final func leaveDeleted() {
-        guard let context = contextReference, context.pending.values.contains(where: \.isDeleted) else { return }
+        guard let context = contextReference, context.pending.contains(where: \.isDeleted) else { return }
         willRead()
         func isDeleted(_ key: RowKey) -> Bool { context.registeredObject(for: key)?.isDeleted ?? false }
         for (slot, definition) in layout.entity.slots.enumerated() {

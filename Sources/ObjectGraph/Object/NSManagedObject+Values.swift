@@ -37,6 +37,13 @@ extension NSManagedObject {
     /// - Returns: false for an object that is gone. Writing to it has no effect: what is edited here may be deleted by
     ///   another context, another process or another device at any time, and that must not end the process.
     final func willWrite() -> Bool {
+        // Written to since the last notification: everybody knows.
+        let known = flags.intersection([.fault, .detached, .updated, .unannounced])
+        if known == [.updated, .unannounced], committed != nil { return true }
+        return beginWriting()
+    }
+
+    private final func beginWriting() -> Bool {
         willRead()
         guard flags.isDisjoint(with: [.fault, .detached]) else { return false }
         if committed == nil { committed = values }

@@ -36,40 +36,47 @@ open class NSManagedObject: NSObject {
 
     package final let layout: EntityLayout
     @exclusivity(unchecked) final var flags: Flags = []
+    /// Where the context's pending objects hold this one; -1 for an object that waits for nothing.
+    @exclusivity(unchecked) final var pendingPlace: Int32 = -1
     /// One value per slot of the layout. References may be temporary until the save.
     @exclusivity(unchecked) final var values: ContiguousArray<StoredValue>
     /// What the store holds, while `values` differs or may differ from it.
-    final var committed: ContiguousArray<StoredValue>?
-    final var toMany: [ToManyState]
+    @exclusivity(unchecked) final var committed: ContiguousArray<StoredValue>?
+    @exclusivity(unchecked) final var toMany: ToManyStates
+    /// The context is not the object's any more, though ``map`` still names the stores of its ID.
+    @exclusivity(unchecked) private final var hasLeft = false
     /// Optimistic-lock version of the row that `values` came from; 0 before the first save.
-    final var version: Int64 = 0
-    final weak var contextReference: NSManagedObjectContext?
+    @exclusivity(unchecked) final var version: Int64 = 0
     /// Rises with creation: saves and notifications go in the order in which objects came to be.
     final let sequence: Int64
-    private final var identity: NSManagedObjectID
+    /// Changed by ``setKey(_:)`` only.
+    @exclusivity(unchecked) package private(set) final var key: RowKey
+    /// Where the object is registered: nil for one that never was in a context.
+    @exclusivity(unchecked) private final var map: IdentityMap?
+    /// Made when asked for.
+    @exclusivity(unchecked) private final var identity: NSManagedObjectID?
 
-    private static let counter = Mutex<Int64>(0)
+    private static let counter = Atomic<Int64>(0)
+    private static let identities = Mutex(())
 
     /// Creates an object with a temporary ID and its entity's default values.
     ///
     /// - Precondition: The entity is part of a valid model and not abstract.
     public init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
         let layout = Self.layout(of: entity)
-        sequence = Self.counter.withLock {
-            $0 += 1
-            return $0
-        }
+        sequence = Self.counter.add(1, ordering: .relaxed).newValue
         self.layout = layout
-        values = layout.entity.defaultValues
-        toMany = layout.entity.toMany.map { _ in ToManyState(stored: []) }
-        let key = RowKey(store: RowKey.temporaryStore, entity: layout.index, primaryKey: -sequence)
-        identity = NSManagedObjectID(key: key, layout: layout, store: nil)
+        values = layout.defaults
+        toMany = ToManyStates(count: layout.entity.toMany.count, isNew: true)
+        key = RowKey(store: RowKey.temporaryStore, entity: layout.index, primaryKey: -sequence)
         super.init()
         if let context {
             precondition(!entity.isAbstract, "entity '\(layout.name)' is abstract; insert an object of an heir")
             context.insert(self)
         }
     }
+
+    deinit { map?.remove(self) }
 
     public convenience init(context: NSManagedObjectContext) {
         self.init(entity: Self.entity(in: context), insertInto: context)
@@ -95,13 +102,42 @@ open class NSManagedObject: NSObject {
         NSFetchRequest(entityName: entity().name ?? "")
     }
 
-    public final var objectID: NSManagedObjectID { identity }
+    public final var objectID: NSManagedObjectID { withIdentityLock { knownIdentity() } }
     public final var entity: NSEntityDescription { layout.description }
     public final var managedObjectContext: NSManagedObjectContext? { contextReference }
 
-    package final var key: RowKey { identity.key }
+    final var contextReference: NSManagedObjectContext? {
+        get { hasLeft ? nil : map?.context }
+        set {
+            if let newValue, map !== newValue.registry {
+                map?.remove(self)
+                map = newValue.registry
+            }
+            hasLeft = newValue == nil
+        }
+    }
 
-    final func setIdentity(_ identity: NSManagedObjectID) { self.identity = identity }
+    /// Gives the object another identity. The caller keeps the context's map in step.
+    final func setKey(_ key: RowKey) {
+        let former = withIdentityLock {
+            self.key = key
+            return identity.take()
+        }
+        withExtendedLifetime(former) {}
+    }
+
+    private final func withIdentityLock<T>(_ body: () -> T) -> T {
+        if let map { map.withIdentityLock(body) } else { Self.identities.withLock { _ in body() } }
+    }
+
+    private final func knownIdentity() -> NSManagedObjectID {
+        if let identity { return identity }
+        let directory = map?.directory ?? map?.context?.persistentStoreCoordinator?.directory
+        let store = key.isTemporary ? nil : directory?.store(numbered: key.store)
+        let made = NSManagedObjectID(key: key, layout: layout, store: store)
+        identity = made
+        return made
+    }
 
     public final var isInserted: Bool { flags.contains(.inserted) }
     public final var isUpdated: Bool { flags.contains(.updated) && !flags.contains(.inserted) }
@@ -196,12 +232,12 @@ extension NSManagedObject {
     }
 
     /// Creates a fault for a row, or an object that holds the row already.
-    static func make(_ id: NSManagedObjectID, layout: EntityLayout, in context: NSManagedObjectContext) -> NSManagedObject {
+    static func make(_ key: RowKey, layout: EntityLayout, in context: NSManagedObjectContext) -> NSManagedObject {
         let object = layout.managedClass.dynamicInit(layout.description, nil)
-        object.setIdentity(id)
+        object.key = key
         object.contextReference = context
         object.flags = .fault
-        for index in object.toMany.indices { object.toMany[index].fault() }
+        object.toMany.fault()
         return object
     }
 }

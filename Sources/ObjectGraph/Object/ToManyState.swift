@@ -80,3 +80,47 @@ struct ToManyState {
         removed = []
     }
 }
+
+/// The to-many relationships of one object. Until one of them is used they need no memory.
+struct ToManyStates: RandomAccessCollection, MutableCollection {
+    private var states: ContiguousArray<ToManyState> = []
+    private let width: Int32
+    /// A new object's relationships are empty; a fault's are not known.
+    private var isNew: Bool
+
+    init(count: Int, isNew: Bool) {
+        width = Int32(truncatingIfNeeded: count)
+        self.isNew = isNew
+    }
+
+    var startIndex: Int { 0 }
+    var endIndex: Int { Int(width) }
+    /// Whether nothing was read or changed yet.
+    var isUntouched: Bool { states.isEmpty }
+
+    private var initial: ToManyState { ToManyState(stored: isNew ? [] : nil) }
+
+    subscript(index: Int) -> ToManyState {
+        get { states.isEmpty ? initial : states[index] }
+        _modify {
+            if states.isEmpty { states = ContiguousArray(repeating: initial, count: count) }
+            yield &states[index]
+        }
+        set {
+            if states.isEmpty { states = ContiguousArray(repeating: initial, count: count) }
+            states[index] = newValue
+        }
+    }
+
+    /// Forgets what the store holds of every relationship, keeps what changed here.
+    mutating func fault() {
+        if states.isEmpty { isNew = false } else { for index in indices { states[index].fault() } }
+    }
+
+    mutating func rollback() { for index in states.indices { states[index].rollback() } }
+
+    /// The changes are in the store now.
+    mutating func commit() { for index in states.indices { states[index].commit() } }
+
+    var hasChanges: Bool { states.contains(where: \.hasChanges) }
+}

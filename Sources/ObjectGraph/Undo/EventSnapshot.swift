@@ -9,7 +9,7 @@ struct EventSnapshot {
     /// Of `NSManagedObject.Flags.pending`; nil for an object that was not in the context.
     let flags: NSManagedObject.Flags?
     let values: ContiguousArray<StoredValue>
-    let toMany: [ToManyState]
+    let toMany: ToManyStates
 
     init(_ object: NSManagedObject, isPresent: Bool) {
         self.object = object

@@ -127,11 +127,11 @@ extension NSManagedObjectContext {
     /// What is as the store has it again is not pending.
     private func settle(_ object: NSManagedObject, _ before: NSManagedObject.Flags) {
         guard !before.contains(.updated), object.flags.isDisjoint(with: [.inserted, .deleted]), object.changedSlots().isEmpty,
-            !object.toMany.contains(where: \.hasChanges)
+            !object.toMany.hasChanges
         else { return }
         object.flags.remove(.updated)
         object.committed = nil
-        pending[ObjectIdentifier(object)] = nil
+        pending.remove(object)
     }
 
     /// References to what somebody else deleted meanwhile lead nowhere.
@@ -149,13 +149,13 @@ extension NSManagedObject {
         values = snapshot.values
         committed = nil
         version = 0
-        toMany = toMany.indices.map { index in
-            var state = ToManyState(stored: [])
+        var revived = ToManyStates(count: toMany.count, isNew: true)
+        for index in toMany.indices {
             let known = toMany[index].stored == nil ? snapshot.toMany[index] : toMany[index]
             let before = snapshot.toMany[index].stored == nil ? known : snapshot.toMany[index]
-            for key in (before.stored ?? []).subtracting(before.removed).union(before.added) { state.insert(key) }
-            return state
+            for key in (before.stored ?? []).subtracting(before.removed).union(before.added) { revived[index].insert(key) }
         }
+        toMany = revived
     }
 
     /// Values that changed since the context last told of changes, as they were before, by property name.

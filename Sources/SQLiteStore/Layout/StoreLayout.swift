@@ -49,7 +49,8 @@ struct StoreLayout: Sendable {
     func entityIndex(number: Int64) -> Int? { indexByNumber[number] }
 }
 
-struct EntityLayout: Sendable {
+/// A class, because bulk reads and writes hand it on for each row.
+final class EntityLayout: Sendable {
     let index: Int
     let name: String
     /// `Z_ENT`.
@@ -81,6 +82,33 @@ struct EntityLayout: Sendable {
     /// Bits of ``historyProperties`` by slot and by to-many relationship; nil for what is not persisted.
     let slotBits: [Int?]
     let toManyBits: [Int?]
+
+    init(
+        index: Int, name: String, number: Int64, root: Int, rootNumber: Int64, table: String,
+        slots: [SlotLayout], toMany: [ToManyLayout], historyProperties: [String], tombstoneSlots: [Int],
+        hierarchyNumbers: [Int64], ownsTable: Bool, shape: ReadShape, rowSQL: String, insertSQL: String,
+        bindings: [SlotBinding], orderedSlots: [Int], slotBits: [Int?], toManyBits: [Int?]
+    ) {
+        self.index = index
+        self.name = name
+        self.number = number
+        self.root = root
+        self.rootNumber = rootNumber
+        self.table = table
+        self.slots = slots
+        self.toMany = toMany
+        self.historyProperties = historyProperties
+        self.tombstoneSlots = tombstoneSlots
+        self.hierarchyNumbers = hierarchyNumbers
+        self.ownsTable = ownsTable
+        self.shape = shape
+        self.rowSQL = rowSQL
+        self.insertSQL = insertSQL
+        self.bindings = bindings
+        self.orderedSlots = orderedSlots
+        self.slotBits = slotBits
+        self.toManyBits = toManyBits
+    }
 }
 
 enum SlotLayout: Hashable, Sendable {
