@@ -52,7 +52,7 @@ extension NSManagedObjectContext {
         if let parent { return try fetchObjects(parameters, plan, in: parent) }
         guard overlays(plan) || plan.stores.count > 1 else {
             guard let store = plan.stores.first else { return [] }
-            return register(try store.fetch(plan.query), parameters)
+            return register(try store.fetchPacked(plan.query), parameters)
         }
         // The window is cut after the overlay: what is unsaved may belong into it, or push something out of it.
         var query = plan.query
@@ -60,7 +60,7 @@ extension NSManagedObjectContext {
         query.limit = parameters.limit > 0 ? parameters.offset + parameters.limit + pending.count : nil
         query.offset = 0
         var objects: [NSManagedObject] = []
-        for store in plan.stores { objects += register(try store.fetch(query), parameters) }
+        for store in plan.stores { objects += register(try store.fetchPacked(query), parameters) }
         return window(try overlay(pending: plan, on: objects), parameters)
     }
 
@@ -92,6 +92,30 @@ extension NSManagedObjectContext {
             if !parameters.returnsObjectsAsFaults { object.willRead() }
             return object
         }
+    }
+
+    private func register(_ chunks: [RowChunk], _ parameters: FetchParameters) -> [NSManagedObject] {
+        var objects: [NSManagedObject] = []
+        objects.reserveCapacity(chunks.reduce(0) { $0 + $1.count })
+        let layouts = requireCoordinator().layouts
+        for chunk in chunks {
+            chunk.forEach { offset in
+                let key = chunk.key(at: offset)
+                let known = registry[key]
+                let object = known ?? NSManagedObject.make(key, layout: layouts[key.entityIndex], in: self)
+                if known == nil { enter(object) }
+                if object.flags.contains(.detached) { object.revive() }
+                if object.flags.contains(.fault), !object.flags.contains(.hasRow) || object.version < chunk.version(at: offset) {
+                    object.take(chunk, at: offset)
+                }
+                if parameters.refreshesRefetched, object.flags.isDisjoint(with: .pending), chunk.version(at: offset) > object.version {
+                    _ = object.merge(chunk.row(at: offset))
+                }
+                if !parameters.returnsObjectsAsFaults { object.willRead() }
+                objects.append(object)
+            }
+        }
+        return objects
     }
 
     private func overlay(pending plan: FetchPlan, on stored: [NSManagedObject]) throws -> [NSManagedObject] {

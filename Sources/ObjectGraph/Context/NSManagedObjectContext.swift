@@ -82,7 +82,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     private let mergesAutomatically = Mutex(false)
     let children = Mutex<[WeakChild]>([])
     /// Keys that a context above made permanent, until this one takes them over.
-    let inbox = Mutex<[RowKey: NSManagedObjectID]>([:])
+    let inbox = Mutex<[RowKey: RowKey]>([:])
     /// What became of temporary keys that were taken over.
     var aliases: [RowKey: RowKey] = [:]
 

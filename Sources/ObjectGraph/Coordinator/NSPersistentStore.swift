@@ -59,6 +59,8 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
 
     package func holds(_ entity: Int) -> Bool { entities.contains(entity) }
 
+    /// Rows for objects, which make values of them when they are read.
+    func fetchPacked(_ query: StoreQuery) throws -> [RowChunk] { try translated { try storage.read { try $0.fetchPacked(query) } } }
     func fetch(_ query: StoreQuery) throws -> [Row] { try translated { try storage.read { try $0.fetch(query) } } }
     func count(_ query: StoreQuery) throws -> Int { try translated { try storage.read { try $0.count(query) } } }
 

@@ -2,14 +2,22 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import ManagedModel
+import SQLiteStore
 
 // Between an object and its row: filling, merging, faulting.
 
 extension NSManagedObject {
     /// Puts a row's values at hand. The object stays a fault until somebody reads.
     final func take(_ row: Row) {
-        values = row.values
+        replaceValues(row.values)
         version = row.version
+        flags.insert(.hasRow)
+    }
+
+    /// The same for a row that was not made into values.
+    final func take(_ chunk: RowChunk, at offset: Int) {
+        pack(chunk, at: offset)
+        version = chunk.version(at: offset)
         flags.insert(.hasRow)
     }
 

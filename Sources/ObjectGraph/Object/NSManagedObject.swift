@@ -3,6 +3,7 @@
 
 public import Foundation
 package import ManagedModel
+import SQLiteStore
 import Synchronization
 
 /// One object of an app's data, backed by a row of a store.
@@ -38,8 +39,11 @@ open class NSManagedObject: NSObject {
     @exclusivity(unchecked) final var flags: Flags = []
     /// Where the context's pending objects hold this one; -1 for an object that waits for nothing.
     @exclusivity(unchecked) final var pendingPlace: Int32 = -1
-    /// One value per slot of the layout. References may be temporary until the save.
-    @exclusivity(unchecked) final var values: ContiguousArray<StoredValue>
+    /// The values, unless they are ``packed`` still.
+    @exclusivity(unchecked) private final var storage: ContiguousArray<StoredValue>
+    /// The row that the values are in, until somebody reads or writes one.
+    @exclusivity(unchecked) private final var packed: RowChunk?
+    @exclusivity(unchecked) private final var packedOffset: UInt32 = 0
     /// What the store holds, while `values` differs or may differ from it.
     @exclusivity(unchecked) final var committed: ContiguousArray<StoredValue>?
     @exclusivity(unchecked) final var toMany: ToManyStates
@@ -66,7 +70,7 @@ open class NSManagedObject: NSObject {
         let layout = Self.layout(of: entity)
         sequence = Self.counter.add(1, ordering: .relaxed).newValue
         self.layout = layout
-        values = layout.defaults
+        storage = layout.defaults
         toMany = ToManyStates(count: layout.entity.toMany.count, isNew: true)
         key = RowKey(store: RowKey.temporaryStore, entity: layout.index, primaryKey: -sequence)
         super.init()
@@ -124,6 +128,36 @@ open class NSManagedObject: NSObject {
             return identity.take()
         }
         withExtendedLifetime(former) {}
+    }
+
+    /// One value per slot of the layout. References may be temporary until the save.
+    final var values: ContiguousArray<StoredValue> {
+        @inline(__always) _read {
+            if packed != nil { unpack() }
+            yield storage
+        }
+        @inline(__always) _modify {
+            if packed != nil { unpack() }
+            yield &storage
+        }
+    }
+
+    @inline(never)
+    private final func unpack() {
+        guard let chunk = packed.take() else { return }
+        storage = chunk.values(at: Int(packedOffset))
+    }
+
+    /// Puts a row at hand that is made into values when somebody reads one.
+    final func pack(_ chunk: RowChunk, at offset: Int) {
+        packed = chunk
+        packedOffset = UInt32(truncatingIfNeeded: offset)
+    }
+
+    /// Forgets the values for those of another row, without unpacking them first.
+    final func replaceValues(_ values: ContiguousArray<StoredValue>) {
+        packed = nil
+        storage = values
     }
 
     private final func withIdentityLock<T>(_ body: () -> T) -> T {

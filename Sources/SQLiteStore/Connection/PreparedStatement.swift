@@ -124,6 +124,20 @@ struct PreparedStatement {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// SQLite's own bytes of a text, valid until the next step; nil for null.
+    @inline(__always)
+    func textBytes(_ column: Int32) -> (start: UnsafeRawPointer?, length: Int) {
+        guard let start = sqlite3_column_text(handle, column) else { return (nil, 0) }
+        return (UnsafeRawPointer(start), Int(sqlite3_column_bytes(handle, column)))
+    }
+
+    /// SQLite's own bytes of a blob, valid until the next step; nil for null and for an empty blob.
+    @inline(__always)
+    func blobBytes(_ column: Int32) -> (start: UnsafeRawPointer?, length: Int) {
+        guard let start = sqlite3_column_blob(handle, column) else { return (nil, 0) }
+        return (start, Int(sqlite3_column_bytes(handle, column)))
+    }
+
     func blob(_ column: Int32) -> Data? {
         if isNull(column) { return nil }
         guard let start = sqlite3_column_blob(handle, column) else { return Data() }

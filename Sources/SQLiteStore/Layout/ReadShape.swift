@@ -71,6 +71,74 @@ struct ReadShape: Sendable {
             version: statement.int(2), values: values)
     }
 
+    /// Copies the row under the statement, without making values of it.
+    ///
+    /// - Returns: Whether the row is of an entity that the shape was made for.
+    @discardableResult
+    func pack(_ statement: PreparedStatement, _ layout: StoreLayout, into chunks: inout [RowChunk], store: UInt16) -> Bool {
+        let number = statement.int(1)
+        guard let decoder = decoders.count == 1 && decoders[0].number == number ? decoders[0] : decoders.first(where: { $0.number == number })
+        else { return false }
+        let slots = decoder.slots
+        if chunks.last?.hasRoom(slots: slots.count) != true { chunks.append(RowChunk(store: store)) }
+        chunks[chunks.count - 1].append(
+            entity: decoder.entity, primaryKey: statement.int(0), version: statement.int(2), slots: slots.count
+        ) { row in
+            for index in slots.indices { Self.pack(slots[index], statement, layout, store, &row) }
+        }
+        return true
+    }
+
+    private static func pack(
+        _ slot: Slot, _ statement: PreparedStatement, _ layout: StoreLayout, _ store: UInt16, _ row: inout RowChunk.Writer
+    ) {
+        switch slot {
+        case .null: row.put(.null, 0)
+        case .attribute(let column, let kind):
+            switch kind {
+            case .integer, .key: if statement.isNull(column) { row.put(.null, 0) } else { row.put(.int, statement.int(column)) }
+            case .float: if statement.isNull(column) { row.put(.null, 0) } else { row.put(.double, statement.double(column)) }
+            case .timestamp: if statement.isNull(column) { row.put(.null, 0) } else { row.put(.date, statement.double(column)) }
+            case .text: packText(.string, column, kind, statement, &row)
+            case .uri: packText(.url, column, kind, statement, &row)
+            case .uuid:
+                let (start, length) = statement.blobBytes(column)
+                if let start, length == 16 { row.put(.uuid, start, 16) } else { row.put(.null, 0) }
+            case .blob:
+                let (start, length) = statement.blobBytes(column)
+                if length > RowChunk.bytesMax {
+                    row.put(big: kind.decode(statement, column))
+                } else if start == nil, statement.isNull(column) {
+                    row.put(.null, 0)
+                } else {
+                    row.put(.data, start, length)
+                }
+            default:
+                let value = kind.decode(statement, column)
+                if value.isNull { row.put(.null, 0) } else { row.put(big: value) }
+            }
+        case .reference(let column, let entityColumn, let destination):
+            if statement.isNull(column) { return row.put(.null, 0) }
+            var entity = destination
+            // A key without its entity is one of the declared destination.
+            if let entityColumn, let concrete = layout.entityIndex(number: statement.int(entityColumn)) { entity = concrete }
+            row.put(.reference, statement.int(column), aux: entity)
+        }
+    }
+
+    private static func packText(
+        _ tag: RowChunk.Tag, _ column: Int32, _ kind: StorageKind, _ statement: PreparedStatement, _ row: inout RowChunk.Writer
+    ) {
+        let (start, length) = statement.textBytes(column)
+        if length > RowChunk.bytesMax {
+            row.put(big: kind.decode(statement, column))
+        } else if let start {
+            row.put(tag, start, length)
+        } else {
+            row.put(.null, 0)
+        }
+    }
+
     private static func value(
         _ slot: Slot, _ statement: PreparedStatement, _ layout: StoreLayout, _ store: UInt16
     ) -> StoredValue {

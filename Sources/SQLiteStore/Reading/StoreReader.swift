@@ -67,6 +67,15 @@ package class StoreReader {
         return rows
     }
 
+    /// The same rows as ``fetch(_:)``, copied without making values of them.
+    package func fetchPacked(_ query: StoreQuery) throws -> [RowChunk] {
+        let entity = try layout.entity(query.entity)
+        let (shape, layout, number) = (entity.shape, layout, store.number)
+        var chunks: [RowChunk] = []
+        try run(try StoreQueryTranslation(query, layout, store).rows()) { shape.pack($0, layout, into: &chunks, store: number) }
+        return chunks
+    }
+
     package func fetchKeys(_ query: StoreQuery) throws -> [RowKey] {
         let sql = try StoreQueryTranslation(query, layout, store).keys()
         var keys: [RowKey] = []
