@@ -43,6 +43,17 @@ final class IdentityMap: @unchecked Sendable {
         table.withLock { $0.remove(key, address) }
     }
 
+    /// Gives objects that have new keys the places of those.
+    func move(_ objects: [NSManagedObject], from formerKeys: [RowKey]) {
+        for index in objects.indices {
+            let (former, key, address) = (formerKeys[index], objects[index].key, Self.address(objects[index]))
+            table.withLock { table in
+                table.remove(former, address)
+                table.insert(key, address)
+            }
+        }
+    }
+
     func removeAll() { table.withLock { $0.removeAll() } }
 
     /// IDs are made when they are asked for, which any thread may do.

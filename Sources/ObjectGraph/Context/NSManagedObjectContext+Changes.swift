@@ -89,7 +89,7 @@ extension NSManagedObjectContext {
         propagateDeletions()
         registerEvent()
         // What left the context meanwhile was told of then.
-        let changed = unannounced.filter { $0.contextReference === self }.sorted { $0.sequence < $1.sequence }
+        let changed = inOrder(unannounced.filter { $0.isIn(self) })
         unannounced = []
         var (inserted, updated, deleted): ([NSManagedObject], [NSManagedObject], [NSManagedObject]) = ([], [], [])
         for object in changed {
@@ -107,6 +107,16 @@ extension NSManagedObjectContext {
             if object.isInserted && object.isDeleted { forget(object) }
         }
         postObjectsDidChange(inserted: inserted, updated: updated, deleted: deleted, refreshed: [])
+    }
+
+    /// In the order in which they came to be, which they mostly are in already.
+    private func inOrder(_ objects: [NSManagedObject]) -> [NSManagedObject] {
+        var last = Int64.min
+        for object in objects {
+            if object.sequence < last { return objects.sorted { $0.sequence < $1.sequence } }
+            last = object.sequence
+        }
+        return objects
     }
 
     func postObjectsDidChange(

@@ -22,6 +22,8 @@ extension NSManagedObjectContext {
         }
     }
 
+    var hasChildren: Bool { children.withLock { list in list.contains { $0.context != nil } } }
+
     func addChild(_ child: NSManagedObjectContext) { children.withLock { $0.append(WeakChild(context: child)) } }
 
     func removeChild(_ child: NSManagedObjectContext) { children.withLock { $0.removeAll { $0.context == nil || $0.context === child } } }

@@ -45,9 +45,10 @@ extension NSManagedObjectContext {
         try settle()
         try validatePending()
         if let parent { return push(to: parent, &saved) }
+        if onlyStore(of: coordinator) != nil { return try writeAtOnce(coordinator, &saved) }
         try obtainPermanentKeys(for: pendingInOrder.filter { $0.isInserted && !$0.isDeleted }, coordinator)
         try checkReferences()
-        for store in Set(pending.map(\.key.store)).sorted() { try write(store, coordinator, &saved) }
+        for store in pendingStores { try write(store, coordinator, &saved) }
     }
 
     /// Lets objects and observers change what is to be saved, until nothing new comes of it.
@@ -55,7 +56,7 @@ extension NSManagedObjectContext {
         for _ in 0..<Self.willSaveRoundsMax {
             processPendingChanges()
             let before = pending.arrivals
-            for object in pendingInOrder where object.contextReference === self { object.willSave() }
+            for object in pendingInOrder where object.isIn(self) { object.willSave() }
             processPendingChanges()
             if unannounced.isEmpty, pending.arrivals == before { return }
         }
@@ -80,9 +81,29 @@ extension NSManagedObjectContext {
         try NSManagedObject.throwCombined(errors)
     }
 
+    private func writeAtOnce(_ coordinator: NSPersistentStoreCoordinator, _ saved: inout Saved) throws {
+        for _ in 0..<Self.conflictRoundsMax {
+            guard hasChanges, let store = onlyStore(of: coordinator) else { return }
+            do {
+                let (draft, objects) = try writeAtOnce(to: store)
+                return finish(draft, objects, &saved)
+            } catch let error as StoreError where error.code == .conflict {
+                try resolve(error.conflicts, &saved)
+            } catch let error as StoreError {
+                throw CocoaError(error)
+            }
+        }
+        throw tooManyConflicts
+    }
+
+    private var tooManyConflicts: CocoaError {
+        CocoaError(.persistentStoreSave, sentence: "Other writers changed the same rows again and again; try the save later.")
+    }
+
     /// What leads to an object that was never saved and is gone again leads nowhere; what leads to another store
     /// cannot be saved.
-    private func checkReferences() throws {
+    func checkReferences() throws {
+        guard pending.contains(where: \.layout.hasRelationships) else { return }
         for object in pending { object.dropTemporaryReferences() }
         var problems: [NSManagedObject] = []
         for object in pendingInOrder where !object.isDeleted && object.hasReferenceBeyondStore { problems.append(object) }
@@ -107,6 +128,12 @@ extension NSManagedObjectContext {
         var gone: [NSManagedObject] = []
     }
 
+    private var pendingStores: [UInt16] {
+        var stores: [UInt16] = []
+        for object in pending where stores.last != object.key.store && !stores.contains(object.key.store) { stores.append(object.key.store) }
+        return stores.sorted()
+    }
+
     private func write(_ store: UInt16, _ coordinator: NSPersistentStoreCoordinator, _ saved: inout Saved) throws {
         for _ in 0..<Self.conflictRoundsMax {
             let objects = pendingInOrder.filter { $0.key.store == store }
@@ -121,20 +148,20 @@ extension NSManagedObjectContext {
                 throw CocoaError(error)
             }
         }
-        throw CocoaError(.persistentStoreSave, sentence: "Other writers changed the same rows again and again; try the save later.")
+        throw tooManyConflicts
     }
 
     private func finish(_ draft: SaveDraft, _ objects: [NSManagedObject], _ saved: inout Saved) {
         saved.commits += draft.commits
         for object in objects {
             pending.remove(object)
-            assignments[ObjectIdentifier(object)] = nil
+            if !assignments.isEmpty { assignments[ObjectIdentifier(object)] = nil }
             if object.isDeleted {
                 if object.isInserted { forget(object) } else { saved.deleted.append(object) }
                 continue
             }
             if object.isInserted { saved.inserted.append(object) } else { saved.updated.append(object) }
-            object.didCommit(version: draft.written.contains(object.key) ? object.version + 1 : object.version)
+            object.didCommit(version: draft.unwritten.contains(object.key) ? object.version : object.version + 1)
         }
     }
 
@@ -184,9 +211,7 @@ extension NSManagedObjectContext {
         // keeps it.
         defer {
             for object in pending { object.translateReferences(permanent) }
-            // What was recorded for undo knows the old keys.
-            if undoManager != nil { aliases.merge(permanent) { _, new in new } }
-            tellChildren(permanent)
+            didGivePermanentKeys(permanent)
         }
         for (entity, group) in Dictionary(grouping: temporary, by: \.layout.index).sorted(by: { $0.key < $1.key }) {
             for (store, members) in Dictionary(grouping: group, by: { assignedStore(of: $0, coordinator) }).sorted(by: storeOrder) {
@@ -204,6 +229,13 @@ extension NSManagedObjectContext {
                 }
             }
         }
+    }
+
+    func didGivePermanentKeys(_ permanent: [RowKey: RowKey]) {
+        guard !permanent.isEmpty else { return }
+        // What was recorded for undo knows the old keys.
+        if undoManager != nil { aliases.merge(permanent) { _, new in new } }
+        tellChildren(permanent)
     }
 
     private func storeOrder(_ a: (key: NSPersistentStore?, value: [NSManagedObject]), _ b: (key: NSPersistentStore?, value: [NSManagedObject])) -> Bool {

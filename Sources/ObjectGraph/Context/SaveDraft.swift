@@ -24,83 +24,86 @@ package struct StoreCommit: Sendable {
 struct SaveDraft {
     private(set) var changes: [UInt16: StoreChanges] = [:]
     private(set) var commits: [StoreCommit] = []
-    /// Rows whose version rises with the save.
-    private(set) var written: Set<RowKey> = []
-    private let author: String?
-    private let contextName: String?
+    /// Updated objects whose row, and so its version, stays as it is.
+    private(set) var unwritten: Set<RowKey> = []
 
-    init(_ objects: [NSManagedObject], author: String?, contextName: String?) {
-        self.author = author
-        self.contextName = contextName
-        var commits: [UInt16: StoreCommit] = [:]
-        for object in objects where !(object.isInserted && object.isDeleted) {
-            add(object, &commits[object.key.store, default: StoreCommit(store: object.key.store)])
-        }
-        self.commits = commits.values.sorted { $0.store < $1.store }
+    private struct Part {
+        var changes = StoreChanges()
+        var commit: StoreCommit
     }
 
-    private mutating func add(_ object: NSManagedObject, _ commit: inout StoreCommit) {
+    init(_ objects: [NSManagedObject], author: String?, contextName: String?) {
+        var parts: [UInt16: Part] = [:]
+        // One store is the rule: its part is not looked up for each object.
+        var store = RowKey.temporaryStore
+        var part = Part(commit: StoreCommit(store: store))
+        for object in objects where !(object.isInserted && object.isDeleted) {
+            if object.key.store != store {
+                if store != RowKey.temporaryStore { parts[store] = part }
+                store = object.key.store
+                part = parts.removeValue(forKey: store) ?? Part(commit: StoreCommit(store: store))
+                part.changes.author = author
+                part.changes.contextName = contextName
+            }
+            add(object, &part)
+        }
+        if store != RowKey.temporaryStore { parts[store] = part }
+        changes = parts.mapValues(\.changes)
+        commits = parts.values.map(\.commit).sorted { $0.store < $1.store }
+    }
+
+    private mutating func add(_ object: NSManagedObject, _ part: inout Part) {
         let key = object.key
-        // Taken out and put back: a copy for each object would make large saves slow.
-        var store = changes.removeValue(forKey: key.store) ?? StoreChanges()
-        store.author = author
-        store.contextName = contextName
         if object.isDeleted {
             // Whoever never read the row does not care which version goes.
             let isRead = !object.isFault || object.flags.contains(.hasRow)
-            store.deletes.append(RowDelete(key: key, expectedVersion: isRead ? object.version : nil))
-            commit.deleted.append(key)
+            part.changes.deletes.append(RowDelete(key: key, expectedVersion: isRead ? object.version : nil))
+            part.commit.deleted.append(key)
         } else if object.isInserted {
-            store.inserts.append(Row(key: key, version: 1, values: object.values))
-            commit.inserted.append(key)
-            written.insert(key)
+            part.changes.inserts.append(Row(key: key, version: 1, values: object.values))
+            part.commit.inserted.append(key)
         } else {
             let slots = object.changedSlots()
-            let linked = object.toMany.indices.filter {
-                object.toMany[$0].hasChanges && object.layout.entity.toMany[$0].shape == .manyToMany
-            }
-            if !slots.isEmpty || !linked.isEmpty {
-                store.updates.append(
+            let linked =
+                object.toMany.isUntouched ? [] : object.layout.manyToMany.filter { object.toMany[$0].hasChanges }
+            if slots.isEmpty, linked.isEmpty {
+                unwritten.insert(key)
+            } else {
+                part.changes.updates.append(
                     RowUpdate(
                         key: key, expectedVersion: object.version, values: object.values, changedSlots: slots, changedToMany: linked))
-                written.insert(key)
             }
-            commit.updated.append(key)
+            part.commit.updated.append(key)
         }
-        if !object.isDeleted { store.links += Self.links(of: object) }
-        Self.noteOwners(of: object, &commit)
-        changes[key.store] = store
+        if !object.isDeleted, !object.toMany.isUntouched { Self.addLinks(of: object, &part.changes.links) }
+        Self.noteOwners(of: object, &part.commit)
     }
 
     /// Pairs of many-to-many relationships, taken from the side whose relationship comes first.
-    private static func links(of object: NSManagedObject) -> [LinkChange] {
-        var links: [LinkChange] = []
-        for (index, relationship) in object.layout.entity.toMany.enumerated() where relationship.shape == .manyToMany {
-            let mine = (relationship.declaringEntity, relationship.name)
-            let other = (relationship.inverseDeclaringEntity ?? 0, relationship.inverseName ?? "")
-            guard mine <= other else { continue }
+    private static func addLinks(of object: NSManagedObject, _ links: inout [LinkChange]) {
+        for index in object.layout.linking {
             let state = object.toMany[index]
-            for (keys, isAddition) in [(state.added, true), (state.removed, false)] {
+            for (keys, isAddition) in [(state.added, true), (state.removed, false)] where !keys.isEmpty {
                 links += keys.sorted { $0.primaryKey < $1.primaryKey }.map {
                     LinkChange(owner: object.key, relationship: index, destination: $0, isAddition: isAddition)
                 }
             }
         }
-        return links
     }
 
     /// Objects on the to-many side of this row's to-one relationships, before and after the change.
     private static func noteOwners(of object: NSManagedObject, _ commit: inout StoreCommit) {
-        for (slot, definition) in object.layout.entity.slots.enumerated() {
-            guard case .toOne = definition else { continue }
+        for slot in object.layout.referenceSlots {
             let before = object.committed?[slot].reference
             let after = object.values[slot].reference
             if before != after || object.isInserted || object.isDeleted {
                 for case let owner? in [before, after] { commit.relationshipOwners.insert(owner) }
             }
         }
-        for (index, state) in object.toMany.enumerated() where object.layout.entity.toMany[index].shape == .manyToMany {
-            commit.relationshipOwners.formUnion(state.added.union(state.removed))
+        guard !object.toMany.isUntouched else { return }
+        for index in object.layout.manyToMany {
+            let state = object.toMany[index]
+            if state.hasChanges { commit.relationshipOwners.formUnion(state.added.union(state.removed)) }
         }
     }
 }

@@ -16,6 +16,13 @@ package final class EntityLayout: @unchecked Sendable {
     let defaults: ContiguousArray<StoredValue>
     /// Slots of to-one relationships.
     let referenceSlots: [Int]
+    let hasRelationships: Bool
+    /// Many-to-many relationships by index, and those of them whose pairs are saved from this side.
+    let manyToMany: [Int]
+    let linking: [Int]
+    /// Slots and to-many relationships that the model puts conditions on.
+    let checkedSlots: [Int]
+    let checkedToMany: [Int]
     /// The model owns its layouts, so the way back is weak.
     package private(set) weak var model: NSManagedObjectModel?
 
@@ -27,12 +34,32 @@ package final class EntityLayout: @unchecked Sendable {
         self.model = model
         defaults = entity.defaultValues
         referenceSlots = entity.slots.indices.filter { if case .toOne = entity.slots[$0] { true } else { false } }
+        hasRelationships = !referenceSlots.isEmpty || !entity.toMany.isEmpty
+        manyToMany = entity.toMany.indices.filter { entity.toMany[$0].shape == .manyToMany }
+        linking = manyToMany.filter { index in
+            let relationship = entity.toMany[index]
+            return (relationship.declaringEntity, relationship.name)
+                <= (relationship.inverseDeclaringEntity ?? 0, relationship.inverseName ?? "")
+        }
+        checkedSlots = entity.slots.indices.filter { Self.isChecked(entity.slots[$0]) }
+        checkedToMany = entity.toMany.indices.filter { index in
+            let declaration = entity.toMany[index].declaration
+            return declaration.minimumCount > 0 || declaration.maximumCount > 1 || !declaration.isOptional
+        }
         number = Self.counter.withLock {
             $0 += 1
             return $0
         }
         managedClass = ManagedClassLookup.managedClass(for: entity.declaration)
         description.layout = self
+    }
+
+    private static func isChecked(_ slot: Slot) -> Bool {
+        switch slot {
+        case .toOne(let relationship): !relationship.declaration.isOptional
+        case .attribute(let attribute):
+            !attribute.isOptional || attribute.minimum != nil || attribute.maximum != nil || attribute.regularExpression != nil
+        }
     }
 
     package var name: String { entity.name }

@@ -13,8 +13,8 @@ extension NSManagedObject {
     final func validateProperties() throws {
         willRead()
         var errors: [CocoaError] = []
-        for (index, slot) in layout.entity.slots.enumerated() {
-            switch slot {
+        for index in layout.checkedSlots {
+            switch layout.entity.slots[index] {
             case .attribute(let attribute): errors += violations(of: attribute, by: values[index])
             case .toOne(let relationship):
                 if !relationship.declaration.isOptional, values[index].isNull {
@@ -22,7 +22,7 @@ extension NSManagedObject {
                 }
             }
         }
-        for (index, relationship) in layout.entity.toMany.enumerated() { errors += violations(of: relationship, at: index) }
+        for index in layout.checkedToMany { errors += violations(of: layout.entity.toMany[index], at: index) }
         try Self.throwCombined(errors)
     }
 

@@ -121,6 +121,8 @@ open class NSManagedObject: NSObject {
         }
     }
 
+    final func isIn(_ context: NSManagedObjectContext) -> Bool { !hasLeft && map === context.registry }
+
     /// Gives the object another identity. The caller keeps the context's map in step.
     final func setKey(_ key: RowKey) {
         let former = withIdentityLock {

@@ -19,11 +19,15 @@ package final class StoreWriter: StoreReader {
     /// Reserves primary keys of an entity; keys of an undone transaction are given again.
     package func allocateKeys(for entity: Int, count: Int) throws -> [RowKey] {
         if count <= 0 { return [] }
-        let layout = try layout.entity(entity)
-        let last = try raiseMaximum(of: layout.rootNumber, by: count)
-        return (0..<Int64(count)).map { index in
-            RowKey(store: store.number, entity: entity, primaryKey: last - Int64(count) + 1 + index)
-        }
+        let first = try reserveKeys(for: entity, count: count)
+        return (0..<Int64(count)).map { RowKey(store: store.number, entity: entity, primaryKey: first + $0) }
+    }
+
+    /// The same without a list.
+    ///
+    /// - Returns: The first of so many consecutive keys.
+    package func reserveKeys(for entity: Int, count: Int) throws -> Int64 {
+        try raiseMaximum(of: try layout.entity(entity).rootNumber, by: count) - Int64(count) + 1
     }
 
     /// Writes rows, links and history.

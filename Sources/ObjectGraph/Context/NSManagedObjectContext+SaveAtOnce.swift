@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ManagedModel
+import SQLiteStore
+
+// A save into the only store of a coordinator: keys are given out in the transaction that writes the rows, so that a
+// save is one commit. With several stores keys come first, because what is related must not lie in two stores.
+
+extension NSManagedObjectContext {
+    /// - Returns: nil when the save needs the general way.
+    func onlyStore(of coordinator: NSPersistentStoreCoordinator) -> NSPersistentStore? {
+        let stores = coordinator.persistentStores
+        guard stores.count == 1, let store = stores.first, !store.isReadOnly else { return nil }
+        return pending.allSatisfy { $0.key.store == store.number || ($0.key.isTemporary && store.holds($0.layout.index)) } ? store : nil
+    }
+
+    /// Writes what is pending in one transaction.
+    ///
+    /// - Throws: ``StoreError``. New objects have their temporary keys again then, since the store may give the keys
+    ///   of an undone transaction to others.
+    func writeAtOnce(to store: NSPersistentStore) throws -> (draft: SaveDraft, objects: [NSManagedObject]) {
+        let objects = pendingInOrder
+        var given = GivenKeys()
+        do {
+            let draft = try store.storage.write { writer in
+                try given.give(to: objects, of: store, layouts: requireCoordinator().layouts, needsTranslation: needsTranslation) {
+                    try writer.reserveKeys(for: $0, count: $1)
+                }
+                for object in objects { object.translateReferences(given.translation) }
+                try checkReferences()
+                let draft = SaveDraft(objects, author: transactionAuthor, contextName: name)
+                for changes in draft.changes.values { _ = try writer.apply(changes) }
+                return draft
+            }
+            registry.move(given.objects, from: given.formerKeys)
+            didGivePermanentKeys(given.translation)
+            return (draft, objects)
+        } catch {
+            given.takeBack()
+            let back = Dictionary(uniqueKeysWithValues: given.translation.map { ($1, $0) })
+            for object in objects { object.translateReferences(back) }
+            throw error
+        }
+    }
+
+    /// Whether anybody refers to objects by their keys, or may.
+    private var needsTranslation: Bool { undoManager != nil || hasChildren || pending.contains { $0.layout.hasRelationships } }
+}
+
+/// Permanent keys that new objects got.
+private struct GivenKeys {
+    private(set) var objects: [NSManagedObject] = []
+    private(set) var formerKeys: [RowKey] = []
+    /// From temporary to permanent keys; empty when nobody needs it.
+    private(set) var translation: [RowKey: RowKey] = [:]
+
+    /// - Parameter reserve: Reserves consecutive keys of an entity and returns the first.
+    mutating func give(
+        to pending: [NSManagedObject], of store: NSPersistentStore, layouts: [EntityLayout], needsTranslation: Bool,
+        _ reserve: (_ entity: Int, _ count: Int) throws -> Int64
+    ) throws {
+        var counts = [Int](repeating: 0, count: layouts.count)
+        for object in pending where Self.isNew(object) {
+            counts[object.layout.index] += 1
+            objects.append(object)
+        }
+        var next = [Int64](repeating: 0, count: layouts.count)
+        for entity in counts.indices where counts[entity] > 0 { next[entity] = try reserve(entity, counts[entity]) }
+        formerKeys.reserveCapacity(objects.count)
+        if needsTranslation { translation.reserveCapacity(objects.count) }
+        for object in objects {
+            let entity = object.layout.index
+            let key = RowKey(store: store.number, entity: entity, primaryKey: next[entity])
+            next[entity] += 1
+            formerKeys.append(object.key)
+            if needsTranslation { translation[object.key] = key }
+            object.setKey(key)
+        }
+    }
+
+    func takeBack() {
+        for (object, key) in zip(objects, formerKeys) { object.setKey(key) }
+    }
+
+    private static func isNew(_ object: NSManagedObject) -> Bool { object.key.isTemporary && object.isInserted && !object.isDeleted }
+}
