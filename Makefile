@@ -7,7 +7,11 @@ SCRATCH := "$${TARN_BUILD:-$$HOME/.cache/tarn-build}"
 # that was compiled for the old layout (-disable-incremental-imports).
 BUILD := swift build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error -Xswiftc -disable-incremental-imports
 
-.PHONY: demo check build test packages test-packages
+# Benchmarks are a package of their own, with products of their own. OPTIONS go to the program: `make bench OPTIONS=--large`.
+BENCH_SCRATCH := "$${TARN_BENCH_BUILD:-$$HOME/.cache/tarn-bench}"
+OPTIONS :=
+
+.PHONY: demo check build test bench packages test-packages
 .DEFAULT_GOAL := build
 
 ## The server and two devices, on one page.
@@ -29,6 +33,11 @@ test: packages test-packages
 	TARN_PAGE_PYTHON="$$(.ci/browser-python "$$HOME/.cache/tarn-python")" \
 		swift test --skip-build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error \
 		-Xswiftc -disable-incremental-imports
+
+## The works of Documentation/Benchmarks.md, beside SQLite's C API and GRDB: a table, and Benchmarks/results.json.
+bench: packages
+	@swift build -c release --package-path Benchmarks --scratch-path $(BENCH_SCRATCH) -Xswiftc -disable-incremental-imports
+	@$(BENCH_SCRATCH)/release/bench --output Benchmarks/results.json $(OPTIONS)
 
 # What the build needs besides Swift.
 packages:

@@ -20,9 +20,9 @@ import Testing
     ]
 
     static let banned: [(word: String, folders: [String], instead: String)] = [
-        ("try!", ["Sources", "Examples"], "throw, or a precondition that says why"),
+        ("try!", ["Sources", "Examples", "Benchmarks/Sources"], "throw, or a precondition that says why"),
         ("fatalError()", ["Sources", "Examples"], "a preconditionFailure with a sentence"),
-        ("FIXME", ["Sources", "Examples", "Tests"], "mend it, or say in the ledger that it is absent"),
+        ("FIXME", ["Sources", "Examples", "Tests", "Benchmarks/Sources"], "mend it, or say in the ledger that it is absent"),
         ("Date()", ["Sources/MirroringCore", "Sources/CloudEngine"], "the time that is passed in"),
         ("UUID()", ["Sources/MirroringCore", "Sources/CloudEngine"], "the identifier that is passed in"),
         ("SystemRandomNumberGenerator", ["Sources/MirroringCore", "Sources/CloudEngine"], "the randomness that is passed in"),
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func everySourceHasItsHeader() throws {
-        for folder in ["Sources", "Tests", "Examples", "Plugins"] {
+        for folder in ["Sources", "Tests", "Examples", "Plugins", "Benchmarks/Sources"] {
             for file in try Self.swiftFiles(in: folder) where !file.text.hasPrefix("// SPDX-License-Identifier: Apache-2.0\n") {
                 Issue.record("\(file.path) does not begin with its licence line")
             }
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test func filesStayReadable() throws {
-        for folder in ["Sources", "Examples"] {
+        for folder in ["Sources", "Examples", "Benchmarks/Sources"] {
             for file in try Self.swiftFiles(in: folder) {
                 let lines = file.text.split(separator: "\n", omittingEmptySubsequences: false).count
                 if lines > 500 { Issue.record("\(file.path) has \(lines) lines: which second type hides inside?") }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import Foundation
+
+/// Measures the works, compares them with their anchors, and says which goals are met.
+@main struct Bench: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bench", abstract: "Times Core Data's work beside SQLite's C API and GRDB.")
+
+    @Option(help: "How many rows the works have.")
+    var rows = 100_000
+
+    @Option(help: "How many rounds are counted; ratios are medians over them.")
+    var rounds = 6
+
+    @Flag(help: "Compare 10 times as many rows with --rows for G10, instead of --rows with a tenth of them.")
+    var large = false
+
+    @Option(help: "Only these works, by identifier: L1,R2.")
+    var only: String?
+
+    @Option(help: "Where the verdicts go, as JSON.")
+    var output: String?
+
+    func validate() throws {
+        guard rows >= 1000, rounds >= 1 else { throw ValidationError("There must be at least 1000 rows and one round.") }
+    }
+
+    func run() throws {
+        let scratch = try Scratch()
+        let posts = Posts(rows, in: scratch)
+        let wanted = only.map { Set($0.split(separator: ",").map(String.init)) }
+        let runner = Runner(rounds: rounds, note: note)
+        let measurements = try works(posts).filter { wanted?.contains($0.id) ?? true }.map(runner.measure)
+        print(Table.of(measurements).text)
+        var verdicts = Goal.all.compactMap { $0.verdict(measurements) }
+        if wanted?.contains("G10") ?? true { verdicts += try linearity(posts, scratch).verdicts() }
+        print(Table.of(verdicts).text)
+        if let output { try write(verdicts, to: output) }
+    }
+
+    private func works(_ posts: Posts) -> [Work] {
+        [Inserting.work(posts)] + Reading.works(posts) + LookingUp.works(posts) + Finding.works(posts) + Changing.works(posts)
+            + Committing.works(posts) + Linking.works(posts) + Faulting.works(posts)
+    }
+
+    private func linearity(_ posts: Posts, _ scratch: Scratch) -> Linearity {
+        let other = Posts(large ? rows * 10 : rows / 10, in: scratch)
+        return Linearity(small: large ? posts : other, large: large ? other : posts, rounds: large ? 1 : 3, note: note)
+    }
+
+    private func note(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
+
+    private func write(_ verdicts: [Verdict], to path: String) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        try (encoder.encode(verdicts) + Data("\n".utf8)).write(to: URL(fileURLWithPath: path))
+    }
+}

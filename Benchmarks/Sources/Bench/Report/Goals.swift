@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// What is to be reached: one of the project's goals, about one work.
+struct Goal {
+    let id: String
+    let work: String
+    var entrant = Entrant.tarn
+    let anchor: Anchor
+    /// The ratio that must not be passed.
+    let limit: Double
+
+    enum Anchor {
+        case entrant(String)
+        /// One of the work's unit: the goal is absolute.
+        case unit
+    }
+
+    /// The base column of the goals; R1 to R3 were set from the first measurement.
+    static let all: [Goal] = [
+        Goal(id: "G1", work: "L1", anchor: .entrant(Entrant.sqlite), limit: 2.0),
+        Goal(id: "G3", work: "L2", anchor: .entrant(Entrant.sqlite), limit: 1.5),
+        Goal(id: "G4", work: "L2R", anchor: .entrant(Entrant.grdbClass), limit: 1.5),
+        Goal(id: "G5", work: "L4", anchor: .entrant(Entrant.sqlite), limit: 4.0),
+        Goal(id: "G5", work: "L4R", anchor: .unit, limit: 100),
+        Goal(id: "G6", work: "L8", anchor: .entrant(Entrant.sqlite), limit: 1.5),
+        Goal(id: "G6", work: "L9", anchor: .entrant(Entrant.sqlite), limit: 1.5),
+        Goal(id: "G7", work: "L6", anchor: .entrant(Entrant.sqlite), limit: 1.10),
+        Goal(id: "G7", work: "L7", anchor: .entrant(Entrant.sqlite), limit: 1.10),
+        Goal(id: "G8", work: "L10", anchor: .entrant(Entrant.sqlite), limit: 3.0),
+        Goal(id: "G9", work: "L1", entrant: Inserting.withHistory, anchor: .entrant(Entrant.tarn), limit: 1.8),
+        Goal(id: "R1", work: "R1", anchor: .entrant(Entrant.sqlite), limit: 3.0),
+        Goal(id: "R2", work: "R2", anchor: .entrant(Entrant.sqlite), limit: 3.0),
+        Goal(id: "R3", work: "R3a", anchor: .entrant(Entrant.sqlite), limit: 4.0),
+        Goal(id: "R3", work: "R3b", anchor: .entrant(Entrant.sqlite), limit: 3.0),
+        Goal(id: "R3", work: "R3c", anchor: .unit, limit: 600),
+        Goal(id: "R3", work: "R3d", anchor: .unit, limit: 250),
+    ]
+
+    /// - Returns: nil if the work was not measured.
+    func verdict(_ measurements: [Measurement]) -> Verdict? {
+        guard let measurement = measurements.first(where: { $0.work.id == work }), let ours = measurement.median(entrant) else {
+            return nil
+        }
+        let unit = measurement.work.unit.name
+        let what = "\(id) \(work) \(measurement.work.title)"
+        switch anchor {
+        case .unit:
+            return Verdict(work: what, unit: unit, ours: ours, anchor: 1, anchorName: "1 \(unit)", ratio: ours, goal: limit)
+        case .entrant(let name):
+            guard let theirs = measurement.median(name), let ratio = measurement.ratio(entrant, to: name) else { return nil }
+            return Verdict(work: what, unit: unit, ours: ours, anchor: theirs, anchorName: name, ratio: ratio, goal: limit)
+        }
+    }
+}
+
+/// A goal after a run; also an entry of `results.json`.
+struct Verdict: Encodable {
+    let work: String
+    let unit: String
+    let ours: Double
+    let anchor: Double
+    let anchorName: String
+    let ratio: Double
+    let goal: Double
+    let met: Bool
+
+    init(work: String, unit: String, ours: Double, anchor: Double, anchorName: String, ratio: Double, goal: Double) {
+        self.work = work
+        self.unit = unit
+        self.ours = ours.rounded(toDigits: 4)
+        self.anchor = anchor.rounded(toDigits: 4)
+        self.anchorName = anchorName
+        self.ratio = ratio.rounded(toDigits: 4)
+        self.goal = goal
+        met = ratio <= goal
+    }
+}
+
+extension Double {
+    /// What a measurement is worth.
+    func rounded(toDigits digits: Int) -> Double {
+        guard self != 0, isFinite else { return self }
+        var scale = 1.0
+        var value = abs(self)
+        while value < 1 { (value, scale) = (value * 10, scale * 10) }
+        var left = digits - 1
+        while value >= 10, left > 0 { (value, left) = (value / 10, left - 1) }
+        for _ in 0..<left { scale *= 10 }
+        return (self * scale).rounded() / scale
+    }
+}

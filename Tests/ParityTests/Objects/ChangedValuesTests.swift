@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CoreData
+import Foundation
+import Testing
+
+/// What differs from the store, according to the object.
+@Suite struct ChangedValuesTests {
+    private func withAuthor(_ body: (Author, NSManagedObjectContext, Shop) throws -> Void) throws {
+        let shop = try Shop()
+        let id = try shop.stock(author: "Woolf", books: ["Orlando"])
+        try shop.context.performAndWait {
+            let author = try #require(try shop.context.existingObject(with: id) as? Author)
+            try body(author, shop.context, shop)
+        }
+    }
+
+    @Test func nothingIsChangedAfterAFetch() throws {
+        try withAuthor { author, context, _ in
+            #expect(author.changedValues().isEmpty)
+            #expect(!author.hasChanges && !author.hasPersistentChangedValues)
+            #expect(!context.hasChanges)
+        }
+    }
+
+    @Test func whatIsChangedIsListedUntilTheSave() throws {
+        try withAuthor { author, context, _ in
+            author.setValue("Stein", forKey: "name")
+            #expect(Set(author.changedValues().keys) == ["name"])
+            #expect(author.changedValues()["name"] as? String == "Stein")
+            author.setValue(1, forKey: "rank")
+            #expect(Set(author.changedValues().keys) == ["name", "rank"])
+            #expect(author.hasPersistentChangedValues)
+            try context.save()
+            #expect(author.changedValues().isEmpty)
+            #expect(!author.hasChanges && !author.hasPersistentChangedValues)
+        }
+    }
+
+    @Test func committedValuesAreThoseOfTheStore() throws {
+        try withAuthor { author, context, _ in
+            author.setValue("Stein", forKey: "name")
+            author.setValue(nil, forKey: "rank")
+            let committed = author.committedValues(forKeys: ["name", "rank"])
+            #expect(committed["name"] as? String == "Woolf")
+            #expect(integer(committed["rank"]) == 7)
+            #expect(author.committedValues(forKeys: nil)["name"] as? String == "Woolf")
+            try context.save()
+            #expect(author.committedValues(forKeys: ["name"])["name"] as? String == "Stein")
+        }
+    }
+
+    @Test func settingTheSameValueIsNoPersistentChange() throws {
+        try withAuthor { author, context, _ in
+            author.setValue("Woolf", forKey: "name")
+            #expect(author.hasChanges)
+            #expect(!author.hasPersistentChangedValues)
+            #expect(context.hasChanges)
+            try context.save()
+            #expect(!author.hasChanges)
+        }
+    }
+
+    @Test func relationshipsAreChangesOnBothSides() throws {
+        try withAuthor { author, context, _ in
+            let book = try #require(try context.books().first)
+            book.setValue(nil, forKey: "author")
+            #expect(Set(book.changedValues().keys) == ["author"])
+            #expect(Set(author.changedValues().keys) == ["books"])
+            #expect(author.isUpdated && book.isUpdated)
+            #expect((author.value(forKey: "books") as? Set<NSManagedObject>)?.isEmpty == true)
+        }
+    }
+
+    @Test func primitiveValuesAreNotWatched() throws {
+        try withAuthor { author, context, _ in
+            #expect(author.value(forKey: "name") as? String == "Woolf")
+            author.setPrimitiveValue("Stein", forKey: "name")
+            #expect(author.primitiveValue(forKey: "name") as? String == "Stein")
+            #expect(author.value(forKey: "name") as? String == "Stein")
+            #expect(!author.hasChanges && !context.hasChanges)
+        }
+    }
+
+    @Test func statesFollowOneAnother() throws {
+        let shop = try Shop()
+        try shop.context.performAndWait {
+            let context = shop.context
+            let author = Author(context: context)
+            func state() -> [Bool] { [author.isInserted, author.isUpdated, author.isDeleted, author.hasChanges, context.hasChanges] }
+            #expect(state() == [true, false, false, true, true])
+            author.setValue("Woolf", forKey: "name")
+            #expect(state() == [true, false, false, true, true])
+            try context.save()
+            #expect(state() == [false, false, false, false, false])
+            author.setValue("Stein", forKey: "name")
+            #expect(state() == [false, true, false, true, true])
+            try context.save()
+            #expect(state() == [false, false, false, false, false])
+            context.delete(author)
+            #expect(author.isDeleted && author.hasChanges && context.hasChanges)
+            try context.save()
+            #expect(!author.isDeleted && !context.hasChanges)
+            #expect(author.managedObjectContext == nil)
+        }
+    }
+}
