@@ -49,7 +49,9 @@ let package = Package(
 
         // MARK: Models to Swift
         .target(name: "ModelCompiler", dependencies: ["ManagedModel"]),
-        .executableTarget(name: "modelc", dependencies: ["ModelCompiler"]),
+        // Bodies for hand-written @NSManaged members, from the sources that declare them.
+        .target(name: "ManagedAccessors"),
+        .executableTarget(name: "modelc", dependencies: ["ManagedAccessors", "ModelCompiler"]),
         .plugin(name: "ModelCompilerPlugin", capability: .buildTool(), dependencies: ["modelc"]),
 
         // MARK: The language both sides share
@@ -141,6 +143,8 @@ let package = Package(
         .testTarget(name: "ObjectGraphTests", dependencies: ["ManagedModel", "ObjectGraph", "PredicateKit"]),
         .testTarget(
             name: "ModelCompilerTests", dependencies: ["ManagedModel", "ModelCompiler"], exclude: ["Golden"]),
+        .testTarget(
+            name: "ManagedAccessorsTests", dependencies: ["CoreData", "ManagedAccessors"], plugins: ["ModelCompilerPlugin"]),
         .testTarget(name: "CloudWireTests", dependencies: ["CloudWire"]),
         .testTarget(name: "CloudKitTests", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
         .testTarget(name: "MirroringCoreTests", dependencies: ["CloudWire", "ManagedModel", "MirroringCore"]),

@@ -5,7 +5,7 @@ import Foundation
 import PackagePlugin
 
 /// Compiles each Core Data model in a target's folder: classes become part of the target, the compiled model a
-/// resource beside it.
+/// resource beside it. Gives bodies to `@NSManaged` members of hand-written classes.
 ///
 /// What is written, and under which name, depends on the names of the models alone, never on what is in them: plans
 /// are kept until files come or go.
@@ -17,7 +17,6 @@ import PackagePlugin
         #else
             guard let target = target as? SwiftSourceModuleTarget else { return [] }
             let models = models(under: target.directoryURL)
-            guard !models.isEmpty else { return [] }
             for (name, group) in Dictionary(grouping: models, by: \.name) where group.count > 1 {
                 Diagnostics.error(
                     "target \(target.name) has \(group.count) models named \(name); their classes would overwrite each other"
@@ -25,7 +24,7 @@ import PackagePlugin
                 return []
             }
             let tool = try context.tool(named: "modelc").url
-            return models.map { model in
+            return [accessors(context, target, tool)] + models.map { model in
                 let swift = context.pluginWorkDirectoryURL.appending(path: "\(model.name)+CoreDataModel.swift")
                 let compiled = context.pluginWorkDirectoryURL.appending(path: "\(model.name).momd")
                 return .buildCommand(
@@ -37,6 +36,43 @@ import PackagePlugin
                     inputFiles: [model.url] + model.files, outputFiles: [swift, compiled])
             }
         #endif
+    }
+
+    /// One file for the target, whatever its sources hold: the plan is made before they are read.
+    private func accessors(_ context: PluginContext, _ target: SwiftSourceModuleTarget, _ tool: URL) -> Command {
+        let sources = target.sourceFiles(withSuffix: "swift").map(\.url)
+        let swift = context.pluginWorkDirectoryURL.appending(path: "\(target.moduleName)+ManagedAccessors.swift")
+        var arguments = ["accessors", "--module", target.moduleName, "--swift", swift.path] + sources.map(\.path)
+        for dependency in dependencies(of: target) {
+            arguments += ["--dependency", dependency.moduleName]
+            arguments += dependency.sourceFiles(withSuffix: "swift").map(\.url.path)
+        }
+        return .buildCommand(
+            displayName: "Reading managed properties of \(target.name)", executable: tool, arguments: arguments,
+            inputFiles: sources, outputFiles: [swift])
+    }
+
+    /// The modules whose types a property may have: those of the package, and products that it uses. Core Data's own
+    /// are known to the tool.
+    private func dependencies(of target: SwiftSourceModuleTarget) -> [SwiftSourceModuleTarget] {
+        var found: [SwiftSourceModuleTarget] = []
+        var waiting: [any Target] = [target]
+        while let current = waiting.popLast() {
+            for dependency in current.dependencies {
+                let targets: [any Target] =
+                    switch dependency {
+                    case .target(let target): [target]
+                    case .product(let product): product.targets
+                    @unknown default: []
+                    }
+                for case let module as SwiftSourceModuleTarget in targets
+                where !["CoreData", "CloudKit"].contains(module.moduleName) && !found.contains(where: { $0.id == module.id }) {
+                    found.append(module)
+                    if case .target = dependency { waiting.append(module) }
+                }
+            }
+        }
+        return found
     }
 
     private struct Model {

@@ -2,14 +2,17 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Foundation
+import ManagedAccessors
 import ModelCompiler
 
 @main struct ModelCompilerTool {
     static func main() {
-        let code = ModelCompilerCommand.run(
-            Array(CommandLine.arguments.dropFirst()),
-            complain: { FileHandle.standardError.write(Data(($0 + "\n").utf8)) },
-            say: { print($0) })
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        func complain(_ line: String) { FileHandle.standardError.write(Data((line + "\n").utf8)) }
+        let code =
+            arguments.first == "accessors"
+            ? AccessorCommand.run(arguments.dropFirst(), complain: complain)
+            : ModelCompilerCommand.run(arguments, complain: complain, say: { print($0) })
         exit(code)
     }
 }

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+extension DeclarationScanner {
+    mutating func scanProperties(_ prefix: Prefix, _ scope: [String], _ access: SourceIndex.Access) {
+        repeat {
+            advance()
+            let name = current.text
+            let line = current.line
+            advance()
+            var type: TypeSyntax?
+            var text = ""
+            if current.isMark(":") {
+                advance()
+                let start = place
+                type = scanTypeSyntax()
+                text = source(from: start)
+            }
+            if prefix.isExposed { index.exposed.append(SourceIndex.Exposed(name: dotted(scope, name), file: file, line: line)) }
+            if prefix.isManaged { note(name, .property(type, text: text), prefix, scope, access, line: line) }
+            if current.isMark("=") {
+                advance()
+                skipValue()
+            }
+        } while current.isMark(",")
+        if current.isMark("{") { skipBrackets() }
+    }
+
+    mutating func scanMethod(_ prefix: Prefix, _ scope: [String], _ access: SourceIndex.Access) {
+        advance()
+        let line = current.line
+        var name = current.text
+        advance()
+        // The rest of an operator's name.
+        while current.kind == .mark, !current.isMark("("), !current.isMark("<") {
+            name += current.text
+            advance()
+        }
+        if current.isMark("<") { skipBrackets() }
+        let parameters = scanParameters()
+        while ["async", "throws", "rethrows"].contains(current.text) {
+            advance()
+            if current.isMark("(") { skipBrackets() }
+        }
+        var result: TypeSyntax?
+        var text = ""
+        if current.isMark("->") {
+            advance()
+            let start = place
+            result = scanTypeSyntax()
+            text = source(from: start)
+        }
+        if prefix.isExposed { expose(name, parameters.map(\.label), scope, line) }
+        if prefix.isManaged { note(name, .method(parameters, result: result, resultText: text), prefix, scope, access, line: line) }
+        skipWhereClause()
+        if current.isMark("{") { skipBrackets() }
+    }
+
+    mutating func scanInitialiser(_ prefix: Prefix, _ scope: [String]) {
+        let isInitialiser = current.isWord("init")
+        let line = current.line
+        advance()
+        if current.isMark("?") || current.isMark("!") { advance() }
+        if current.isMark("<") { skipBrackets() }
+        let parameters = scanParameters()
+        if isInitialiser, prefix.isExposed { expose("init", parameters.map(\.label), scope, line) }
+        while !isAtEnd, !current.isMark("{"), !current.startsLine { advance() }
+        if current.isMark("{") { skipBrackets() }
+    }
+
+    private mutating func scanParameters() -> [SourceIndex.Parameter] {
+        guard current.isMark("(") else { return [] }
+        var parameters: [SourceIndex.Parameter] = []
+        advance()
+        while !isAtEnd, !current.isMark(")") {
+            skipAttributes()
+            let label = current.text
+            advance()
+            if current.kind == .word { advance() }
+            if current.isMark(":") { advance() }
+            let start = place
+            let type = scanTypeSyntax()
+            parameters.append(
+                SourceIndex.Parameter(label: label == "_" ? nil : label, type: type, text: source(from: start)))
+            if current.isMark("=") {
+                advance()
+                skipValue()
+            }
+            // Whatever was not understood must not keep the scanner here.
+            while !isAtEnd, !current.isMark(","), !current.isMark(")") { advance() }
+            if current.isMark(",") { advance() }
+        }
+        advance()
+        return parameters
+    }
+
+    private mutating func skipWhereClause() {
+        guard current.isWord("where") else { return }
+        while !isAtEnd, !current.isMark("{"), !current.isMark("}") { advance() }
+    }
+
+    private mutating func expose(_ name: String, _ labels: [String?], _ scope: [String], _ line: Int) {
+        let list = labels.map { ($0 ?? "_") + ":" }.joined()
+        index.exposed.append(SourceIndex.Exposed(name: dotted(scope, "\(name)(\(list))"), file: file, line: line))
+    }
+
+    private mutating func note(
+        _ name: String, _ kind: SourceIndex.ManagedMember.Kind, _ prefix: Prefix, _ scope: [String],
+        _ access: SourceIndex.Access, line: Int
+    ) {
+        index.members.append(
+            SourceIndex.ManagedMember(
+                name: name, kind: kind, access: prefix.access ?? access,
+                hasOwnSetterAccess: prefix.modifiers.contains { $0.hasSuffix("(set)") },
+                isOverride: prefix.modifiers.contains("override"), selector: prefix.selector, scope: scope, conditions: declarationConditions,
+                file: file, line: line))
+    }
+
+    /// The text of the tokens since `start`, as it may stand in generated source.
+    private func source(from start: Int) -> String {
+        tokens[start..<place].filter { $0.kind != .directive }
+            .map { ["any", "some"].contains($0.text) && $0.kind == .word ? $0.text + " " : $0.text }.joined()
+    }
+
+    mutating func skipAttributes() {
+        while current.isMark("@") {
+            advance()
+            advance()
+            if current.isMark("(") { skipBrackets() }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// What the sources of one module declare, as far as accessors of managed properties depend on it.
+package struct SourceIndex: Sendable {
+    package struct TypeDeclaration: Sendable {
+        package enum Kind: Sendable { case `class`, `struct`, `enum`, `protocol` }
+        package var kind: Kind
+        package var access: Access
+        /// The file's path.
+        package var file: String
+    }
+
+    package enum Access: Int, Comparable, Sendable {
+        case `private`, `fileprivate`, `internal`, `package`, `public`, `open`
+
+        package init?(_ word: String) {
+            switch word {
+            case "private": self = .private
+            case "fileprivate": self = .fileprivate
+            case "internal": self = .internal
+            case "package": self = .package
+            case "public": self = .public
+            case "open": self = .open
+            default: return nil
+            }
+        }
+
+        /// Whether other files cannot see the declaration.
+        package var isHidden: Bool { self <= .fileprivate }
+        package static func < (a: Access, b: Access) -> Bool { a.rawValue < b.rawValue }
+    }
+
+    package struct Alias: Sendable {
+        package var type: TypeSyntax
+        /// The types around the alias, outermost first.
+        package var scope: [String]
+    }
+
+    /// A property or method marked `@NSManaged`.
+    package struct ManagedMember: Sendable {
+        package enum Kind: Sendable {
+            case property(TypeSyntax?, text: String)
+            case method([Parameter], result: TypeSyntax?, resultText: String)
+        }
+
+        package var name: String
+        package var kind: Kind
+        package var access: Access
+        package var hasOwnSetterAccess: Bool
+        package var isOverride: Bool
+        /// The name that `@objc(…)` gives.
+        package var selector: String?
+        /// The types around the member, outermost first; the last one is its class.
+        package var scope: [String]
+        /// Conditions of the `#if`s around it, outermost first.
+        package var conditions: [String]
+        package var file: String
+        package var line: Int
+    }
+
+    package struct Parameter: Sendable {
+        package var label: String?
+        package var type: TypeSyntax
+        package var text: String
+    }
+
+    package struct Import: Hashable, Sendable {
+        package var module: String
+        package var conditions: [String]
+        package var isPublic: Bool
+        package var isTestable: Bool
+        package var file: String
+    }
+
+    /// A declaration marked `@objc`, under the name that access notes use: `Post.addToTags(_:)`.
+    package struct Exposed: Hashable, Sendable {
+        package var name: String
+        package var file: String
+        package var line: Int
+    }
+
+    package let module: String
+    /// By dotted path, such as `Outer.Inner`.
+    package var types: [String: TypeDeclaration] = [:]
+    package var aliases: [String: Alias] = [:]
+    package var members: [ManagedMember] = []
+    package var imports: [Import] = []
+    package var exposed: [Exposed] = []
+
+    package init(module: String) { self.module = module }
+
+    /// Adds what a file declares. What cannot be read is passed over: the compiler will complain about it.
+    package mutating func add(_ text: String, file: String) {
+        var scanner = DeclarationScanner(SwiftLexer.tokens(of: text), file: file, index: self)
+        scanner.run()
+        self = scanner.index
+    }
+}
