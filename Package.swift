@@ -101,7 +101,7 @@ let package = Package(
         .target(
             name: "TarnCommands",
             dependencies: [
-                "CloudEngine", "CloudEngineSQLite", "CloudPush", "CloudServer", "CloudWire",
+                "CloudEngine", "CloudEngineSQLite", "CloudPush", "CloudServer", "CloudWire", "ManagedAccessors",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),

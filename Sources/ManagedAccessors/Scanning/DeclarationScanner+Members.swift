@@ -43,15 +43,12 @@ extension DeclarationScanner {
             if current.isMark("(") { skipBrackets() }
         }
         var result: TypeSyntax?
-        var text = ""
         if current.isMark("->") {
             advance()
-            let start = place
             result = scanTypeSyntax()
-            text = source(from: start)
         }
         if prefix.isExposed { expose(name, parameters.map(\.label), scope, line) }
-        if prefix.isManaged { note(name, .method(parameters, result: result, resultText: text), prefix, scope, access, line: line) }
+        if prefix.isManaged { note(name, .method(parameters, result: result), prefix, scope, access, line: line) }
         skipWhereClause()
         if current.isMark("{") { skipBrackets() }
     }
@@ -78,10 +75,7 @@ extension DeclarationScanner {
             advance()
             if current.kind == .word { advance() }
             if current.isMark(":") { advance() }
-            let start = place
-            let type = scanTypeSyntax()
-            parameters.append(
-                SourceIndex.Parameter(label: label == "_" ? nil : label, type: type, text: source(from: start)))
+            parameters.append(SourceIndex.Parameter(label: label == "_" ? nil : label, type: scanTypeSyntax()))
             if current.isMark("=") {
                 advance()
                 skipValue()
@@ -116,10 +110,9 @@ extension DeclarationScanner {
                 file: file, line: line))
     }
 
-    /// The text of the tokens since `start`, as it may stand in generated source.
+    /// The text of the tokens since `start`.
     private func source(from start: Int) -> String {
-        tokens[start..<place].filter { $0.kind != .directive }
-            .map { ["any", "some"].contains($0.text) && $0.kind == .word ? $0.text + " " : $0.text }.joined()
+        tokens[start..<place].filter { $0.kind != .directive }.map(\.text).joined()
     }
 
     mutating func skipAttributes() {

@@ -41,7 +41,7 @@ package struct SourceIndex: Sendable {
     package struct ManagedMember: Sendable {
         package enum Kind: Sendable {
             case property(TypeSyntax?, text: String)
-            case method([Parameter], result: TypeSyntax?, resultText: String)
+            case method([Parameter], result: TypeSyntax?)
         }
 
         package var name: String
@@ -62,7 +62,6 @@ package struct SourceIndex: Sendable {
     package struct Parameter: Sendable {
         package var label: String?
         package var type: TypeSyntax
-        package var text: String
     }
 
     package struct Import: Hashable, Sendable {

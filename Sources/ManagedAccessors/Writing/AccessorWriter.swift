@@ -56,7 +56,7 @@ package struct AccessorWriter {
         case .property(let type, _):
             guard let type else { throw ResolutionFailure("write its type; it cannot be inferred") }
             return Signature(owner: owner, parameters: [], type: try resolver.resolve(type, in: member.scope))
-        case .method(let parameters, let result, _):
+        case .method(let parameters, let result):
             var types: [MangledType] = []
             for parameter in parameters { types.append(try resolver.resolve(parameter.type, in: member.scope)) }
             let result = try result.map { type throws(ResolutionFailure) in try resolver.resolve(type, in: member.scope) }
@@ -115,8 +115,8 @@ package struct AccessorWriter {
         case .property(_, let text):
             guard let type = signature.type else { throw ResolutionFailure("write its type; it cannot be inferred") }
             let isPrimitive = Self.isPrimitive(member.name)
-            let written = text.hasSuffix("!") ? text.dropLast() + "?" : text
-            let body = isPrimitive ? PropertyAccess.primitive(type, key: key) : PropertyAccess(type, text: written, key: key)
+            let written = try Self.visible(type)
+            let body = isPrimitive ? PropertyAccess.primitive(type, key: key) : PropertyAccess(type, text: written, isInterval: text == "TimeInterval", key: key)
             func symbol(isSetter: Bool) -> String {
                 SymbolMangler.accessor(
                     of: member.name, type: type, isSetter: isSetter, in: owner.module, owner.path, extending: own.module,
@@ -127,17 +127,20 @@ package struct AccessorWriter {
                 function(symbol(isSetter: true), setterAccess, "managedSet\(number)(_ value: __owned \(written))", body.set),
             ]
             keys.append(member.name)
-        case .method(let parameters, let result, _):
+        case .method(let parameters, let result):
             guard result == nil || signature.type == .void,
                 let method = RelationshipMethod(
                     member.name, labels: parameters.map(\.label), isCollection: Self.isCollection(signature.parameters),
                     selector: member.selector)
             else { throw ResolutionFailure("Core Data supplies no method of this form") }
-            let list = parameters.enumerated().map { "_ a\($0): \($1.text)" }.joined(separator: ", ")
+            var list: [String] = []
+            for index in parameters.indices {
+                list.append("_ a\(index): \(try Self.visible(signature.parameters[index]))")
+            }
             let symbol = SymbolMangler.method(
                 member.name, labels: parameters.map(\.label), parameters: signature.parameters, result: signature.type,
                 in: owner.module, owner.path, extending: own.module, discriminator: discriminator)
-            functions = [function(symbol, access, "managedCall\(number)(\(list))", method.call(key))]
+            functions = [function(symbol, access, "managedCall\(number)(\(list.joined(separator: ", ")))", method.call(key))]
             keys.append(method.relationship)
         }
         return "extension \(owner.extended) {\n\(functions.joined(separator: "\n"))\n}\n"
@@ -149,6 +152,16 @@ package struct AccessorWriter {
             @_silgen_name("\(symbol)")
             \(access)nonisolated dynamic final func \(signature) { \(body) }
         """
+    }
+
+    /// How the generated file can spell a type. A class that its file hides is passed as any managed object is.
+    private static func visible(_ type: MangledType) throws(ResolutionFailure) -> String {
+        guard type.isHidden else { return type.description }
+        switch type {
+        case .nominal(_, let path) where path.last?.kind == .class: return "CoreData.NSManagedObject"
+        case .optional(.nominal(_, let path)) where path.last?.kind == .class: return "CoreData.NSManagedObject?"
+        default: throw ResolutionFailure("type '\(type)' is private; make it internal")
+        }
     }
 
     private static func isPrimitive(_ name: String) -> Bool {
@@ -206,18 +219,5 @@ package struct AccessorWriter {
 
     private func escaped(_ text: String) -> String {
         text.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : String($0) }.joined()
-    }
-}
-
-extension MangledType {
-    /// Every module that a part of the type is declared in.
-    var modules: Set<String> {
-        switch self {
-        case .nominal(let module, _), .existential(let module, _): [module]
-        case .generic(let module, _, let arguments): arguments.reduce([module]) { $0.union($1.modules) }
-        case .optional(let wrapped): wrapped.modules
-        case .tuple(let elements): elements.reduce([]) { $0.union($1.modules) }
-        case .any, .anyObject, .void: []
-        }
     }
 }

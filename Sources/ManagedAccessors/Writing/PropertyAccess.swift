@@ -10,11 +10,12 @@ struct PropertyAccess {
 
     /// - Parameters:
     ///   - type: The property's type.
-    ///   - text: The type as the source spells it.
+    ///   - text: The type as the generated source spells it.
+    ///   - isInterval: Whether the source calls the type a time interval: the property of a date may be one.
     ///   - key: The name of the property's key in the generated file.
-    init(_ type: MangledType, text: String, key: String) {
+    init(_ type: MangledType, text: String, isInterval: Bool, key: String) {
         guard case .optional(let wrapped) = type else {
-            self = Self.scalar(type, text, key) ?? Self.required(type, text, key)
+            self = Self.scalar(type, isInterval, key) ?? Self.required(type, text, key)
             return
         }
         let written = Self.withoutOptional(text)
@@ -31,17 +32,16 @@ struct PropertyAccess {
     static func primitive(_ type: MangledType, key: String) -> PropertyAccess {
         if case .optional = type { return PropertyAccess(get: "_primitive(\(key))", set: "_setPrimitive(\(key), value)") }
         return PropertyAccess(
-            get: present("_primitive(\(key))", standIn(for: type), key), set: "_setPrimitive(\(key), value)")
+            get: present("_primitive(\(key))", type, key), set: "_setPrimitive(\(key), value)")
     }
 
-    private static func scalar(_ type: MangledType, _ text: String, _ key: String) -> PropertyAccess? {
+    private static func scalar(_ type: MangledType, _ isInterval: Bool, _ key: String) -> PropertyAccess? {
         guard let name = name(type, in: "Swift") else { return nil }
         switch name {
         case "Int": return PropertyAccess(get: "Int(_int64(\(key)))", set: "_setInt64(\(key), Int64(value))")
         case "Int16", "Int32", "Int64", "Bool", "Float":
             return PropertyAccess(get: "_\(name.lowercased())(\(key))", set: "_set\(name)(\(key), value)")
-        // A scalar date is written as a time interval.
-        case "Double" where text == "Double":
+        case "Double" where !isInterval:
             return PropertyAccess(get: "_double(\(key))", set: "_setDouble(\(key), value)")
         default: return nil
         }
@@ -49,11 +49,16 @@ struct PropertyAccess {
 
     private static func required(_ type: MangledType, _ text: String, _ key: String) -> PropertyAccess {
         let access = optional(type, text, key)
-        return PropertyAccess(get: present(access.get, standIn(for: type), key), set: access.set)
+        return PropertyAccess(get: present(access.get, type, key), set: access.set)
     }
 
-    private static func present(_ value: String, _ standIn: String?, _ key: String) -> String {
-        "_present(\(value), \(key)\(standIn.map { ", or: \($0)" } ?? ""))"
+    /// Texts, data and collections are empty where there is no value; other types that are not optional must have one.
+    ///
+    /// Source: how Apple's frameworks bridge nil to these types.
+    private static func present(_ value: String, _ type: MangledType, _ key: String) -> String {
+        let standIn = standIn(for: type)
+        if let standIn, ["\"\"", "[]", "[:]", "Data()", "0", "false"].contains(standIn) { return "\(value) ?? \(standIn)" }
+        return "_present(\(value), \(key)\(standIn.map { ", or: \($0)" } ?? ""))"
     }
 
     private static func optional(_ type: MangledType, _ text: String, _ key: String) -> PropertyAccess {
@@ -75,7 +80,7 @@ struct PropertyAccess {
     private static let functions: [(module: String, type: String, function: String)] = [
         ("Swift", "String", "String"), ("Foundation", "Date", "Date"), ("Foundation", "Data", "Data"), ("Foundation", "UUID", "UUID"),
         ("Foundation", "URL", "URL"), ("Foundation", "NSNumber", "Number"), ("Foundation", "NSDecimalNumber", "Decimal"),
-        ("Foundation", "NSSet", "Objects"), ("Foundation", "NSOrderedSet", "OrderedObjects"),
+        ("Foundation", "NSSet", "Objects"),
     ]
 
     private static func standIn(for type: MangledType) -> String? {
@@ -93,8 +98,8 @@ struct PropertyAccess {
             case "Data": "Data()"
             case "UUID": "UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))"
             case "URL": "URL(fileURLWithPath: \"/\")"
-            case "Decimal": "0"
-            case "NSNumber": "0"
+            case "Decimal": "Decimal()"
+            case "NSNumber": "NSNumber(value: 0)"
             case "NSDecimalNumber": "NSDecimalNumber.zero"
             case "NSSet": "NSSet()"
             case "NSOrderedSet": "NSOrderedSet()"
@@ -118,15 +123,11 @@ struct PropertyAccess {
 
     // MARK: Text
 
-    private static func withoutOptional(_ text: String) -> String {
-        if text.hasSuffix("?") || text.hasSuffix("!") { return String(text.dropLast()) }
-        let prefix = "Optional<"
-        return text.hasPrefix(prefix) && text.hasSuffix(">") ? String(text.dropFirst(prefix.count).dropLast()) : text
-    }
+    private static func withoutOptional(_ text: String) -> String { text.hasSuffix("?") ? String(text.dropLast()) : text }
 
     /// `Tag` of `Set<Tag>`.
     private static func element(of text: String) -> String {
-        guard let start = text.firstIndex(of: "<"), text.hasSuffix(">") else { return text + ".Element" }
+        guard let start = text.firstIndex(of: "<") else { preconditionFailure("a set names the type of its elements") }
         return String(text[text.index(after: start)...].dropLast())
     }
 }

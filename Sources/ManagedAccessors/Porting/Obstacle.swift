@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// A place in source that does not compile without Objective-C.
+package struct Obstacle: Equatable, Sendable {
+    package enum Kind: String, Sendable, CaseIterable {
+        case keyPath = "#keyPath"
+        case selector = "#selector"
+        case members = "@objcMembers"
+        case exposed = "@objc"
+        case optionalRequirement = "optional"
+        case erasedRequest = "as! NSFetchRequest"
+
+        /// Why it does not compile, or does not work, and what to do where no edit is made.
+        package var reason: String {
+            switch self {
+            case .keyPath: "#keyPath needs the Objective-C runtime; the name as a string means the same"
+            case .selector: "#selector needs the Objective-C runtime; pass a closure, or keep the call for Apple's platforms only"
+            case .members: "@objcMembers needs the Objective-C runtime; it is kept for Apple's platforms"
+            case .exposed: "@objc needs the Objective-C runtime; pass the access notes to the compiler, or keep it for Apple's platforms"
+            case .optionalRequirement: "optional requirements need the Objective-C runtime; give the method an empty body in an extension"
+            case .erasedRequest: "fetch requests of other result types cannot be cast; make the request with the wanted type"
+            }
+        }
+    }
+
+    /// Replaces bytes of the file.
+    package struct Edit: Equatable, Sendable {
+        /// In UTF-8 code units from the start of the file.
+        package var range: Range<Int>
+        package var text: String
+    }
+
+    package var kind: Kind
+    /// Counted from 1.
+    package var line: Int
+    /// The place as the source has it.
+    package var text: String
+    /// The least change after which the source compiles with and without Objective-C; nil where a person has to decide.
+    package var edit: Edit?
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import Foundation
+import ManagedAccessors
+
+/// `tarn port PATH`: what a Core Data app's sources need to compile on Linux.
+struct PortCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "port", abstract: "Say what keeps sources from compiling without Objective-C, and mend it.",
+        discussion: """
+            Nothing is written unless --write is given. @objc stays as it is: access notes tell the compiler to pass over it, \
+            with the flags that are printed. Packages that cannot set flags keep @objc for Apple's platforms by --no-flags.
+            """)
+
+    @Argument(help: "The package's folder, or one Swift file.", completion: .directory)
+    var path: String
+
+    @Flag(help: "Make the edits, and write the access notes.")
+    var write = false
+
+    @Flag(name: .customLong("no-flags"), help: "Put #if around each @objc instead of writing access notes.")
+    var hasNoFlags = false
+
+    func run() throws {
+        let port: Port
+        do {
+            port = try Port(URL(fileURLWithPath: path), keepsAttributes: !hasNoFlags)
+        } catch {
+            throw CommandError("There is no file or folder at '\(path)'.")
+        }
+        for path in port.unreadable { print("\(path): cannot be read as Swift; it is left alone") }
+        for (path, obstacle) in port.obstacles {
+            print("\(path):\(obstacle.line): \(obstacle.text)\n    \(obstacle.kind.reason)\(remedy(obstacle))")
+        }
+        if write { for path in try port.write() { print("changed \(path)") } }
+        if !hasNoFlags, !port.exposed.isEmpty { try notes(port) }
+        let left = port.obstacles.filter { $0.obstacle.edit == nil }.count
+        let mended = port.obstacles.count - left
+        print("\(port.files.count) files read, \(mended) places \(write ? "mended" : "that --write mends"), \(left) that need you")
+    }
+
+    private func remedy(_ obstacle: Obstacle) -> String {
+        guard let edit = obstacle.edit, obstacle.kind == .keyPath else { return "" }
+        return write ? ": changed to \(edit.text)" : ": --write makes it \(edit.text)"
+    }
+
+    private func notes(_ port: Port) throws {
+        let url = port.folder.appendingPathComponent(Port.notesName)
+        if write {
+            try Data(port.accessNotes.utf8).write(to: url, options: .atomic)
+            print("wrote \(Port.notesName)")
+        } else {
+            print("--write puts notes on \(port.exposed.count) uses of @objc into \(Port.notesName)")
+        }
+        print(
+            """
+            Add to each target in Package.swift that uses @objc:
+
+                swiftSettings: [.unsafeFlags(
+                    ["-access-notes-path", "\\(Context.packageDirectory)/\(Port.notesName)", "-Xfrontend", "-Raccess-note=none"],
+                    .when(platforms: [.linux]))]
+
+            or build with: swift build -Xswiftc -access-notes-path -Xswiftc \(Port.notesName)
+
+            """)
+    }
+}
