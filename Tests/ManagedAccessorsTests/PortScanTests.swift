@@ -88,12 +88,12 @@ import Testing
             try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
             try Data(text.utf8).write(to: url)
         }
-        let port = try Port(folder, keepsAttributes: true)
+        let port = try SourcePort(folder, keepsAttributes: true)
         #expect(port.files.map(\.path) == ["Sources/A.swift"] && port.unreadable == ["Sources/Broken.swift"])
         #expect(port.exposed.map(\.name) == ["A"])
         #expect(try port.write() == ["Sources/A.swift"])
         let text = try String(contentsOf: folder.appending(path: "Sources/A.swift"), encoding: .utf8)
         #expect(text == "@objc class A: NSObject { let k = \"b\" }")
-        #expect(throws: (any Error).self) { try Port(folder.appending(path: "gone"), keepsAttributes: true) }
+        #expect(throws: (any Error).self) { try SourcePort(folder.appending(path: "gone"), keepsAttributes: true) }
     }
 }

@@ -24,9 +24,9 @@ struct PortCommand: ParsableCommand {
     var hasNoFlags = false
 
     func run() throws {
-        let port: Port
+        let port: SourcePort
         do {
-            port = try Port(URL(fileURLWithPath: path), keepsAttributes: !hasNoFlags)
+            port = try SourcePort(URL(fileURLWithPath: path), keepsAttributes: !hasNoFlags)
         } catch {
             throw CommandError("There is no file or folder at '\(path)'.")
         }
@@ -46,23 +46,23 @@ struct PortCommand: ParsableCommand {
         return write ? ": changed to \(edit.text)" : ": --write makes it \(edit.text)"
     }
 
-    private func notes(_ port: Port) throws {
-        let url = port.folder.appendingPathComponent(Port.notesName)
+    private func notes(_ port: SourcePort) throws {
+        let url = port.folder.appendingPathComponent(SourcePort.notesName)
         if write {
             try Data(port.accessNotes.utf8).write(to: url, options: .atomic)
-            print("wrote \(Port.notesName)")
+            print("wrote \(SourcePort.notesName)")
         } else {
-            print("--write puts notes on \(port.exposed.count) uses of @objc into \(Port.notesName)")
+            print("--write puts notes on \(port.exposed.count) uses of @objc into \(SourcePort.notesName)")
         }
         print(
             """
             Add to each target in Package.swift that uses @objc:
 
                 swiftSettings: [.unsafeFlags(
-                    ["-access-notes-path", "\\(Context.packageDirectory)/\(Port.notesName)", "-Xfrontend", "-Raccess-note=none"],
+                    ["-access-notes-path", "\\(Context.packageDirectory)/\(SourcePort.notesName)", "-Xfrontend", "-Raccess-note=none"],
                     .when(platforms: [.linux]))]
 
-            or build with: swift build -Xswiftc -access-notes-path -Xswiftc \(Port.notesName)
+            or build with: swift build -Xswiftc -access-notes-path -Xswiftc \(SourcePort.notesName)
 
             """)
     }
