@@ -4,7 +4,7 @@
 package import Foundation
 
 /// What stands between a package's sources and a build without Objective-C.
-package struct Port {
+package struct SourcePort {
     package struct File {
         package var url: URL
         /// From the package's folder.
