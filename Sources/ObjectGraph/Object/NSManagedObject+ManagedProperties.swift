@@ -71,10 +71,19 @@ extension NSManagedObject {
         preconditionFailure("\(layout.name).\(key.name) is nil, and its property in Swift is not optional")
     }
 
-    /// As above, for types of which there is nothing to stand in.
+    /// As above, for types of which there is nothing to stand in. A wrapper of a number is that of 0, as a number itself
+    /// would be.
     public final func _present<T>(_ value: T?, _ key: ManagedPropertyKey) -> T {
-        guard let value else { preconditionFailure("\(layout.name).\(key.name) is nil, and its property in Swift is not optional") }
-        return value
+        if let value { return value }
+        if let wrapper = T.self as? any RawRepresentable.Type, let zero = zero(of: wrapper) as? T { return zero }
+        preconditionFailure("\(layout.name).\(key.name) is nil, and its property in Swift is not optional")
+    }
+
+    private final func zero<Wrapper: RawRepresentable>(of type: Wrapper.Type) -> Any? {
+        guard let number = Wrapper.RawValue.self as? any FixedWidthInteger.Type, let raw = number.init(exactly: 0) as? Wrapper.RawValue else {
+            return nil
+        }
+        return Wrapper(rawValue: raw)
     }
 
     // MARK: Members of to-many relationships
