@@ -38,7 +38,27 @@ final class ContextQueue: Sendable {
     /// All contexts on the main queue share it.
     private var identity: ObjectIdentifier { isMain ? Self.main : ObjectIdentifier(self) }
 
+    /// Where a thread keeps the queue whose block it runs: asking Dispatch costs many times as much.
+    private static let running: pthread_key_t = {
+        var key = pthread_key_t()
+        precondition(pthread_key_create(&key, nil) == 0, "a process has room for one more thread-specific key")
+        return key
+    }()
+
+    /// Runs a block that stands on this queue.
+    func running<T>(_ body: () throws -> T) rethrows -> T {
+        let previous = pthread_getspecific(Self.running)
+        pthread_setspecific(Self.running, Unmanaged.passUnretained(self).toOpaque())
+        defer { pthread_setspecific(Self.running, previous) }
+        return try body()
+    }
+
+    @inline(__always)
     var isCurrent: Bool {
+        pthread_getspecific(Self.running) == Unmanaged.passUnretained(self).toOpaque() || isCurrentByDispatch
+    }
+
+    private var isCurrentByDispatch: Bool {
         if let current = DispatchQueue.getSpecific(key: Self.key), current == identity { return true }
         return (isMain && Thread.isMainThread) || (Self.waiting.value ?? []).contains(identity)
     }

@@ -10,12 +10,13 @@ import Synchronization
 /// Objects hold their map and take themselves out of it when they go, on whatever thread drops them last. So the table
 /// is behind a lock, and what is found in it is only handed out if it is not going already.
 final class IdentityMap: @unchecked Sendable {
-    // Unchecked: the table is behind a lock, weak references are atomic, and the directory is set once before any use.
+    // Unchecked: table and ticket are behind locks, weak references are atomic, the directory is set before any use.
     private let table = Mutex(IdentityTable())
     private let identities = Mutex(())
     private(set) weak var context: NSManagedObjectContext?
     /// Names the stores of the IDs of the context's objects, also when the context is gone.
     var directory: StoreDirectory?
+    private var lastTicket: StoreTicket?
 
     func belong(to context: NSManagedObjectContext) { self.context = context }
 
@@ -55,6 +56,13 @@ final class IdentityMap: @unchecked Sendable {
     }
 
     func removeAll() { table.withLock { $0.removeAll() } }
+
+    /// The caller holds the lock of ``withIdentityLock(_:)``.
+    func ticket(numbered number: UInt16) -> StoreTicket? {
+        if let lastTicket, lastTicket.number == number { return lastTicket }
+        lastTicket = (directory ?? context?.persistentStoreCoordinator?.directory)?.ticket(numbered: number)
+        return lastTicket
+    }
 
     /// IDs are made when they are asked for, which any thread may do.
     func withIdentityLock<T>(_ body: () -> T) -> T { identities.withLock { _ in body() } }

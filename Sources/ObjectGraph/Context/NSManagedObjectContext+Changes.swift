@@ -12,11 +12,11 @@ extension NSManagedObjectContext {
     /// An object of this context that waits for its deletion is kept instead; others are here already.
     public func insert(_ object: NSManagedObject) {
         preconditionIsCurrent()
-        if object.contextReference === self { return keep(object) }
-        precondition(object.contextReference == nil, "\(object.layout.name) is in another context")
+        if object.isIn(self) { return keep(object) }
+        precondition(object.isAlone, "\(object.layout.name) is in another context")
         precondition(!object.flags.contains(.detached), "\(object.layout.name) was deleted or let go by its context; make a new object")
         precondition(
-            persistentStoreCoordinator?.describes(object.layout) ?? true,
+            describes(object.layout),
             "the entity '\(object.layout.name)' is of another model than the context's")
         object.contextReference = self
         // An object whose former context is gone waits for nothing.

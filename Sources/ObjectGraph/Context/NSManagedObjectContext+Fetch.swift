@@ -15,7 +15,7 @@ extension NSManagedObjectContext {
         preconditionIsCurrent()
         let parameters = request.parameters
         switch parameters.resultType {
-        case .managedObjectIDResultType: return try cast(fetchObjects(parameters).map(\.objectID), of: request)
+        case .managedObjectIDResultType: return try cast(fetchIDs(parameters), of: request)
         case .countResultType: return try cast([NSNumber(value: count(parameters))], of: request)
         case .managedObjectResultType: return try cast(fetchObjects(parameters), of: request)
         default:
@@ -30,13 +30,31 @@ extension NSManagedObjectContext {
 
     private func cast<T>(_ results: [Any], of request: NSFetchRequest<T>) throws -> [T] {
         try results.map { result in
-            guard let result = result as? T else {
-                throw CocoaError(
-                    .persistentStoreOperation,
-                    sentence: "The request for \(request.entityName ?? "") gave a \(type(of: result)), not a \(T.self).")
-            }
+            guard let result = result as? T else { throw mismatch(result, request) }
             return result
         }
+    }
+
+    private func cast<T>(_ ids: [NSManagedObjectID], of request: NSFetchRequest<T>) throws -> [T] {
+        T.self == NSManagedObjectID.self ? unsafeBitCast(ids, to: [T].self) : try cast(ids.map { $0 as Any }, of: request)
+    }
+
+    /// The same for objects, whose classes are few: each is looked at once.
+    private func cast<T>(_ objects: [NSManagedObject], of request: NSFetchRequest<T>) throws -> [T] {
+        guard T.self is NSManagedObject.Type else { return try cast(objects.map { $0 as Any }, of: request) }
+        var checked: ObjectIdentifier?
+        for object in objects where ObjectIdentifier(type(of: object)) != checked {
+            guard object is T else { throw mismatch(object, request) }
+            checked = ObjectIdentifier(type(of: object))
+        }
+        // An array of references stays what it is, whatever class they are known by.
+        return unsafeBitCast(objects, to: [T].self)
+    }
+
+    private func mismatch<T>(_ result: Any, _ request: NSFetchRequest<T>) -> CocoaError {
+        CocoaError(
+            .persistentStoreOperation,
+            sentence: "The request for \(request.entityName ?? "") gave a \(type(of: result)), not a \(T.self).")
     }
 
     private func count(_ parameters: FetchParameters) throws -> Int {
@@ -44,6 +62,19 @@ extension NSManagedObjectContext {
         let plan = try FetchPlan(parameters, coordinator: requireCoordinator())
         guard !overlays(plan), parent == nil else { return try fetchObjects(parameters).count }
         return try plan.stores.reduce(0) { try $0 + $1.count(plan.query) }
+    }
+
+    /// Makes no objects where the rows' keys say everything.
+    private func fetchIDs(_ parameters: FetchParameters) throws -> [NSManagedObjectID] {
+        processPendingChanges()
+        let coordinator = requireCoordinator()
+        let plan = try FetchPlan(parameters, coordinator: coordinator)
+        guard parent == nil, !overlays(plan), plan.stores.count == 1, let store = plan.stores.first else {
+            return try fetchObjects(parameters).map(\.objectID)
+        }
+        let layouts = coordinator.layouts
+        let ticket = coordinator.directory.ticket(numbered: store.number)
+        return try store.fetchKeys(plan.query).map { NSManagedObjectID(key: $0, layout: layouts[$0.entityIndex], ticket: ticket) }
     }
 
     func fetchObjects(_ parameters: FetchParameters) throws -> [NSManagedObject] {
@@ -101,9 +132,12 @@ extension NSManagedObjectContext {
         for chunk in chunks {
             chunk.forEach { offset in
                 let key = chunk.key(at: offset)
-                let known = registry[key]
-                let object = known ?? NSManagedObject.make(key, layout: layouts[key.entityIndex], in: self)
-                if known == nil { enter(object) }
+                guard let object = registry[key] else {
+                    let new = NSManagedObject.make(key, layout: layouts[key.entityIndex], in: self)
+                    new.take(chunk, at: offset)
+                    if !parameters.returnsObjectsAsFaults { new.willRead() }
+                    return objects.append(new)
+                }
                 if object.flags.contains(.detached) { object.revive() }
                 if object.flags.contains(.fault), !object.flags.contains(.hasRow) || object.version < chunk.version(at: offset) {
                     object.take(chunk, at: offset)

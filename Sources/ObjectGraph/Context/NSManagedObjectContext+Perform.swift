@@ -48,6 +48,6 @@ extension NSManagedObjectContext {
 
     private func run<T>(announcing: Bool = true, _ block: () throws -> T) rethrows -> T {
         defer { if announcing { endEvent() } }
-        return try Self.current.with(self, block)
+        return try queue.running { try Self.current.with(self, block) }
     }
 }

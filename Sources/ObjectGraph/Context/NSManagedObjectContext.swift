@@ -27,6 +27,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
             precondition(registry.isEmpty, "a context with objects cannot change its coordinator")
             ownCoordinator?.unregister(self)
             ownCoordinator = newValue
+            lastClass = nil
+            lastLayout = nil
             registry.directory = newValue?.directory
             newValue?.register(self)
         }
@@ -46,6 +48,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
             }
             parent?.removeChild(self)
             newValue?.addChild(self)
+            lastClass = nil
+            lastLayout = nil
         }
     }
     open var name: String?
@@ -68,6 +72,10 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     var checkpoints: (any NSObjectProtocol)?
     /// Objects as they were before the current event.
     var eventSnapshots: [ObjectIdentifier: EventSnapshot] = [:]
+
+    /// What was found for the class, and about the layout, of the last object that was inserted.
+    private var lastClass: (type: NSManagedObject.Type, entity: NSEntityDescription)?
+    private var lastLayout: EntityLayout?
 
     let registry = IdentityMap()
     /// Objects that wait for a save, held strongly.
@@ -142,17 +150,33 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
     package func object(for key: RowKey) -> NSManagedObject {
         if let known = registry[key] { return known }
-        let object = NSManagedObject.make(key, layout: requireCoordinator().layouts[key.entityIndex], in: self)
-        enter(object)
-        return object
+        return NSManagedObject.make(key, layout: requireCoordinator().layouts[key.entityIndex], in: self)
+    }
+
+    /// - Returns: The entity in this context's model whose class is given; nil when there is none.
+    func description(for type: NSManagedObject.Type) -> NSEntityDescription? {
+        if let lastClass, lastClass.type == type { return lastClass.entity }
+        guard let entity = persistentStoreCoordinator?.layouts.first(where: { $0.managedClass == type })?.description else { return nil }
+        lastClass = (type, entity)
+        return entity
+    }
+
+    /// Whether the context's model has the layout, or one that is equal.
+    func describes(_ layout: EntityLayout) -> Bool {
+        if lastLayout === layout { return true }
+        guard persistentStoreCoordinator?.describes(layout) ?? true else { return false }
+        lastLayout = layout
+        return true
     }
 
     func registeredObject(for key: RowKey) -> NSManagedObject? { registry[key] }
 
     func enter(_ object: NSManagedObject) {
         registry.insert(object)
-        if retainsRegisteredObjects { retained[ObjectIdentifier(object)] = object }
+        if retainsRegisteredObjects { retain(object) }
     }
+
+    func retain(_ object: NSManagedObject) { retained[ObjectIdentifier(object)] = object }
 
     /// An object for a row that was just read. A registered object with values keeps them.
     func register(_ row: Row) -> NSManagedObject {

@@ -61,6 +61,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
 
     /// Rows for objects, which make values of them when they are read.
     func fetchPacked(_ query: StoreQuery) throws -> [RowChunk] { try translated { try storage.read { try $0.fetchPacked(query) } } }
+    func fetchKeys(_ query: StoreQuery) throws -> [RowKey] { try translated { try storage.read { try $0.fetchKeys(query) } } }
     func fetch(_ query: StoreQuery) throws -> [Row] { try translated { try storage.read { try $0.fetch(query) } } }
     func count(_ query: StoreQuery) throws -> Int { try translated { try storage.read { try $0.count(query) } } }
 

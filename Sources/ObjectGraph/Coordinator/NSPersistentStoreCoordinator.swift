@@ -180,11 +180,11 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
             let store = persistentStores.first(where: { $0.identifier.caseInsensitiveCompare(host) == .orderedSame })
         else { return nil }
         let key = RowKey(store: store.number, entity: layout.index, primaryKey: primaryKey)
-        return NSManagedObjectID(key: key, layout: layout, store: store)
+        return NSManagedObjectID(key: key, layout: layout, ticket: directory.ticket(numbered: key.store))
     }
 
     package func objectID(for key: RowKey) -> NSManagedObjectID {
-        NSManagedObjectID(key: key, layout: layouts[key.entityIndex], store: store(numbered: key.store))
+        NSManagedObjectID(key: key, layout: layouts[key.entityIndex], ticket: directory.ticket(numbered: key.store))
     }
 
     private static func nextStoreNumber() -> UInt16 {

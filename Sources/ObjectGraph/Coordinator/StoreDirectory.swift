@@ -3,22 +3,27 @@
 
 import Synchronization
 
+/// What IDs know of a store, which may be gone before them.
+final class StoreTicket: @unchecked Sendable {
+    // Unchecked: weak references are atomic.
+    let number: UInt16
+    let identifier: String
+    private(set) weak var store: NSPersistentStore?
+
+    init(_ store: NSPersistentStore) {
+        number = store.number
+        identifier = store.identifier
+        self.store = store
+    }
+}
+
 /// The stores that were ever added to a coordinator, by number: what makes IDs of keys.
 ///
 /// Objects reach it without their context and its coordinator, either of which may be gone before them.
 final class StoreDirectory: Sendable {
-    private struct Entry: @unchecked Sendable {
-        // Unchecked: weak references are atomic.
-        let number: UInt16
-        weak var store: NSPersistentStore?
-    }
+    private let tickets = Mutex<[StoreTicket]>([])
 
-    private let entries = Mutex<[Entry]>([])
+    func add(_ store: NSPersistentStore) { tickets.withLock { $0.append(StoreTicket(store)) } }
 
-    func add(_ store: NSPersistentStore) { entries.withLock { $0.append(Entry(number: store.number, store: store)) } }
-
-    /// - Returns: nil for a store that is not in memory any more.
-    func store(numbered number: UInt16) -> NSPersistentStore? {
-        entries.withLock { $0.first { $0.number == number }?.store }
-    }
+    func ticket(numbered number: UInt16) -> StoreTicket? { tickets.withLock { $0.first { $0.number == number } } }
 }

@@ -17,6 +17,7 @@ package final class EntityLayout: @unchecked Sendable {
     /// Slots of to-one relationships.
     let referenceSlots: [Int]
     let hasRelationships: Bool
+    let toManyCount: Int
     /// Many-to-many relationships by index, and those of them whose pairs are saved from this side.
     let manyToMany: [Int]
     let linking: [Int]
@@ -34,6 +35,7 @@ package final class EntityLayout: @unchecked Sendable {
         self.model = model
         defaults = entity.defaultValues
         referenceSlots = entity.slots.indices.filter { if case .toOne = entity.slots[$0] { true } else { false } }
+        toManyCount = entity.toMany.count
         hasRelationships = !referenceSlots.isEmpty || !entity.toMany.isEmpty
         manyToMany = entity.toMany.indices.filter { entity.toMany[$0].shape == .manyToMany }
         linking = manyToMany.filter { index in

@@ -88,8 +88,10 @@ open class NSEntityDescription: NSObject, @unchecked Sendable {
         return NSManagedObject.make(entity, insertedInto: context)
     }
 
-    /// What objects of this entity are laid out by. Set when the model is frozen, which owns it.
-    package internal(set) weak var layout: EntityLayout?
+    /// What objects of this entity are laid out by. Set when the model is frozen, cleared when it goes.
+    ///
+    /// Strong, though the layout leads back here: a weak reference would make each object that holds the layout slower.
+    package internal(set) final var layout: EntityLayout?
 
     package var value: Entity {
         var entity = declared

@@ -36,6 +36,11 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
         entities = NSEntityDescription.descriptions(of: model)
     }
 
+    deinit {
+        // Objects that are still there hold their layouts, and those the descriptions.
+        for entity in storedEntities where entity.layout?.model == nil { entity.layout = nil }
+    }
+
     /// Every entity, heirs included, by name.
     open var entities: [NSEntityDescription] {
         get { storedEntities }

@@ -71,7 +71,7 @@ open class NSManagedObject: NSObject {
         sequence = Self.counter.add(1, ordering: .relaxed).newValue
         self.layout = layout
         storage = layout.defaults
-        toMany = ToManyStates(count: layout.entity.toMany.count, isNew: true)
+        toMany = ToManyStates(count: layout.toManyCount, isNew: true)
         key = RowKey(store: RowKey.temporaryStore, entity: layout.index, primaryKey: -sequence)
         super.init()
         if let context {
@@ -123,6 +123,18 @@ open class NSManagedObject: NSObject {
 
     final func isIn(_ context: NSManagedObjectContext) -> Bool { !hasLeft && map === context.registry }
 
+    /// Whether no living context has the object.
+    final var isAlone: Bool { map == nil || contextReference == nil }
+
+    /// Enters an object that was just made into the map of its context.
+    fileprivate final func join(_ map: IdentityMap, as key: RowKey) {
+        self.key = key
+        self.map = map
+        flags = .fault
+        toMany.fault()
+        map.insert(self)
+    }
+
     /// Gives the object another identity. The caller keeps the context's map in step.
     final func setKey(_ key: RowKey) {
         let former = withIdentityLock {
@@ -168,9 +180,7 @@ open class NSManagedObject: NSObject {
 
     private final func knownIdentity() -> NSManagedObjectID {
         if let identity { return identity }
-        let directory = map?.directory ?? map?.context?.persistentStoreCoordinator?.directory
-        let store = key.isTemporary ? nil : directory?.store(numbered: key.store)
-        let made = NSManagedObjectID(key: key, layout: layout, store: store)
+        let made = NSManagedObjectID(key: key, layout: layout, ticket: key.isTemporary ? nil : map?.ticket(numbered: key.store))
         identity = made
         return made
     }
@@ -224,6 +234,9 @@ open class NSManagedObject: NSObject {
     open func willChangeValue(forKey key: String) { _ = willWrite() }
     open func didChangeValue(forKey key: String) {}
 
+    // Foundation's hash is as costly as a dictionary's own; the address tells objects apart as well.
+    open override var hash: Int { Int(bitPattern: ObjectIdentifier(self)) >> 4 }
+
     open override var description: String {
         let state = isFault ? "<fault>" : "\(layout.entity.slots.count) values"
         return "<\(type(of: self)): \(objectID.uriRepresentation().absoluteString) \(state)>"
@@ -241,8 +254,7 @@ open class NSManagedObject: NSObject {
     }
 
     private static func entity(in context: NSManagedObjectContext) -> NSEntityDescription {
-        let entities = context.persistentStoreCoordinator?.layouts ?? []
-        return entities.first { $0.managedClass == self }?.description ?? entity()
+        context.description(for: self) ?? entity()
     }
 }
 
@@ -267,13 +279,11 @@ extension NSManagedObject {
         return object
     }
 
-    /// Creates a fault for a row, or an object that holds the row already.
+    /// Creates a fault for a row and registers it.
     static func make(_ key: RowKey, layout: EntityLayout, in context: NSManagedObjectContext) -> NSManagedObject {
         let object = layout.managedClass.dynamicInit(layout.description, nil)
-        object.key = key
-        object.contextReference = context
-        object.flags = .fault
-        object.toMany.fault()
+        object.join(context.registry, as: key)
+        if context.retainsRegisteredObjects { context.retain(object) }
         return object
     }
 }

@@ -8,18 +8,20 @@ package import ManagedModel
 ///
 /// Source: developer.apple.com/documentation/coredata/nsmanagedobjectid
 public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
-    // Unchecked: nothing is written after init; the weak store reference is atomic.
+    // Unchecked: nothing is written after init.
     package let key: RowKey
-    public let entity: NSEntityDescription
-    public private(set) weak var persistentStore: NSPersistentStore?
-    private let storeIdentifier: String?
+    private let layout: EntityLayout
+    private let ticket: StoreTicket?
 
-    package init(key: RowKey, layout: EntityLayout, store: NSPersistentStore?) {
+    init(key: RowKey, layout: EntityLayout, ticket: StoreTicket?) {
         self.key = key
-        entity = layout.description
-        persistentStore = store
-        storeIdentifier = store?.identifier
+        self.layout = layout
+        self.ticket = ticket
     }
+
+    public var entity: NSEntityDescription { layout.description }
+    public var persistentStore: NSPersistentStore? { ticket?.store }
+    private var storeIdentifier: String? { ticket?.identifier }
 
     /// Whether the object has not been saved, nor asked for a permanent ID, yet.
     public var isTemporaryID: Bool { key.isTemporary }
@@ -40,7 +42,7 @@ public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
 
     public override var description: String { "<\(uriRepresentation().absoluteString)>" }
 
-    public override var hash: Int { key.primaryKey.hashValue }
+    public override var hash: Int { Int(truncatingIfNeeded: key.primaryKey) }
 
     /// The same row of the same store file is equal even when the file was added to two coordinators.
     public override func isEqual(_ object: Any?) -> Bool {
