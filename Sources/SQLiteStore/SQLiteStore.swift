@@ -40,6 +40,8 @@ package final class SQLiteStore: Sendable {
     let layout: StoreLayout
     private let database: any DatabaseWriter
     private let lock: FileLock?
+    /// nil for a store in memory, which one connection has, and for one that may only be read.
+    private let points: PointReader?
     private let isClosed = Mutex(false)
 
     /// Opens a store and creates it if the file does not exist. A store of an older model gains what the model added.
@@ -65,6 +67,10 @@ package final class SQLiteStore: Sendable {
             self.lock = opened.lock
             self.identifier = opened.result.identifier
             self.layout = opened.result.layout
+            points =
+                if let url, !options.isReadOnly {
+                    try PointReader(path: url.path, patience: options.busyTimeout, entityCount: model.entities.count)
+                } else { nil }
         } catch {
             throw StoreError(error).about(url?.path ?? "store in memory")
         }
@@ -82,6 +88,7 @@ package final class SQLiteStore: Sendable {
             return isClosed
         }
         if wasClosed { return }
+        points?.close()
         // Closing the last connection moves the log into the file, so it waits for its turn like any writer. When no
         // turn comes the file is left for the next opening, which is as safe.
         if let lock { try? lock.withTurn { try database.close() } } else { try? database.close() }
@@ -95,6 +102,18 @@ package final class SQLiteStore: Sendable {
     package func read<T>(_ body: (StoreReader) throws -> T) throws -> T {
         try translatingErrors {
             try database.read { database in try body(StoreReader(Connection(database), self)) }
+        }
+    }
+
+    /// - Returns: The row as it was last committed; nil when there is no such row. The row's key has the concrete
+    ///   entity, which may be an heir of the one asked for.
+    package func row(_ key: RowKey) throws -> ManagedModel.Row? {
+        guard key.store == number else { return nil }
+        guard let points else { return try read { try $0.row(key) } }
+        do throws(StoreError) {
+            return try points.row(key.primaryKey, try layout.entity(key.entityIndex), layout, store: number)
+        } catch {
+            throw error.about(url?.path ?? "")
         }
     }
 

@@ -76,6 +76,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     /// What was found for the class, and about the layout, of the last object that was inserted.
     private var lastClass: (type: NSManagedObject.Type, entity: NSEntityDescription)?
     private var lastLayout: EntityLayout?
+    /// A store whose numbers are the coordinator's own, as of ``NSPersistentStoreCoordinator/storeChanges``.
+    private var lastStore: (number: UInt16, version: Int)?
 
     let registry = IdentityMap()
     /// Objects that wait for a save, held strongly.
@@ -189,9 +191,15 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     /// The ID's key as this context's coordinator numbers its stores.
     func localKey(of id: NSManagedObjectID) -> RowKey {
         if id.isTemporaryID { return aliases[id.key] ?? id.key }
-        guard let coordinator = persistentStoreCoordinator, coordinator.store(numbered: id.key.store) == nil,
+        guard let coordinator = persistentStoreCoordinator else { return id.key }
+        let version = coordinator.storeChanges.load(ordering: .relaxed)
+        if let lastStore, lastStore.number == id.key.store, lastStore.version == version { return id.key }
+        guard coordinator.store(numbered: id.key.store) == nil,
             let local = coordinator.managedObjectID(forURIRepresentation: id.uriRepresentation())
-        else { return id.key }
+        else {
+            lastStore = (id.key.store, version)
+            return id.key
+        }
         return local.key
     }
 

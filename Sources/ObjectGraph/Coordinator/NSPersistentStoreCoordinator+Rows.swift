@@ -10,7 +10,7 @@ import SQLiteStore
 extension NSPersistentStoreCoordinator {
     func row(_ key: RowKey) throws -> Row? {
         guard let store = store(numbered: key.store) else { return nil }
-        return try store.translated { try store.storage.read { try $0.row(key) } }
+        return try store.translated { try store.storage.row(key) }
     }
 
     func rows(_ keys: [RowKey]) throws -> [Row] {

@@ -26,6 +26,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     private let frozen: Result<NSManagedObjectModel.Frozen, any Error>
     private let state = Mutex(State())
     let directory = StoreDirectory()
+    /// Rises whenever a store comes or goes.
+    let storeChanges = Atomic<Int>(0)
 
     private static let storeNumbers = Mutex<UInt16>(0)
 
@@ -103,6 +105,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         store.persistentStoreCoordinator = self
         directory.add(store)
         state.withLock { $0.stores.append(store) }
+        storeChanges.add(1, ordering: .relaxed)
         NotificationCenter.default.post(
             name: .NSPersistentStoreCoordinatorStoresDidChange, object: self, userInfo: [NSAddedPersistentStoresKey: [store]])
         return store
@@ -167,6 +170,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     /// Closes a store and takes it away. Its objects become useless.
     open func remove(_ store: NSPersistentStore) throws {
         state.withLock { $0.stores.removeAll { $0 === store } }
+        storeChanges.add(1, ordering: .relaxed)
         store.storage.close()
         NotificationCenter.default.post(
             name: .NSPersistentStoreCoordinatorStoresDidChange, object: self, userInfo: [NSRemovedPersistentStoresKey: [store]])
