@@ -7,7 +7,7 @@ SCRATCH := "$${TARN_BUILD:-$$HOME/.cache/tarn-build}"
 # that was compiled for the old layout (-disable-incremental-imports).
 BUILD := swift build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error -Xswiftc -disable-incremental-imports
 
-# Benchmarks are a package of their own, with products of their own. OPTIONS go to the program: `make bench OPTIONS=--large`.
+# Benchmarks are a package of their own, with products of their own. OPTIONS go to the program: `make bench OPTIONS=--no-large`.
 BENCH_SCRATCH := "$${TARN_BENCH_BUILD:-$$HOME/.cache/tarn-bench}"
 OPTIONS :=
 
@@ -36,6 +36,8 @@ test: packages test-packages
 
 ## The works of Documentation/Benchmarks.md, beside SQLite's C API and GRDB: a table, and Benchmarks/results.json.
 bench: packages
+	@# Plans are kept until files of Benchmarks come or go; those of the library, a folder beside it, do not count.
+	@rm -f $(BENCH_SCRATCH)/release.yaml
 	@swift build -c release --package-path Benchmarks --scratch-path $(BENCH_SCRATCH) -Xswiftc -disable-incremental-imports
 	@$(BENCH_SCRATCH)/release/bench --output Benchmarks/results.json $(OPTIONS)
 

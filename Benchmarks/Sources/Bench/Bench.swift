@@ -15,8 +15,8 @@ import Foundation
     @Option(help: "How many rounds are counted; ratios are medians over them.")
     var rounds = 6
 
-    @Flag(help: "Compare 10 times as many rows with --rows for G10, instead of --rows with a tenth of them.")
-    var large = false
+    @Flag(inversion: .prefixedNo, help: "Compare ten times as many rows with --rows for G10, or --rows with a tenth of them.")
+    var large = true
 
     @Option(help: "Only these works, by identifier: L1,R2.")
     var only: String?
@@ -48,7 +48,7 @@ import Foundation
 
     private func linearity(_ posts: Posts, _ scratch: Scratch) -> Linearity {
         let other = Posts(large ? rows * 10 : rows / 10, in: scratch)
-        return Linearity(small: large ? posts : other, large: large ? other : posts, rounds: large ? 1 : 3, note: note)
+        return Linearity(small: large ? posts : other, large: large ? other : posts, rounds: large ? 2 : 3, note: note)
     }
 
     private func note(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }

@@ -36,11 +36,14 @@ final class Stack {
 extension Post {
     /// - Precondition: The caller is on the context's queue.
     static func insert(_ row: PostRow, into context: NSManagedObjectContext) {
-        let post = Post(context: context)
-        post.title = row.title
-        post.content = row.content
-        post.timestamp = Date(timeIntervalSinceReferenceDate: row.timestamp)
-        post.uuid = row.uuid
+        Post(context: context).fill(row)
+    }
+
+    func fill(_ row: PostRow) {
+        title = row.title
+        content = row.content
+        timestamp = Date(timeIntervalSinceReferenceDate: row.timestamp)
+        uuid = row.uuid
     }
 
     static func all() -> NSFetchRequest<Post> { NSFetchRequest(entityName: "Post") }

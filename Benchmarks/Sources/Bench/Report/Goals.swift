@@ -19,6 +19,7 @@ struct Goal {
     /// The base column of the goals; R1 to R3 were set from the first measurement.
     static let all: [Goal] = [
         Goal(id: "G1", work: "L1", anchor: .entrant(Entrant.sqlite), limit: 2.0),
+        Goal(id: "G2", work: "L1", entrant: Inserting.inBatch, anchor: .entrant(Entrant.sqlite), limit: 1.3),
         Goal(id: "G3", work: "L2", anchor: .entrant(Entrant.sqlite), limit: 1.5),
         Goal(id: "G4", work: "L2R", anchor: .entrant(Entrant.grdbClass), limit: 1.5),
         Goal(id: "G5", work: "L4", anchor: .entrant(Entrant.sqlite), limit: 4.0),
@@ -43,7 +44,8 @@ struct Goal {
             return nil
         }
         let unit = measurement.work.unit.name
-        let what = "\(id) \(work) \(measurement.work.title)"
+        let who = entrant == Entrant.tarn ? "" : " (\(entrant))"
+        let what = "\(id) \(work) \(measurement.work.title)\(who)"
         switch anchor {
         case .unit:
             return Verdict(work: what, unit: unit, ours: ours, anchor: 1, anchorName: "1 \(unit)", ratio: ours, goal: limit)

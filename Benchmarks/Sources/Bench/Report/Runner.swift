@@ -9,6 +9,11 @@ struct Measurement {
     /// The 99th percentile, where single steps were timed.
     var tails: [String: [Double]] = [:]
 
+    mutating func append(_ other: Measurement) {
+        values.merge(other.values) { $0 + $1 }
+        tails.merge(other.tails) { $0 + $1 }
+    }
+
     func median(_ entrant: String) -> Double? { Self.median(values[entrant] ?? []) }
     func tail(_ entrant: String) -> Double? { Self.median(tails[entrant] ?? []) }
 
@@ -33,6 +38,8 @@ struct CheckFailure: Error, CustomStringConvertible {
 /// Lets entrants take turns, A B A B, so that a busy machine is busy for all of them.
 struct Runner {
     let rounds: Int
+    /// Whether a first round fills caches and is not counted.
+    var warmsUp = true
     let note: (String) -> Void
 
     /// - Throws: ``CheckFailure`` if entrants disagree on the result, and what the entrants throw.
@@ -40,8 +47,7 @@ struct Runner {
         var measurement = Measurement(work: work)
         var check: Int?
         note("\(work.id) \(work.title)")
-        // The first round fills caches and is not counted.
-        for round in -1..<min(rounds, work.roundsMax) {
+        for round in (warmsUp ? -1 : 0)..<min(rounds, work.roundsMax) {
             for entrant in work.entrants {
                 var best: (value: Double, tail: Double?)?
                 for _ in 0..<work.repeats {

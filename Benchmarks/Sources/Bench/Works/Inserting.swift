@@ -9,12 +9,13 @@ import GRDBSQLite
 /// L1: all rows, one transaction, into an empty file.
 enum Inserting {
     static let withHistory = "Tarn, history"
+    static let inBatch = "Tarn, batch request"
 
     static func work(_ posts: Posts) -> Work {
         Work(
             id: "L1", title: "insert \(posts.rows.count) rows and save",
             entrants: [
-                sqlite(posts), tarn(posts), tarn(posts, Stack.Options(tracksHistory: true), named: withHistory), grdbRecord(posts),
+                sqlite(posts), tarn(posts), tarn(posts, Stack.Options(tracksHistory: true), named: withHistory), batch(posts), grdbRecord(posts),
             ])
     }
 
@@ -29,6 +30,30 @@ enum Inserting {
                     try context.save()
                 }
                 return Outcome(check: posts.rows.count)
+            } finish: {
+                try stack.close()
+                try posts.scratch.remove(file)
+            }
+        }
+    }
+
+    /// One request, no objects: the same object is filled again and again.
+    private static func batch(_ posts: Posts) -> Entrant {
+        Entrant(inBatch) {
+            let file = posts.scratch.newFile()
+            let stack = try Stack(file)
+            let context = stack.newContext()
+            return Trial {
+                var index = 0
+                let request = NSBatchInsertRequest(entityName: "Post") { (object: NSManagedObject) in
+                    guard let post = object as? Post, index < posts.rows.count else { return true }
+                    post.fill(posts.rows[index])
+                    index += 1
+                    return false
+                }
+                request.resultType = .count
+                let result = try context.performAndWait { try context.execute(request) as? NSBatchInsertResult }
+                return Outcome(check: result?.result as? Int ?? -1)
             } finish: {
                 try stack.close()
                 try posts.scratch.remove(file)
