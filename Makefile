@@ -11,7 +11,7 @@ BUILD := swift build --scratch-path $(SCRATCH) --explicit-target-dependency-impo
 BENCH_SCRATCH := "$${TARN_BENCH_BUILD:-$$HOME/.cache/tarn-bench}"
 OPTIONS :=
 
-.PHONY: demo check build test bench packages test-packages
+.PHONY: demo check build test examples bench packages test-packages
 .DEFAULT_GOAL := build
 
 ## The server and two devices, on one page.
@@ -27,12 +27,18 @@ build: packages
 	@$(BUILD) -c release --product posts
 	@$(BUILD) -c release --product tarn
 
-## Every test, in debug: units, the loop in process, real processes, the page in a browser.
+## Every test, in debug: units, the loop in process, real processes, the page in a browser; and the example package.
 test: packages test-packages
 	$(BUILD) --build-tests
 	TARN_PAGE_PYTHON="$$(.ci/browser-python "$$HOME/.cache/tarn-python")" \
 		swift test --skip-build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error \
 		-Xswiftc -disable-incremental-imports
+	@$(MAKE) examples
+
+## The example package, built as an app's own package would be, and run: in debug and in release.
+examples: packages
+	swift run --package-path Examples/Notebook --scratch-path $(SCRATCH)-notebook Notebook
+	swift run --package-path Examples/Notebook --scratch-path $(SCRATCH)-notebook -c release Notebook
 
 ## The works of Documentation/Benchmarks.md, beside SQLite's C API and GRDB: a table, and Benchmarks/results.json.
 bench: packages
