@@ -101,7 +101,8 @@ let package = Package(
         .target(
             name: "TarnCommands",
             dependencies: [
-                "CloudEngine", "CloudEngineSQLite", "CloudPush", "CloudServer", "CloudWire", "ManagedAccessors",
+                "CloudEngine", "CloudEngineSQLite", "CloudPush", "CloudServer", "CloudWire", "ManagedAccessors", "ManagedModel",
+                "ModelCompiler",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),

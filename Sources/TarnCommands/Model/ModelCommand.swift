@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import Foundation
+import ManagedModel
+import ModelCompiler
+
+/// `tarn model …`: questions about model files.
+struct ModelCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "model", abstract: "Compare versions of a data model.", subcommands: [ModelDiffCommand.self])
+}
+
+/// `tarn model diff OLD NEW`: what changed, and what stores make of it.
+struct ModelDiffCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "diff", abstract: "Say what changed between two versions of a model.",
+        discussion: """
+            Models are .xcdatamodel or .xcdatamodeld folders (the current version), or compiled .momd files. The exit code is 0 \
+            when stores of the old version can be opened with the new one by an inferred migration, and 2 when they cannot.
+            """)
+
+    @Argument(help: "The model that stores were made with.", completion: .directory)
+    var old: String
+
+    @Argument(help: "The model that is to open them.", completion: .directory)
+    var new: String
+
+    @Flag(help: "Print one line of JSON.")
+    var json = false
+
+    /// One line of `--json`; stable.
+    private struct Report: Encodable {
+        struct Change: Encodable {
+            var subject: String
+            var what: String
+            var obstacle: String?
+            var allowedWhenSynced: Bool
+        }
+        var changes: [Change]
+        var inferable: Bool
+        var allowedWhenSynced: Bool
+    }
+
+    func run() throws {
+        let difference = ModelDifference(from: try model(old), to: try model(new))
+        if json { try printReport(difference) } else { printLines(difference) }
+        if !difference.isInferable { throw ExitCode(2) }
+    }
+
+    private func model(_ path: String) throws -> Model {
+        let url = URL(fileURLWithPath: path)
+        do {
+            guard ["xcdatamodel", "xcdatamodeld"].contains(url.pathExtension) else {
+                return try CompiledModel(data: try Data(contentsOf: url)).current
+            }
+            return try ModelCompiler.compile(contentsOf: url).compiled.current
+        } catch let error as ModelCompilerError {
+            throw CommandError(error.diagnostics.map(\.description).joined(separator: "\n"))
+        } catch {
+            throw CommandError("There is no readable model at '\(path)': give an .xcdatamodel, an .xcdatamodeld or a .momd.")
+        }
+    }
+
+    private func printLines(_ difference: ModelDifference) {
+        for change in difference.changes {
+            let obstacle = change.obstacle.map { "; cannot be inferred: \($0)" } ?? ""
+            print("\(change.subject) \(change.what)\(obstacle)\(change.isAllowedWhenSynced ? "" : "; not for a synced store")")
+        }
+        if difference.changes.isEmpty { return print("nothing changed that a store depends on") }
+        print(difference.isInferable ? "a migration can be inferred" : "a migration cannot be inferred: write a mapping, or stages")
+        print(difference.isAllowedWhenSynced ? "a synced store allows it" : "a synced store does not allow it: its schema only grows")
+    }
+
+    private func printReport(_ difference: ModelDifference) throws {
+        let report = Report(
+            changes: difference.changes.map {
+                Report.Change(subject: $0.subject, what: $0.what, obstacle: $0.obstacle, allowedWhenSynced: $0.isAllowedWhenSynced)
+            }, inferable: difference.isInferable, allowedWhenSynced: difference.isAllowedWhenSynced)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        print(String(decoding: try encoder.encode(report), as: UTF8.self))
+    }
+}

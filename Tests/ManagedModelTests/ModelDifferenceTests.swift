@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ManagedModel
+import Testing
+
+@Suite struct ModelDifferenceTests {
+    private static let post = Entity(
+        name: "Post", attributes: [Attribute(name: "title", type: .string), Attribute(name: "rank", type: .integer16)],
+        relationships: [Relationship(name: "tags", destination: "Tag", inverse: "post", isToMany: true)])
+    private static let tag = Entity(
+        name: "Tag", attributes: [Attribute(name: "name", type: .string)],
+        relationships: [Relationship(name: "post", destination: "Post", inverse: "tags")])
+    private static let model = Model(entities: [post, tag])
+
+    /// The changes as text, with `!` for what cannot be inferred and `~` for what a synced store does not allow.
+    private func changes(_ edit: (inout Model) -> Void) -> [String] {
+        var new = Self.model
+        edit(&new)
+        return ModelDifference(from: Self.model, to: new).changes.map {
+            "\($0.subject) \($0.what)" + ($0.obstacle == nil ? "" : " !") + ($0.isAllowedWhenSynced ? "" : " ~")
+        }
+    }
+
+    @Test func whatStoresDoNotDependOnIsNoChange() {
+        #expect(changes { _ in } == [])
+        #expect(
+            changes {
+                $0.entities[0].className = "PostMO"
+                $0.entities[0].attributes[0].defaultValue = .string("x")
+                $0.entities[0].attributes[0].maximum = 5
+                $0.entities[0].relationships[0].deleteRule = .cascade
+                $0.entities.reverse()
+            } == [])
+    }
+
+    @Test func additionsAreInferredAndAllowed() {
+        #expect(
+            changes {
+                $0.entities[0].attributes.append(Attribute(name: "note", type: .string))
+                $0.entities[0].attributes.append(Attribute(name: "size", type: .integer16, isOptional: false, defaultValue: .int(0)))
+                $0.entities.append(Entity(name: "Zebra"))
+            } == ["Post.note is new", "Post.size is new", "Zebra is new"])
+        #expect(
+            changes { $0.entities[0].attributes.append(Attribute(name: "size", type: .integer16, isOptional: false)) }
+                == ["Post.size is new ! ~"])
+    }
+
+    @Test func renamesFollowTheIdentifier() {
+        #expect(
+            changes {
+                $0.entities[0].attributes[0].name = "headline"
+                $0.entities[0].attributes[0].renamingIdentifier = "title"
+                $0.entities[1].name = "Label"
+                $0.entities[1].renamingIdentifier = "Tag"
+                $0.entities[0].relationships[0].destination = "Label"
+            } == ["Label was renamed from 'Tag' ~", "Post.headline was renamed from 'title' ~"])
+        #expect(changes { $0.entities[0].attributes[0].name = "headline" } == ["Post.headline is new", "Post.title was removed ~"])
+    }
+
+    @Test func namesMayBeExchanged() {
+        #expect(
+            changes {
+                $0.entities[0].attributes = [
+                    Attribute(name: "title", type: .integer16), Attribute(name: "rank", type: .string),
+                ]
+                $0.entities[0].attributes[0].renamingIdentifier = "rank"
+                $0.entities[0].attributes[1].renamingIdentifier = "title"
+            } == ["Post.rank was renamed from 'title' ~", "Post.title was renamed from 'rank' ~"])
+    }
+
+    @Test func aChainOfRenamesLeadsToTheFirstName() {
+        var second = Self.model
+        second.entities[0].attributes[0].name = "headline"
+        second.entities[0].attributes[0].renamingIdentifier = "title"
+        var third = Self.model
+        third.entities[0].attributes[0].name = "heading"
+        third.entities[0].attributes[0].renamingIdentifier = "title"
+        #expect(ModelDifference(from: second, to: third).changes.map(\.what) == ["was renamed from 'headline'"])
+        #expect(ModelDifference(from: Self.model, to: third).changes.map(\.what) == ["was renamed from 'title'"])
+    }
+
+    @Test func whatCannotBeInferredSaysWhy() {
+        #expect(
+            changes {
+                $0.entities[0].attributes[1].type = .string
+                $0.entities[0].attributes[0].isOptional = false
+                $0.entities[0].relationships[0].isToMany = false
+                $0.entities[1].isAbstract = true
+                $0.entities[1].relationships[0].destination = "Tag"
+            } == [
+                "Post.rank changed from integer16 to string ! ~", "Post.tags is to-one now ! ~", "Post.title is required now ! ~",
+                "Tag became abstract ! ~", "Tag.post leads to 'Tag', not to 'Post' ! ~",
+            ])
+    }
+
+    @Test func relationshipsMayWiden() {
+        #expect(
+            changes {
+                $0.entities[1].relationships[0].isToMany = true
+                $0.entities[0].relationships[0].isOrdered = true
+            } == ["Post.tags is ordered now ~", "Tag.post is to-many now ~"])
+    }
+
+    @Test func propertiesMoveUpAndDownAHierarchy() {
+        let base = Entity(name: "Base", attributes: [Attribute(name: "a", type: .string)])
+        let heir = Entity(name: "Heir", superentity: "Base", attributes: [Attribute(name: "b", type: .string)])
+        var (up, down) = ((base, heir), (base, heir))
+        up.0.attributes += up.1.attributes
+        up.1.attributes = []
+        down.1.attributes += down.0.attributes
+        down.0.attributes = []
+        let before = Model(entities: [base, heir])
+        #expect(ModelDifference(from: before, to: Model(entities: [up.0, up.1])).changes.map(\.what) == ["is new"])
+        #expect(ModelDifference(from: before, to: Model(entities: [down.0, down.1])).changes.isEmpty)
+    }
+
+    @Test func hierarchiesThatWereApartAreNotMerged() {
+        func pair(_ name: String) -> [Entity] { [Entity(name: name), Entity(name: name + "Heir", superentity: name)] }
+        let before = Model(entities: pair("A") + pair("B"))
+        var after = before
+        after.entities.append(Entity(name: "Root"))
+        after.entities[0].superentity = "Root"
+        after.entities[2].superentity = "Root"
+        let difference = ModelDifference(from: before, to: after)
+        #expect(!difference.isInferable)
+        #expect(difference.changes.first { $0.obstacle != nil }?.what == "joins the hierarchies of 'A' and 'B'")
+        after.entities[2].superentity = nil
+        #expect(ModelDifference(from: before, to: after).isInferable)
+    }
+}
