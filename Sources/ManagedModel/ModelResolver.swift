@@ -68,7 +68,10 @@ struct ModelResolver {
                     if let relationship = toOne[name] { return .toOne(relationship) }
                     return .attribute(attribute(name, in: chain))
                 },
-                toMany: resolved.filter(\.isToMany))
+                toMany: resolved.filter(\.isToMany),
+                uniqueness: chain.flatMap { owner in
+                    owner.uniquenessConstraints.compactMap { constraint(of: owner, $0, indexByName, locations[index]) }
+                })
         }
     }
 
@@ -155,6 +158,14 @@ struct ModelResolver {
         if inverse.inverse != relationship.name {
             problem("has an inverse '\(destination.name).\(inverseName)' that does not point back")
         }
+    }
+
+    private func constraint(
+        of owner: Entity, _ properties: [String], _ indexByName: [String: Int], _ locations: [String: PropertyLocation]
+    ) -> UniquenessConstraint? {
+        let slots: [Int] = properties.compactMap { if case .slot(let slot)? = locations[$0] { slot } else { nil } }
+        guard !slots.isEmpty, slots.count == properties.count, let entity = indexByName[owner.name] else { return nil }
+        return UniquenessConstraint(entity: entity, properties: properties, slots: slots)
     }
 
     private func slotNames(of chain: [Entity]) -> [String] {

@@ -72,6 +72,15 @@ package struct ResolvedRelationship: Hashable, Sendable {
     package var isToMany: Bool { declaration.isToMany }
 }
 
+/// Properties whose values together are unique among the rows of an entity and its heirs. Rows in which one of them is
+/// nil are not compared.
+package struct UniquenessConstraint: Hashable, Sendable {
+    /// The entity that declares it.
+    package let entity: Int
+    package let properties: [String]
+    package let slots: [Int]
+}
+
 package struct ResolvedEntity: Sendable {
     package let index: Int
     package let declaration: Entity
@@ -81,11 +90,13 @@ package struct ResolvedEntity: Sendable {
     package let hierarchy: [Int]
     package let slots: [Slot]
     package let toMany: [ResolvedRelationship]
+    /// Its own and those of its ancestors.
+    package let uniqueness: [UniquenessConstraint]
     private let locations: [String: PropertyLocation]
 
     init(
         index: Int, declaration: Entity, superentity: Int?, root: Int, hierarchy: [Int], slots: [Slot],
-        toMany: [ResolvedRelationship]
+        toMany: [ResolvedRelationship], uniqueness: [UniquenessConstraint]
     ) {
         self.index = index
         self.declaration = declaration
@@ -94,6 +105,7 @@ package struct ResolvedEntity: Sendable {
         self.hierarchy = hierarchy
         self.slots = slots
         self.toMany = toMany
+        self.uniqueness = uniqueness
         var locations: [String: PropertyLocation] = [:]
         for (index, slot) in slots.enumerated() { locations[slot.name] = .slot(index) }
         for (index, relationship) in toMany.enumerated() { locations[relationship.name] = .toMany(index) }

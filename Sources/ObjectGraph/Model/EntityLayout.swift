@@ -29,9 +29,27 @@ package final class EntityLayout: @unchecked Sendable {
 
     private static let counter = Mutex<UInt32>(0)
 
+    /// Slots whose values are encoded for the store.
+    let transformableSlots: [Int]
+    /// Slots that live in memory only.
+    let transientSlots: [Int]
+    /// Bit n says that to-many relationship n is ordered; the last bit stands for all that come after it, too.
+    let orderedToMany: UInt64
+
     init(_ entity: ResolvedEntity, description: NSEntityDescription, model: NSManagedObjectModel) {
         self.entity = entity
         self.description = description
+        func slots(_ isWanted: (Slot) -> Bool) -> [Int] { entity.slots.indices.filter { isWanted(entity.slots[$0]) } }
+        transformableSlots = slots { if case .attribute(let attribute) = $0 { attribute.type == .transformable && !attribute.isTransient } else { false } }
+        transientSlots = slots {
+            switch $0 {
+            case .attribute(let attribute): attribute.isTransient
+            case .toOne(let relationship): relationship.declaration.isTransient
+            }
+        }
+        orderedToMany = entity.toMany.indices.reduce(0) { mask, index in
+            entity.toMany[index].declaration.isOrdered ? mask | 1 << UInt64(min(index, 63)) : mask
+        }
         self.model = model
         defaults = entity.defaultValues
         referenceSlots = entity.slots.indices.filter { if case .toOne = entity.slots[$0] { true } else { false } }

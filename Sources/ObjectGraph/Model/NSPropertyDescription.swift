@@ -61,7 +61,7 @@ open class NSAttributeDescription: NSPropertyDescription {
         versionHashModifier = attribute.versionHashModifier
         attributeType = NSAttributeType(rawValue: UInt(attribute.type.rawValue)) ?? .undefinedAttributeType
         attributeValueClassName = attribute.valueClassName
-        defaultValue = AttributeCoding.value(attribute.defaultValue, of: attribute.type)
+        defaultValue = AttributeCoding.value(attribute.defaultValue, of: attribute)
         valueTransformerName = attribute.valueTransformerName
         allowsExternalBinaryDataStorage = attribute.allowsExternalBinaryDataStorage
         preservesValueInHistoryOnDeletion = attribute.preservesValueInHistoryOnDeletion

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import Foundation
 package import ManagedModel
 package import PredicateKit
 import SQLiteStore
@@ -29,6 +30,8 @@ extension NSManagedObject: PredicateSubject {
         case .data(let value): .data(value)
         case .uuid(let value): .uuid(value)
         case .url(let value): .url(value)
+        // Whether there is a value is all that a predicate can ask.
+        case .object(let box): .data(box.data ?? Data())
         }
     }
 }

@@ -73,7 +73,7 @@ extension NSManagedObject {
             if let pattern = attribute.regularExpression, value.range(of: "^(?:\(pattern))$", options: .regularExpression) == nil {
                 report(.validationStringPatternMatching, "does not match the model's pattern")
             }
-        case .data, .uuid, .url, .reference:
+        case .data, .uuid, .url, .reference, .object:
             break
         }
         return errors

@@ -59,10 +59,12 @@ extension NSManagedObject {
         case .slot(let index):
             willRead()
             switch layout.entity.slots[index] {
-            case .attribute(let attribute): return AttributeCoding.value(values[index], of: attribute.type)
+            case .attribute(let attribute):
+                if attribute.type == .transformable { return transformed(index) }
+                return AttributeCoding.value(values[index], of: attribute)
             case .toOne: return toOne(index)
             }
-        case .toMany(let index): return NSSet(array: toManyObjects(index))
+        case .toMany(let index): return collection(toManyObjects(index), index)
         }
     }
 
@@ -100,14 +102,14 @@ extension NSManagedObject {
         var result: [String: Any] = [:]
         for index in changedSlots() { result[layout.entity.slots[index].name] = apiValue(values[index], slot: index) ?? NSNull() }
         for (index, state) in toMany.enumerated() where state.hasChanges {
-            result[layout.entity.toMany[index].name] = NSSet(array: toManyObjects(index))
+            result[layout.entity.toMany[index].name] = collection(toManyObjects(index), index)
         }
         return result
     }
 
     /// What was last fetched or saved.
     ///
-    /// - Parameter keys: Names of attributes and to-one relationships; nil for all of them.
+    /// - Parameter keys: Names of properties; nil for all of them, except to-many relationships that nobody has read.
     public func committedValues(forKeys keys: [String]?) -> [String: Any] {
         willRead()
         let source = committed ?? values
@@ -115,12 +117,24 @@ extension NSManagedObject {
         for (index, slot) in layout.entity.slots.enumerated() where keys?.contains(slot.name) ?? true {
             result[slot.name] = apiValue(source[index], slot: index) ?? NSNull()
         }
+        for (index, relationship) in layout.entity.toMany.enumerated() where !flags.contains(.detached) {
+            guard keys?.contains(relationship.name) ?? (toMany[index].stored != nil) else { continue }
+            _ = toManyKeys(index)
+            let stored = toMany[index].storedMembers.map { requireContext().object(for: $0) }
+            result[relationship.name] = collection(stored, index)
+        }
         return result
+    }
+
+    /// What KVC gives for a to-many relationship.
+    final func collection(_ objects: [NSManagedObject], _ index: Int) -> Any {
+        layout.entity.toMany[index].declaration.isOrdered ? NSOrderedSet(array: objects) : NSSet(array: objects)
     }
 
     final func changedSlots() -> [Int] {
         guard let committed else { return isInserted ? Array(values.indices) : [] }
-        return values.indices.filter { values[$0] != committed[$0] }
+        let changed = values.indices.filter { values[$0] != committed[$0] }
+        return layout.transientSlots.isEmpty ? changed : changed.filter { !layout.transientSlots.contains($0) }
     }
 
     final func location(of key: String) -> PropertyLocation {
@@ -132,7 +146,7 @@ extension NSManagedObject {
 
     final func apiValue(_ value: StoredValue, slot: Int) -> Any? {
         switch layout.entity.slots[slot] {
-        case .attribute(let attribute): AttributeCoding.value(value, of: attribute.type)
+        case .attribute(let attribute): AttributeCoding.value(value, of: attribute)
         case .toOne: value.reference.flatMap { contextReference?.object(for: $0) }
         }
     }

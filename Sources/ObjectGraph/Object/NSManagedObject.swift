@@ -71,7 +71,7 @@ open class NSManagedObject: NSObject {
         sequence = Self.counter.add(1, ordering: .relaxed).newValue
         self.layout = layout
         storage = layout.defaults
-        toMany = ToManyStates(count: layout.toManyCount, isNew: true)
+        toMany = ToManyStates(count: layout.toManyCount, isNew: true, ordered: layout.orderedToMany)
         key = RowKey(store: RowKey.temporaryStore, entity: layout.index, primaryKey: -sequence)
         super.init()
         if let context {
