@@ -149,7 +149,7 @@ struct ToManyStates: RandomAccessCollection, MutableCollection {
     var isUntouched: Bool { states.isEmpty }
 
     private func initial(_ index: Int) -> ToManyState {
-        ToManyState(stored: isNew ? [] : nil, isOrdered: ordered != 0 && ordered & 1 << UInt64(min(index, 63)) != 0)
+        ToManyState(stored: isNew ? [] : nil, isOrdered: ordered != 0 && ordered & 1 << UInt64(Swift.min(index, 63)) != 0)
     }
 
     private func allInitial() -> ContiguousArray<ToManyState> {
