@@ -70,6 +70,8 @@ package struct ResolvedRelationship: Hashable, Sendable {
     package var name: String { declaration.name }
     package var inverseName: String? { declaration.inverse }
     package var isToMany: Bool { declaration.isToMany }
+    /// Whether members are kept apart from the members' own rows: pairs, or a column that no property stands for.
+    package var isLinked: Bool { isToMany && !declaration.isTransient && (shape == .manyToMany || inverse == nil) }
 }
 
 /// Properties whose values together are unique among the rows of an entity and its heirs. Rows in which one of them is
@@ -92,11 +94,15 @@ package struct ResolvedEntity: Sendable {
     package let toMany: [ResolvedRelationship]
     /// Its own and those of its ancestors.
     package let uniqueness: [UniquenessConstraint]
+    /// Paths of composite attributes and the names of what each is made of. Every leaf has a slot that is named by its
+    /// path, such as `home.city`.
+    package let composites: [String: [String]]
     private let locations: [String: PropertyLocation]
 
     init(
         index: Int, declaration: Entity, superentity: Int?, root: Int, hierarchy: [Int], slots: [Slot],
-        toMany: [ResolvedRelationship], uniqueness: [UniquenessConstraint]
+        toMany: [ResolvedRelationship], uniqueness: [UniquenessConstraint],
+        composites: [String: [String]]
     ) {
         self.index = index
         self.declaration = declaration
@@ -106,6 +112,7 @@ package struct ResolvedEntity: Sendable {
         self.slots = slots
         self.toMany = toMany
         self.uniqueness = uniqueness
+        self.composites = composites
         var locations: [String: PropertyLocation] = [:]
         for (index, slot) in slots.enumerated() { locations[slot.name] = .slot(index) }
         for (index, relationship) in toMany.enumerated() { locations[relationship.name] = .toMany(index) }

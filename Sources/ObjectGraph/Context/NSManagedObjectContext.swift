@@ -89,6 +89,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     var retained: [ObjectIdentifier: NSManagedObject] = [:]
     /// Collections that apps change relationships by.
     var relationshipViews = RelationshipViews()
+    var fetchedPropertyResults = FetchedPropertyResults()
     /// Stores that new objects were assigned to.
     var assignments: [ObjectIdentifier: NSPersistentStore] = [:]
     private let mergesAutomatically = Mutex(false)

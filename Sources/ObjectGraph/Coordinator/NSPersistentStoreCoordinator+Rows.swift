@@ -43,26 +43,3 @@ extension NSPersistentStoreCoordinator {
         }
     }
 }
-
-/// What stores cannot keep yet. Refused when a store is added, never half done.
-enum ModelSupport {
-    static func check(_ entities: [ResolvedEntity], of model: ResolvedModel) throws {
-        var problems: [String] = []
-        for entity in entities {
-            for attribute in entity.declaration.attributes {
-                if attribute.type == .composite {
-                    problems.append("\(entity.name).\(attribute.name) is \(attribute.type)")
-                }
-                if attribute.derivationExpression != nil { problems.append("\(entity.name).\(attribute.name) is derived") }
-            }
-            for relationship in entity.toMany where relationship.declaringEntity == entity.index {
-                if relationship.inverse == nil { problems.append("\(entity.name).\(relationship.name) is to-many without an inverse") }
-            }
-        }
-        guard problems.isEmpty else {
-            throw CocoaError(
-                .persistentStoreIncompatibleSchema,
-                sentence: "The model uses what stores do not support yet: \(problems.joined(separator: "; ")).")
-        }
-    }
-}

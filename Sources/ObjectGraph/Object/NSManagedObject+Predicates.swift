@@ -8,7 +8,9 @@ import SQLiteStore
 
 extension NSManagedObject: PredicateSubject {
     package func predicateValue(forKey key: String) -> PredicateValue {
-        guard let location = layout.entity.location(of: key) else { return .null }
+        guard let location = layout.entity.location(of: key) else {
+            return layout.entity.composites[key] == nil ? .null : .object(PredicateObject(CompositeSubject(self, key)))
+        }
         switch location {
         case .slot(let index):
             willRead()

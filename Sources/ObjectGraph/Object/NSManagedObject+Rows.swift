@@ -139,8 +139,11 @@ extension NSManagedObject {
             values = committed
         }
         committed = nil
-        for (index, relationship) in layout.entity.toMany.enumerated() where relationship.shape == .manyToMany {
-            guard let inverse = relationship.inverse else { continue }
+        for (index, relationship) in layout.entity.toMany.enumerated() where relationship.shape == .manyToMany || relationship.inverse == nil {
+            guard let inverse = relationship.inverse else {
+                toMany[index].rollback()
+                continue
+            }
             for key in toMany[index].added.union(toMany[index].removed) {
                 contextReference?.registeredObject(for: key)?.retract(self, at: inverse)
             }

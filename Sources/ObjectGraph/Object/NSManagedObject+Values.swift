@@ -55,7 +55,8 @@ extension NSManagedObject {
 
     final func readProperty(_ key: String) -> Any? {
         if flags.contains(.probe) { KeyPathProbe.note(key, of: self) }
-        switch location(of: key) {
+        guard let location = layout.entity.location(of: key) else { return unmodelled(key) }
+        switch location {
         case .slot(let index):
             willRead()
             switch layout.entity.slots[index] {
@@ -69,7 +70,8 @@ extension NSManagedObject {
     }
 
     final func writeProperty(_ key: String, _ value: Any?) {
-        switch location(of: key) {
+        guard let location = layout.entity.location(of: key) else { return writeUnmodelled(key, value) }
+        switch location {
         case .slot(let index):
             switch layout.entity.slots[index] {
             case .attribute(let attribute): setSlot(index, to: stored(value, for: attribute))
@@ -90,17 +92,13 @@ extension NSManagedObject {
         values[index] = stored(value, for: attribute)
     }
 
-    /// Follows to-one relationships. Ends with nil where one of them is nil.
-    public func value(forKeyPath keyPath: String) -> Any? {
-        guard let dot = keyPath.firstIndex(of: ".") else { return value(forKey: keyPath) }
-        let rest = String(keyPath[keyPath.index(after: dot)...])
-        return (value(forKey: String(keyPath[..<dot])) as? NSManagedObject)?.value(forKeyPath: rest)
-    }
-
     /// Values that differ from what was last saved, by property name.
     public func changedValues() -> [String: Any] {
         var result: [String: Any] = [:]
-        for index in changedSlots() { result[layout.entity.slots[index].name] = apiValue(values[index], slot: index) ?? NSNull() }
+        for index in changedSlots() {
+            let (name, value) = property(of: index, values)
+            result[name] = value
+        }
         for (index, state) in toMany.enumerated() where state.hasChanges {
             result[layout.entity.toMany[index].name] = collection(toManyObjects(index), index)
         }
@@ -114,8 +112,9 @@ extension NSManagedObject {
         willRead()
         let source = committed ?? values
         var result: [String: Any] = [:]
-        for (index, slot) in layout.entity.slots.enumerated() where keys?.contains(slot.name) ?? true {
-            result[slot.name] = apiValue(source[index], slot: index) ?? NSNull()
+        for index in layout.entity.slots.indices {
+            let (name, value) = property(of: index, source)
+            if keys?.contains(name) ?? true { result[name] = value }
         }
         for (index, relationship) in layout.entity.toMany.enumerated() where !flags.contains(.detached) {
             guard keys?.contains(relationship.name) ?? (toMany[index].stored != nil) else { continue }
@@ -154,7 +153,8 @@ extension NSManagedObject {
     private final func stored(_ value: Any?, for attribute: Attribute) -> StoredValue {
         guard let stored = AttributeCoding.stored(value, as: attribute.type) else {
             preconditionFailure(
-                "'\(layout.name).\(attribute.name)' is of type \(attribute.type) and cannot hold a \(value.map { "\(type(of: $0))" } ?? "nil")")
+                "unacceptable type of value for attribute: property = \(layout.name).\(attribute.name); "
+                    + "desired type = \(attribute.type); given type = \(value.map { "\(type(of: $0))" } ?? "nil")")
         }
         return stored
     }
