@@ -55,6 +55,7 @@ extension Attribute: SparselyCoded {
         .init("valueClassName", \.valueClassName),
         .init("derivationExpression", \.derivationExpression),
         .init("compositeName", \.compositeName),
+        .init("elements", \.elements),
         .init("isIndexedBySpotlight", \.isIndexedBySpotlight),
         .init("userInfo", \.userInfo),
         .init("renamingIdentifier", \.renamingIdentifier),

@@ -14,6 +14,12 @@ package struct Model: Hashable, Sendable {
     package var fetchTemplates: [FetchTemplate]
     package var composites: [Composite]
 
+    /// The attributes that a composite attribute is made of.
+    package func elements(of attribute: Attribute) -> [Attribute] {
+        if !attribute.elements.isEmpty { return attribute.elements }
+        return composites.first { $0.name == attribute.compositeName }?.attributes ?? []
+    }
+
     /// How a model file names the implicit configuration that has all entities.
     package static let defaultConfiguration = "Default"
 
@@ -115,6 +121,8 @@ package struct Attribute: Hashable, Sendable {
     package var derivationExpression: String?
     /// Which of ``Model/composites`` a composite attribute is made of.
     package var compositeName: String?
+    /// What a composite attribute is made of, where the model names no composite for it.
+    package var elements: [Attribute]
     package var isIndexedBySpotlight: Bool
     package var userInfo: [String: String]
     package var renamingIdentifier: String?
@@ -131,6 +139,7 @@ package struct Attribute: Hashable, Sendable {
         preservesValueInHistoryOnDeletion = false
         usesScalarValueType = false
         isIndexedBySpotlight = false
+        elements = []
         userInfo = [:]
     }
 }

@@ -37,7 +37,13 @@ struct ModelResolver {
     private let declarations: [Entity]
     private(set) var problems: [ModelError.Problem] = []
 
+    /// By entity, composite ones taken apart into their leaves.
+    private var attributes: [String: [Attribute]] = [:]
+    private var composites: [String: [String: [String]]] = [:]
+    private let model: Model
+
     init(_ model: Model) {
+        self.model = model
         declarations = model.entities
         byName = Dictionary(model.entities.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
@@ -45,6 +51,7 @@ struct ModelResolver {
     mutating func resolve() -> [ResolvedEntity] {
         checkNames()
         checkProperties()
+        for entity in declarations { takeApart(entity) }
         guard problems.isEmpty else { return [] }
         let order = numbered()
         let indexByName = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1.name, $0) })
@@ -68,7 +75,10 @@ struct ModelResolver {
                     if let relationship = toOne[name] { return .toOne(relationship) }
                     return .attribute(attribute(name, in: chain))
                 },
-                toMany: resolved.filter(\.isToMany))
+                toMany: resolved.filter(\.isToMany),
+                uniqueness: chain.flatMap { owner in
+                    owner.uniquenessConstraints.compactMap { constraint(of: owner, $0, indexByName, locations[index]) }
+                }, composites: chain.reduce(into: [:]) { $0.merge(composites[$1.name] ?? [:]) { first, _ in first } })
         }
     }
 
@@ -157,14 +167,47 @@ struct ModelResolver {
         }
     }
 
+    private mutating func takeApart(_ entity: Entity) {
+        var leaves: [Attribute] = []
+        var made: [String: [String]] = [:]
+        func add(_ attribute: Attribute, _ path: String, _ ancestors: [String]) {
+            guard attribute.type == .composite else {
+                var leaf = attribute
+                leaf.name = path
+                return leaves.append(leaf)
+            }
+            let elements = model.elements(of: attribute)
+            if let name = attribute.compositeName, ancestors.contains(name) {
+                problems.append(.init(entity: entity.name, property: path, what: "is a composite that contains itself"))
+                return
+            }
+            made[path] = elements.map(\.name)
+            for var element in elements {
+                if attribute.isTransient { element.isTransient = true }
+                add(element, "\(path).\(element.name)", ancestors + [attribute.compositeName].compactMap { $0 })
+            }
+        }
+        for attribute in entity.attributes { add(attribute, attribute.name, []) }
+        attributes[entity.name] = leaves
+        composites[entity.name] = made
+    }
+
+    private func constraint(
+        of owner: Entity, _ properties: [String], _ indexByName: [String: Int], _ locations: [String: PropertyLocation]
+    ) -> UniquenessConstraint? {
+        let slots: [Int] = properties.compactMap { if case .slot(let slot)? = locations[$0] { slot } else { nil } }
+        guard !slots.isEmpty, slots.count == properties.count, let entity = indexByName[owner.name] else { return nil }
+        return UniquenessConstraint(entity: entity, properties: properties, slots: slots)
+    }
+
     private func slotNames(of chain: [Entity]) -> [String] {
         chain.flatMap { owner in
-            (owner.attributes.map(\.name) + owner.relationships.filter { !$0.isToMany }.map(\.name)).sorted()
+            ((attributes[owner.name] ?? []).map(\.name) + owner.relationships.filter { !$0.isToMany }.map(\.name)).sorted()
         }
     }
 
     private func attribute(_ name: String, in chain: [Entity]) -> Attribute {
-        guard let found = chain.lazy.flatMap(\.attributes).first(where: { $0.name == name }) else {
+        guard let found = chain.lazy.flatMap({ attributes[$0.name] ?? [] }).first(where: { $0.name == name }) else {
             preconditionFailure("slot names come from this chain's attributes and relationships")
         }
         return found

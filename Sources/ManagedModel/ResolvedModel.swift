@@ -70,6 +70,17 @@ package struct ResolvedRelationship: Hashable, Sendable {
     package var name: String { declaration.name }
     package var inverseName: String? { declaration.inverse }
     package var isToMany: Bool { declaration.isToMany }
+    /// Whether members are kept apart from the members' own rows: pairs, or a column that no property stands for.
+    package var isLinked: Bool { isToMany && !declaration.isTransient && (shape == .manyToMany || inverse == nil) }
+}
+
+/// Properties whose values together are unique among the rows of an entity and its heirs. Rows in which one of them is
+/// nil are not compared.
+package struct UniquenessConstraint: Hashable, Sendable {
+    /// The entity that declares it.
+    package let entity: Int
+    package let properties: [String]
+    package let slots: [Int]
 }
 
 package struct ResolvedEntity: Sendable {
@@ -81,11 +92,17 @@ package struct ResolvedEntity: Sendable {
     package let hierarchy: [Int]
     package let slots: [Slot]
     package let toMany: [ResolvedRelationship]
+    /// Its own and those of its ancestors.
+    package let uniqueness: [UniquenessConstraint]
+    /// Paths of composite attributes and the names of what each is made of. Every leaf has a slot that is named by its
+    /// path, such as `home.city`.
+    package let composites: [String: [String]]
     private let locations: [String: PropertyLocation]
 
     init(
         index: Int, declaration: Entity, superentity: Int?, root: Int, hierarchy: [Int], slots: [Slot],
-        toMany: [ResolvedRelationship]
+        toMany: [ResolvedRelationship], uniqueness: [UniquenessConstraint],
+        composites: [String: [String]]
     ) {
         self.index = index
         self.declaration = declaration
@@ -94,6 +111,8 @@ package struct ResolvedEntity: Sendable {
         self.hierarchy = hierarchy
         self.slots = slots
         self.toMany = toMany
+        self.uniqueness = uniqueness
+        self.composites = composites
         var locations: [String: PropertyLocation] = [:]
         for (index, slot) in slots.enumerated() { locations[slot.name] = .slot(index) }
         for (index, relationship) in toMany.enumerated() { locations[relationship.name] = .toMany(index) }

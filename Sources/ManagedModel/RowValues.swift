@@ -44,6 +44,8 @@ package enum StoredValue: Hashable, Sendable {
     case url(String)
     /// The destination of a to-one relationship.
     case reference(RowKey)
+    /// What an app sees of a transformable attribute, or of a transient one without type; stores keep its data.
+    case object(BoxedValue)
 
     /// Texts are equal when their bytes are: an accent that is written in another way is a change to be kept, though
     /// Swift's strings count it as equal.
@@ -57,9 +59,23 @@ package enum StoredValue: Hashable, Sendable {
         case (.data(let a), .data(let b)): a == b
         case (.uuid(let a), .uuid(let b)): a == b
         case (.reference(let a), .reference(let b)): a == b
+        case (.object(let a), .object(let b)): a == b
+        case (.object(let box), .data(let data)), (.data(let data), .object(let box)): box.data == data
         case (.null, _), (.int, _), (.double, _), (.decimal, _), (.string, _), (.date, _), (.data, _), (.uuid, _), (.url, _),
-            (.reference, _):
+            (.reference, _), (.object, _):
             false
+        }
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null, .object, .data: break
+        case .int(let value): hasher.combine(value)
+        case .double(let value), .date(let value): hasher.combine(value)
+        case .decimal(let value): hasher.combine(value)
+        case .string(let value), .url(let value): hasher.combine(value)
+        case .uuid(let value): hasher.combine(value)
+        case .reference(let key): hasher.combine(key)
         }
     }
 

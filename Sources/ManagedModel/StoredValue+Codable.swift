@@ -43,6 +43,10 @@ extension StoredValue: Codable {
             throw EncodingError.invalidValue(
                 self,
                 .init(codingPath: encoder.codingPath, debugDescription: "a row key cannot be a model's default value"))
+        case .object:
+            throw EncodingError.invalidValue(
+                self,
+                .init(codingPath: encoder.codingPath, debugDescription: "a value of an app's own type cannot be a default in a file"))
         }
     }
 }

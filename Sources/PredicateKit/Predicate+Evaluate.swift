@@ -173,6 +173,8 @@ extension PredicateValue {
     }
 
     private func value(forKey key: String) -> PredicateValue {
+        // What rules of models ask of texts.
+        if case .string(let text) = self, key == "length" { return .int(Int64(text.utf16.count)) }
         guard case .object(let object) = self else { return key == "self" ? self : .null }
         if key == "self" || key == "SELF" { return self }
         return (object.reference as? any PredicateSubject)?.predicateValue(forKey: key) ?? .null

@@ -23,17 +23,21 @@ package struct StoreChanges: Sendable {
     }
 }
 
-/// The members of an ordered relationship in their new order. A row that joins without one comes last.
+/// Members of an ordered relationship in their new order: all of them, or those that join at its end. A row that
+/// joins without one comes last.
 package struct OrderChange: Hashable, Sendable {
     package var owner: RowKey
     /// Index into the owner entity's `toMany`.
     package var relationship: Int
     package var destinations: [RowKey]
+    /// The other members stay where they are, and these come after them.
+    package var isAppended: Bool
 
-    package init(owner: RowKey, relationship: Int, destinations: [RowKey]) {
+    package init(owner: RowKey, relationship: Int, destinations: [RowKey], isAppended: Bool = false) {
         self.owner = owner
         self.relationship = relationship
         self.destinations = destinations
+        self.isAppended = isAppended
     }
 }
 
@@ -96,6 +100,19 @@ package struct RowConflict: Sendable {
     package init(key: RowKey, expectedVersion: Int64, persisted: Row?) {
         self.key = key
         self.expectedVersion = expectedVersion
+        self.persisted = persisted
+    }
+}
+
+/// A row that was to be written, and a row of the store that has the same values where they must be unique.
+package struct UniquenessCollision: Sendable {
+    package let constraint: UniquenessConstraint
+    package let key: RowKey
+    package let persisted: Row
+
+    package init(constraint: UniquenessConstraint, key: RowKey, persisted: Row) {
+        self.constraint = constraint
+        self.key = key
         self.persisted = persisted
     }
 }

@@ -29,11 +29,17 @@ package struct StoreError: Error, Sendable {
     /// Where and why: file, entity, SQLite's own message. Never a stored value.
     package let detail: String
     package let conflicts: [RowConflict]
+    /// With `.constraint`: which rows have values that must be unique.
+    package let collisions: [UniquenessCollision]
 
-    package init(_ code: Code, _ what: StaticString, detail: String = "", conflicts: [RowConflict] = []) {
+    package init(
+        _ code: Code, _ what: StaticString, detail: String = "", conflicts: [RowConflict] = [],
+        collisions: [UniquenessCollision] = []
+    ) {
         self.code = code
         self.what = what
         self.detail = detail
         self.conflicts = conflicts
+        self.collisions = collisions
     }
 }

@@ -103,6 +103,7 @@ final class World {
         case .uuid(let value): .uuid(value)
         case .url(let value): .url(value)
         case .reference(let key): witness(key) ?? .null
+        case .object: .null
         }
     }
 

@@ -179,8 +179,8 @@ extension NSManagedObjectContext {
         object.fire()
     }
 
-    func loadDestinations(of object: NSManagedObject, _ index: Int) -> Set<RowKey> {
-        Set((try? sourceDestinations(of: object.key, toMany: index)) ?? [])
+    func loadDestinations(of object: NSManagedObject, _ index: Int) -> [RowKey] {
+        (try? sourceDestinations(of: object.key, toMany: index)) ?? []
     }
 }
 

@@ -67,6 +67,9 @@ extension NSManagedObjectContext {
     func push(to parent: NSManagedObjectContext, _ saved: inout Saved) {
         let objects = pendingInOrder
         var commit = StoreCommit(store: RowKey.temporaryStore)
+        for object in objects where object.hasNewOrder && !object.isDeleted {
+            for index in object.toMany.indices where object.toMany[index].order?.hasChanges == true { _ = object.toManyKeys(index) }
+        }
         reading(parent) { $0.take(objects, from: self) }
         for object in objects {
             pending.remove(object)
@@ -112,6 +115,14 @@ extension NSManagedObjectContext {
             guard mine.flags.isDisjoint(with: [.deleted, .detached]) else { continue }
             takeSlots(of: object, into: mine)
             takeMembers(of: object, into: mine)
+        }
+        // Members stand in a new order once all of them have joined.
+        for object in living where object.hasNewOrder {
+            let mine = counterpart(of: object)
+            guard mine.flags.isDisjoint(with: [.deleted, .detached]) else { continue }
+            for (index, state) in object.toMany.enumerated() where state.order?.hasChanges == true {
+                mine.arrange(index, state.orderedMembers.compactMap { existing($0)?.key })
+            }
         }
         for object in objects where object.isDeleted && !object.isInserted {
             let mine = counterpart(of: object)
@@ -181,7 +192,7 @@ extension NSManagedObject {
         }
         committed = nil
         version = 0
-        toMany = ToManyStates(count: toMany.count, isNew: true)
+        toMany = ToManyStates(like: toMany, isNew: true)
         flags = []
     }
 }

@@ -64,6 +64,7 @@ extension NSManagedObjectContext {
     private func refresh(_ objects: [NSManagedObject], mergeChanges: Bool) {
         let objects = objects.filter { $0.contextReference === self && !$0.isInserted }
         for object in objects where object.flags.contains(.detached) { object.revive() }
+        for object in objects { fetchedPropertyResults.forget(object) }
         if mergeChanges {
             readAnew(objects.filter { !$0.isFault })
             // What a fault has at hand was read some time ago.

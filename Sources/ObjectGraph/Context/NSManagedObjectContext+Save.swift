@@ -44,10 +44,15 @@ extension NSManagedObjectContext {
         NotificationCenter.default.post(name: .NSManagedObjectContextWillSave, object: self)
         try settle()
         try validatePending()
+        for object in pending where !object.layout.transformableSlots.isEmpty && !object.isDeleted { try object.encodeTransformables() }
         if let parent { return push(to: parent, &saved) }
-        if onlyStore(of: coordinator) != nil { return try writeAtOnce(coordinator, &saved) }
+        if onlyStore(of: coordinator) != nil {
+            try resolvePendingDuplicates()
+            return try writeAtOnce(coordinator, &saved)
+        }
         try obtainPermanentKeys(for: pendingInOrder.filter { $0.isInserted && !$0.isDeleted }, coordinator)
         try checkReferences()
+        try resolvePendingDuplicates()
         for store in pendingStores { try write(store, coordinator, &saved) }
     }
 
@@ -89,6 +94,8 @@ extension NSManagedObjectContext {
                 return finish(draft, objects, &saved)
             } catch let error as StoreError where error.code == .conflict {
                 try resolve(error.conflicts, &saved)
+            } catch let error as StoreError where !error.collisions.isEmpty {
+                try resolve(error.collisions)
             } catch let error as StoreError {
                 throw CocoaError(error)
             }
@@ -144,6 +151,8 @@ extension NSManagedObjectContext {
                 return finish(draft, objects, &saved)
             } catch let error as StoreError where error.code == .conflict {
                 try resolve(error.conflicts, &saved)
+            } catch let error as StoreError where !error.collisions.isEmpty {
+                try resolve(error.collisions)
             } catch let error as StoreError {
                 throw CocoaError(error)
             }

@@ -37,6 +37,7 @@ extension NSManagedObjectContext {
             didGivePermanentKeys(given.translation)
             return (draft, objects)
         } catch {
+            let error = given.named(error)
             given.takeBack()
             let back = Dictionary(uniqueKeysWithValues: given.translation.map { ($1, $0) })
             for object in objects { object.translateReferences(back) }
@@ -77,6 +78,18 @@ private struct GivenKeys {
             if needsTranslation { translation[object.key] = key }
             object.setKey(key)
         }
+    }
+
+    /// The error, with collisions of new rows by the keys that their objects had before.
+    func named(_ error: any Error) -> any Error {
+        guard let error = error as? StoreError, !error.collisions.isEmpty else { return error }
+        let former = Dictionary(uniqueKeysWithValues: zip(objects.map(\.key), formerKeys))
+        return StoreError(
+            error.code, error.what, detail: error.detail,
+            collisions: error.collisions.map { collision in
+                UniquenessCollision(
+                    constraint: collision.constraint, key: former[collision.key] ?? collision.key, persisted: collision.persisted)
+            })
     }
 
     func takeBack() {

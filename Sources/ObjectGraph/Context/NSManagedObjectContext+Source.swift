@@ -72,7 +72,9 @@ extension NSManagedObjectContext {
 
     private func currentDestinations(of key: RowKey, toMany index: Int) throws -> [RowKey] {
         guard let known = registry[key], !known.flags.contains(.detached) else { return try sourceDestinations(of: key, toMany: index) }
-        return known.isDeleted ? [] : Array(known.toManyKeys(index))
+        if known.isDeleted { return [] }
+        _ = known.toManyKeys(index)
+        return known.toMany[index].orderedMembers
     }
 }
 

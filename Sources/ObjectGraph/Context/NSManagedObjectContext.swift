@@ -87,6 +87,9 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     var isProcessingScheduled = false
     var isSaving = false
     var retained: [ObjectIdentifier: NSManagedObject] = [:]
+    /// Collections that apps change relationships by.
+    var relationshipViews = RelationshipViews()
+    var fetchedPropertyResults = FetchedPropertyResults()
     /// Stores that new objects were assigned to.
     var assignments: [ObjectIdentifier: NSPersistentStore] = [:]
     private let mergesAutomatically = Mutex(false)

@@ -23,6 +23,11 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
 
     public init(merge type: NSMergePolicyType) { mergeType = type }
 
+    /// Settles that values are not unique which have to be; a policy of an app's own may do so in its own way.
+    ///
+    /// - Throws: ``CocoaError`` 133021 with the conflicts, for the error policy.
+    open func resolve(constraintConflicts list: [NSConstraintConflict]) throws { try settle(list) }
+
     /// The save fails with 133020.
     public static let error = NSMergePolicy(merge: .errorMergePolicyType)
     /// Property by property; the store wins where both changed.
@@ -144,7 +149,7 @@ extension NSManagedObject {
         var result: [String: Any] = [:]
         for (index, slot) in layout.entity.slots.enumerated() {
             guard case .attribute(let attribute) = slot else { continue }
-            result[attribute.name] = AttributeCoding.value(row.values[index], of: attribute.type) ?? NSNull()
+            result[attribute.name] = AttributeCoding.value(row.values[index], of: attribute) ?? NSNull()
         }
         return result
     }

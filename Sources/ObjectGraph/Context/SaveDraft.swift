@@ -65,7 +65,8 @@ struct SaveDraft {
         } else {
             let slots = object.changedSlots()
             let linked =
-                object.toMany.isUntouched ? [] : object.layout.manyToMany.filter { object.toMany[$0].hasChanges }
+                object.toMany.isUntouched
+                ? [] : object.layout.manyToMany.filter { object.toMany[$0].hasChanges } + object.rearranged
             if slots.isEmpty, linked.isEmpty {
                 unwritten.insert(key)
             } else {
@@ -75,7 +76,10 @@ struct SaveDraft {
             }
             part.commit.updated.append(key)
         }
-        if !object.isDeleted, !object.toMany.isUntouched { Self.addLinks(of: object, &part.changes.links) }
+        if !object.isDeleted, !object.toMany.isUntouched {
+            Self.addLinks(of: object, &part.changes.links)
+            if object.hasNewOrder { part.changes.orders += Self.orders(of: object) }
+        }
         Self.noteOwners(of: object, &part.commit)
     }
 
@@ -88,6 +92,19 @@ struct SaveDraft {
                     LinkChange(owner: object.key, relationship: index, destination: $0, isAddition: isAddition)
                 }
             }
+        }
+    }
+
+    /// Where members of ordered relationships come to stand.
+    private static func orders(of object: NSManagedObject) -> [OrderChange] {
+        object.toMany.indices.compactMap { index in
+            guard let order = object.toMany[index].order, order.hasChanges, object.layout.entity.toMany[index].declaration.isOrdered else { return nil }
+            // What joins a list that is long, or that nobody read, is put at its end without a look at the others.
+            let isAppended = order.arranged == nil && object.toMany[index].stored?.isEmpty != true
+            if !isAppended { _ = object.toManyKeys(index) }
+            return OrderChange(
+                owner: object.key, relationship: index,
+                destinations: isAppended ? order.newcomers : object.toMany[index].orderedMembers, isAppended: isAppended)
         }
     }
 
@@ -104,6 +121,9 @@ struct SaveDraft {
         for index in object.layout.manyToMany {
             let state = object.toMany[index]
             if state.hasChanges { commit.relationshipOwners.formUnion(state.added.union(state.removed)) }
+        }
+        if !object.isInserted, object.hasNewOrder {
+            commit.relationshipOwners.insert(object.key)
         }
     }
 }

@@ -43,28 +43,3 @@ extension NSPersistentStoreCoordinator {
         }
     }
 }
-
-/// What stores cannot keep yet. Refused when a store is added, never half done.
-enum ModelSupport {
-    static func check(_ entities: [ResolvedEntity], of model: ResolvedModel) throws {
-        var problems: [String] = []
-        for entity in entities {
-            for attribute in entity.declaration.attributes {
-                if [.transformable, .composite].contains(attribute.type) {
-                    problems.append("\(entity.name).\(attribute.name) is \(attribute.type)")
-                }
-                if attribute.derivationExpression != nil { problems.append("\(entity.name).\(attribute.name) is derived") }
-            }
-            for relationship in entity.toMany where relationship.declaringEntity == entity.index {
-                if relationship.declaration.isOrdered { problems.append("\(entity.name).\(relationship.name) is ordered") }
-                if relationship.inverse == nil { problems.append("\(entity.name).\(relationship.name) is to-many without an inverse") }
-            }
-            if !entity.declaration.uniquenessConstraints.isEmpty { problems.append("\(entity.name) has uniqueness constraints") }
-        }
-        guard problems.isEmpty else {
-            throw CocoaError(
-                .persistentStoreIncompatibleSchema,
-                sentence: "The model uses what stores do not support yet: \(problems.joined(separator: "; ")).")
-        }
-    }
-}

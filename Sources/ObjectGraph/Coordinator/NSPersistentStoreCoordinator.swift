@@ -92,7 +92,6 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
             throw CocoaError(
                 .persistentStoreOpen, sentence: "The model has no configuration named '\(description.configuration ?? "")'.")
         }
-        try ModelSupport.check(entities, of: frozen.resolved)
         let storage: SQLiteStore
         do {
             storage = try SQLiteStore(

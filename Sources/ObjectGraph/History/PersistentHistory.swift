@@ -58,7 +58,7 @@ public final class NSPersistentHistoryChange: NSObject {
         changedObjectID = coordinator.objectID(for: change.key)
         changeType = NSPersistentHistoryChangeType(rawValue: change.kind.rawValue) ?? .update
         let properties = changedObjectID.entity.propertiesByName
-        updatedProperties = change.kind == .update ? Set(change.changedProperties.compactMap { properties[$0] }) : nil
+        updatedProperties = change.kind == .update ? Set(change.changedProperties.compactMap { properties[$0] ?? properties[String($0.prefix { $0 != "." })] }) : nil
         let attributes = changedObjectID.entity.attributesByName
         tombstone =
             change.kind == .delete

@@ -25,7 +25,14 @@ package enum AttributeCoding {
         case .uuid(let value): value
         case .url(let value): URL(string: value)
         case .reference: nil
+        case .object(let box): box.value
         }
+    }
+
+    /// The value of an attribute, transformable ones decoded.
+    package static func value(_ stored: StoredValue, of attribute: Attribute) -> Any? {
+        guard attribute.type == .transformable, case .data(let data) = stored else { return value(stored, of: attribute.type) }
+        return AttributeTransformer(attribute).value(from: data)
     }
 
     /// - Returns: nil when the value cannot be one of the attribute's type.
@@ -41,7 +48,8 @@ package enum AttributeCoding {
         case .binaryData: return ((value as? Data) ?? (value as? NSData).map { $0 as Data }).map(StoredValue.data)
         case .uuid: return ((value as? UUID) ?? (value as? NSUUID).map { $0 as UUID }).map(StoredValue.uuid)
         case .uri: return ((value as? URL) ?? (value as? NSURL).map { $0 as URL }).map { .url($0.absoluteString) }
-        case .undefined, .transformable, .objectID, .composite: return nil
+        case .undefined, .transformable, .objectID: return .object(BoxedValue(value))
+        case .composite: return nil
         }
     }
 

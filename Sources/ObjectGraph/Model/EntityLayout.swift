@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import Foundation
 package import ManagedModel
 import Synchronization
 
@@ -29,17 +30,47 @@ package final class EntityLayout: @unchecked Sendable {
 
     private static let counter = Mutex<UInt32>(0)
 
+    /// Slots whose values are encoded for the store.
+    let transformableSlots: [Int]
+    /// Slots that live in memory only.
+    let transientSlots: [Int]
+    /// Properties whose descriptions have predicates of their own.
+    let predicateChecks: [(name: String, checks: [(predicate: NSPredicate, warning: Any?)])]
+    let fetchedProperties: [String: NSFetchedPropertyDescription]
+    /// Bit n says that to-many relationship n is ordered; the last bit stands for all that come after it, too.
+    let orderedToMany: UInt64
+
     init(_ entity: ResolvedEntity, description: NSEntityDescription, model: NSManagedObjectModel) {
         self.entity = entity
         self.description = description
+        func slots(_ isWanted: (Slot) -> Bool) -> [Int] { entity.slots.indices.filter { isWanted(entity.slots[$0]) } }
+        transformableSlots = slots { if case .attribute(let attribute) = $0 { attribute.type == .transformable && !attribute.isTransient } else { false } }
+        transientSlots = slots {
+            switch $0 {
+            case .attribute(let attribute): attribute.isTransient
+            case .toOne(let relationship): relationship.declaration.isTransient
+            }
+        }
+        predicateChecks = description.properties.filter { !$0.validationPredicates.isEmpty }.map { property in
+            let warnings = property.validationWarnings
+            let checks = property.validationPredicates.enumerated().map { index, predicate -> (predicate: NSPredicate, warning: Any?) in
+                (predicate, index < warnings.count ? Optional(warnings[index]) : nil)
+            }
+            return (property.name, checks)
+        }
+        fetchedProperties = description.propertiesByName.compactMapValues { $0 as? NSFetchedPropertyDescription }
+        orderedToMany = entity.toMany.indices.reduce(0) { mask, index in
+            entity.toMany[index].declaration.isOrdered ? mask | 1 << UInt64(min(index, 63)) : mask
+        }
         self.model = model
         defaults = entity.defaultValues
         referenceSlots = entity.slots.indices.filter { if case .toOne = entity.slots[$0] { true } else { false } }
         toManyCount = entity.toMany.count
         hasRelationships = !referenceSlots.isEmpty || !entity.toMany.isEmpty
-        manyToMany = entity.toMany.indices.filter { entity.toMany[$0].shape == .manyToMany }
+        manyToMany = entity.toMany.indices.filter { entity.toMany[$0].isLinked }
         linking = manyToMany.filter { index in
             let relationship = entity.toMany[index]
+            if relationship.inverse == nil { return true }
             return (relationship.declaringEntity, relationship.name)
                 <= (relationship.inverseDeclaringEntity ?? 0, relationship.inverseName ?? "")
         }

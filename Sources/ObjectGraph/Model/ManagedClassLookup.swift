@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CRuntimeRecords
+import Foundation
 import ManagedModel
 import Synchronization
 
@@ -24,6 +25,18 @@ enum ManagedClassLookup {
         }
         return candidates.first { $0.0 == entity.classModule }?.1 ?? candidates.first?.1 ?? NSManagedObject.self
     }
+
+    /// A class of transformers; the name may have a module in front.
+    static func transformer(named name: String) -> ValueTransformer.Type? {
+        classes(named: bare(name)).lazy.compactMap { $0.type as? ValueTransformer.Type }.first
+    }
+
+    /// A class whose objects can be archived securely.
+    static func secureClass(named name: String) -> AnyClass? {
+        classes(named: bare(name)).lazy.map(\.type).first { $0 is any NSSecureCoding.Type }
+    }
+
+    private static func bare(_ name: String) -> String { name.split(separator: ".").last.map(String.init) ?? name }
 
     /// Every registration that the model compiler generated into a loaded image.
     static func registrations() -> [ManagedModelRegistration.Type] {

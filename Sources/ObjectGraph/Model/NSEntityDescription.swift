@@ -100,6 +100,7 @@ open class NSEntityDescription: NSObject, @unchecked Sendable {
         entity.isAbstract = isAbstract
         entity.attributes = ownProperties.compactMap { ($0 as? NSAttributeDescription)?.value }
         entity.relationships = ownProperties.compactMap { ($0 as? NSRelationshipDescription)?.value }
+        entity.fetchedProperties = ownProperties.compactMap { ($0 as? NSFetchedPropertyDescription)?.value }
         let className = (managedObjectClassName ?? "NSManagedObject").split(separator: ".", maxSplits: 1)
         entity.className = className.last.map(String.init) ?? "NSManagedObject"
         entity.classModule = className.count == 2 ? String(className[0]) : nil
@@ -114,7 +115,7 @@ open class NSEntityDescription: NSObject, @unchecked Sendable {
 
     static func descriptions(of model: Model) -> [NSEntityDescription] {
         let byName = Dictionary(
-            model.entities.map { ($0.name, NSEntityDescription($0)) }, uniquingKeysWith: { first, _ in first })
+            model.entities.map { ($0.name, NSEntityDescription($0, of: model)) }, uniquingKeysWith: { first, _ in first })
         for entity in model.entities {
             guard let description = byName[entity.name] else { continue }
             if let parent = entity.superentity.flatMap({ byName[$0] }) { parent.subentities.append(description) }
@@ -125,7 +126,7 @@ open class NSEntityDescription: NSObject, @unchecked Sendable {
         return model.entities.compactMap { byName[$0.name] }
     }
 
-    private convenience init(_ entity: Entity) {
+    private convenience init(_ entity: Entity, of model: Model) {
         self.init()
         name = entity.name
         managedObjectClassName = entity.classModule.map { "\($0).\(entity.className)" } ?? entity.className
@@ -136,7 +137,8 @@ open class NSEntityDescription: NSObject, @unchecked Sendable {
         uniquenessConstraints = entity.uniquenessConstraints
         declared = entity
         properties =
-            entity.attributes.map { NSAttributeDescription($0) } + entity.relationships.map { NSRelationshipDescription($0) }
+            entity.attributes.map { NSAttributeDescription.make($0, of: model) } + entity.relationships.map { NSRelationshipDescription($0) }
+            + entity.fetchedProperties.map { NSFetchedPropertyDescription($0) }
     }
 }
 

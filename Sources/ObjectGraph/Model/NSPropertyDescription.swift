@@ -15,6 +15,15 @@ open class NSPropertyDescription: NSObject {
     open var userInfo: [AnyHashable: Any]? = [:]
     open var renamingIdentifier: String?
     open var versionHashModifier: String?
+    /// What a value has to match, and for each predicate an error code or a text for the one who reads the error.
+    open private(set) var validationPredicates: [NSPredicate] = []
+    open private(set) var validationWarnings: [Any] = []
+
+    /// - Parameter warnings: Numbers of error codes, or texts; as many as there are predicates, or fewer.
+    open func setValidationPredicates(_ predicates: [NSPredicate]?, withValidationWarnings warnings: [String]?) {
+        validationPredicates = predicates ?? []
+        validationWarnings = warnings ?? []
+    }
 }
 
 /// Raw values are Apple's.
@@ -61,7 +70,7 @@ open class NSAttributeDescription: NSPropertyDescription {
         versionHashModifier = attribute.versionHashModifier
         attributeType = NSAttributeType(rawValue: UInt(attribute.type.rawValue)) ?? .undefinedAttributeType
         attributeValueClassName = attribute.valueClassName
-        defaultValue = AttributeCoding.value(attribute.defaultValue, of: attribute.type)
+        defaultValue = AttributeCoding.value(attribute.defaultValue, of: attribute)
         valueTransformerName = attribute.valueTransformerName
         allowsExternalBinaryDataStorage = attribute.allowsExternalBinaryDataStorage
         preservesValueInHistoryOnDeletion = attribute.preservesValueInHistoryOnDeletion

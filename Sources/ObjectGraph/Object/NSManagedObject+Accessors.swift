@@ -88,6 +88,11 @@ extension NSManagedObject {
         return NSSet(array: toManyObjects(key.toManyIndex(in: layout)))
     }
     public final func _setObjects(_ key: ManagedPropertyKey, _ value: NSSet?) { setValue(value, forKey: key.name) }
+    public final func _orderedObjects(_ key: ManagedPropertyKey) -> NSOrderedSet? {
+        willRead(key)
+        return NSOrderedSet(array: toManyObjects(key.toManyIndex(in: layout)))
+    }
+    public final func _setOrderedObjects(_ key: ManagedPropertyKey, _ value: NSOrderedSet?) { setValue(value, forKey: key.name) }
     public final func _addObject(_ key: ManagedPropertyKey, _ value: NSManagedObject) {
         addToMany(key.toManyIndex(in: layout), value)
     }
@@ -102,14 +107,10 @@ extension NSManagedObject {
     }
 }
 
-// What stores cannot keep yet. Declared so that generated code says why it does not compile.
 extension NSManagedObject {
-    @available(*, unavailable, message: "ordered relationships are not supported yet; clear Ordered in the model")
-    public final func _orderedObjects(_ key: ManagedPropertyKey) -> NSOrderedSet? { nil }
-    @available(*, unavailable, message: "ordered relationships are not supported yet; clear Ordered in the model")
-    public final func _setOrderedObjects(_ key: ManagedPropertyKey, _ value: NSOrderedSet?) {}
-    @available(*, unavailable, message: "transformable attributes are not supported yet; use Binary Data in the model")
-    public final func _transformable<T>(_ key: ManagedPropertyKey, as type: T.Type) -> T? { nil }
-    @available(*, unavailable, message: "transformable attributes are not supported yet; use Binary Data in the model")
-    public final func _setTransformable(_ key: ManagedPropertyKey, _ value: Any?) {}
+    public final func _transformable<T>(_ key: ManagedPropertyKey, as type: T.Type) -> T? {
+        willRead(key)
+        return transformed(key.slot(in: layout)) as? T
+    }
+    public final func _setTransformable(_ key: ManagedPropertyKey, _ value: Any?) { setValue(value, forKey: key.name) }
 }

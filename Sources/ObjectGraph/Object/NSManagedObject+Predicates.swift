@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import Foundation
 package import ManagedModel
 package import PredicateKit
 import SQLiteStore
 
 extension NSManagedObject: PredicateSubject {
     package func predicateValue(forKey key: String) -> PredicateValue {
-        guard let location = layout.entity.location(of: key) else { return .null }
+        guard let location = layout.entity.location(of: key) else {
+            return layout.entity.composites[key] == nil ? .null : .object(PredicateObject(CompositeSubject(self, key)))
+        }
         switch location {
         case .slot(let index):
             willRead()
@@ -29,6 +32,8 @@ extension NSManagedObject: PredicateSubject {
         case .data(let value): .data(value)
         case .uuid(let value): .uuid(value)
         case .url(let value): .url(value)
+        // Whether there is a value is all that a predicate can ask.
+        case .object(let box): .data(box.data ?? Data())
         }
     }
 }

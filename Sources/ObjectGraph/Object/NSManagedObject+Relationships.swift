@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-public import Foundation
+import Foundation
 import ManagedModel
 
 // Relationships and their inverses. Both sides change together, at once.
@@ -31,9 +31,13 @@ extension NSManagedObject {
         destination.remember(self, at: inverse)
     }
 
-    /// The members, in no particular order.
+    /// The members: in their order if there is one.
     final func toManyObjects(_ index: Int) -> [NSManagedObject] {
-        toManyKeys(index).map { requireContext().object(for: $0) }
+        guard layout.entity.toMany[index].declaration.isOrdered else {
+            return toManyKeys(index).map { requireContext().object(for: $0) }
+        }
+        _ = toManyKeys(index)
+        return toMany[index].orderedMembers.map { requireContext().object(for: $0) }
     }
 
     final func toManyKeys(_ index: Int) -> Set<RowKey> {
@@ -66,13 +70,34 @@ extension NSManagedObject {
         for object in toManyObjects(index) where !wanted.contains(object.key) { removeFromMany(index, object) }
         let present = toManyKeys(index)
         for object in objects where !present.contains(object.key) { addToMany(index, object) }
+        if layout.entity.toMany[index].declaration.isOrdered { arrange(index, objects.map(\.key)) }
+    }
+
+    final func arrange(_ index: Int, _ keys: [RowKey]) {
+        let members = toManyKeys(index)
+        var seen: Set<RowKey> = []
+        let wanted = keys.filter { members.contains($0) && seen.insert($0).inserted }
+        guard toMany[index].orderedMembers != wanted, willWrite() else { return }
+        toMany[index].arrange(wanted)
+        refreshViews(index)
+    }
+
+    final var hasNewOrder: Bool { layout.orderedToMany != 0 && toMany.contains { $0.order?.hasChanges == true } }
+
+    /// One-to-many relationships whose members were put into another order here.
+    final var rearranged: [Int] {
+        guard layout.orderedToMany != 0 else { return [] }
+        return toMany.indices.filter { toMany[$0].order?.arranged != nil && layout.entity.toMany[$0].shape != .manyToMany }
     }
 
     /// One side of a relationship only: the caller takes care of the other.
     private final func remember(_ object: NSManagedObject, at location: PropertyLocation) {
         switch location {
         case .slot(let slot): setSlot(slot, to: .reference(object.key))
-        case .toMany(let index): if willWrite() { toMany[index].insert(object.key) }
+        case .toMany(let index):
+            guard willWrite() else { return }
+            toMany[index].insert(object.key)
+            refreshViews(index)
         }
     }
 
@@ -86,6 +111,7 @@ extension NSManagedObject {
             guard willWrite() else { return }
             let mayBeStored = !object.key.isTemporary || (contextReference?.parent != nil && !object.isInserted)
             toMany[index].remove(object.key, mayBeStored: mayBeStored)
+            refreshViews(index)
         }
     }
 
@@ -124,51 +150,7 @@ extension NSManagedObject {
     public func objectIDs(forRelationshipNamed key: String) -> [NSManagedObjectID] {
         switch location(of: key) {
         case .slot(let slot): toOne(slot).map { [$0.objectID] } ?? []
-        case .toMany(let index): toManyKeys(index).map { requireContext().object(for: $0).objectID }
+        case .toMany(let index): toManyObjects(index).map(\.objectID)
         }
-    }
-
-    /// A set through which the relationship can be changed.
-    public func mutableSetValue(forKey key: String) -> NSMutableSet {
-        guard case .toMany(let index) = location(of: key) else {
-            preconditionFailure("'\(layout.name).\(key)' is not a to-many relationship")
-        }
-        return RelationshipSet(owner: self, index: index)
-    }
-}
-
-/// A live view of a to-many relationship.
-private final class RelationshipSet: NSMutableSet {
-    private let owner: NSManagedObject
-    private let index: Int
-
-    init(owner: NSManagedObject, index: Int) {
-        self.owner = owner
-        self.index = index
-        super.init(capacity: 0)
-    }
-
-    @available(*, unavailable, message: "a relationship's set cannot be decoded")
-    required init?(coder: NSCoder) { preconditionFailure("a relationship's set cannot be decoded") }
-
-    @available(*, unavailable, message: "a relationship's set is made by its object")
-    required init(capacity: Int) { preconditionFailure("a relationship's set is made by its object") }
-
-    override var count: Int { owner.toManyKeys(index).count }
-
-    override func member(_ object: Any) -> Any? {
-        guard let object = object as? NSManagedObject, owner.toManyKeys(index).contains(object.key) else { return nil }
-        return object
-    }
-
-    override func objectEnumerator() -> NSEnumerator { (owner.toManyObjects(index) as NSArray).objectEnumerator() }
-
-    override func add(_ object: Any) {
-        guard let object = object as? NSManagedObject else { preconditionFailure("a relationship holds managed objects") }
-        owner.addToMany(index, object)
-    }
-
-    override func remove(_ object: Any) {
-        if let object = object as? NSManagedObject { owner.removeFromMany(index, object) }
     }
 }

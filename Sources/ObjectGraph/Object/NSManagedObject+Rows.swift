@@ -103,13 +103,13 @@ extension NSManagedObject {
         flags.insert([.deleted, .detached])
         committed = nil
         for slot in values.indices { values[slot] = .null }
-        toMany = ToManyStates(count: toMany.count, isNew: true)
+        toMany = ToManyStates(like: toMany, isNew: true)
     }
 
     /// A row that was missing may be there by now: the next read looks.
     final func revive() {
         flags = .fault
-        toMany = ToManyStates(count: toMany.count, isNew: false)
+        toMany = ToManyStates(like: toMany, isNew: false)
     }
 
     /// The save went through: what is here is what the store holds.
@@ -139,13 +139,17 @@ extension NSManagedObject {
             values = committed
         }
         committed = nil
-        for (index, relationship) in layout.entity.toMany.enumerated() where relationship.shape == .manyToMany {
-            guard let inverse = relationship.inverse else { continue }
+        for (index, relationship) in layout.entity.toMany.enumerated() where relationship.shape == .manyToMany || relationship.inverse == nil {
+            guard let inverse = relationship.inverse else {
+                toMany[index].rollback()
+                continue
+            }
             for key in toMany[index].added.union(toMany[index].removed) {
                 contextReference?.registeredObject(for: key)?.retract(self, at: inverse)
             }
             toMany[index].rollback()
         }
+        for index in toMany.indices { toMany[index].forgetArrangement() }
         flags.subtract([.updated, .deleted, .propagated, .unannounced])
     }
 

@@ -23,7 +23,79 @@ extension NSManagedObject {
             }
         }
         for index in layout.checkedToMany { errors += violations(of: layout.entity.toMany[index], at: index) }
+        for (name, checks) in layout.predicateChecks { errors += violations(of: checks, by: value(forKey: name), name) }
+        if Self.validatesEachValue { errors += try overriddenViolations() }
         try Self.throwCombined(errors)
+    }
+
+    /// What an override of ``validateValue(_:forKey:)`` finds beyond the rules of the model; values that it replaces
+    /// are set.
+    private final func overriddenViolations() throws -> [CocoaError] {
+        var errors: [CocoaError] = []
+        for slot in layout.entity.slots {
+            let before = value(forKey: slot.name)
+            var value = before.map { $0 as AnyObject }
+            let given = value
+            do {
+                try validateValue(&value, forKey: slot.name)
+                if value !== given { setValue(value, forKey: slot.name) }
+            } catch let error as CocoaError {
+                // The model's own rules were checked already.
+                if (try? check(given, forKey: slot.name)) != nil { errors.append(error) }
+            } catch {
+                errors.append(
+                    CocoaError(
+                        CocoaError.Code(rawValue: (error as NSError).code), sentence: error.localizedDescription,
+                        userInfo: [
+                            NSUnderlyingErrorKey: error, NSValidationKeyErrorKey: slot.name, NSValidationObjectErrorKey: self,
+                        ]))
+            }
+        }
+        return errors
+    }
+
+    /// The model's rules for one property.
+    final func check(_ value: Any?, forKey key: String) throws {
+        guard let location = layout.entity.location(of: key) else { return }
+        var errors: [CocoaError] = []
+        switch location {
+        case .slot(let slot):
+            switch layout.entity.slots[slot] {
+            case .attribute(let attribute):
+                if let stored = AttributeCoding.stored(value, as: attribute.type) {
+                    errors += violations(of: attribute, by: stored)
+                } else {
+                    errors.append(violation(.managedObjectValidation, key, "cannot hold a \(value.map { "\(type(of: $0))" } ?? "nil")", value))
+                }
+            case .toOne(let relationship):
+                if !relationship.declaration.isOptional, value == nil || value is NSNull {
+                    errors.append(violation(.validationMissingMandatoryProperty, key, "has no value but is required"))
+                }
+            }
+        case .toMany(let index):
+            let count = (value as? NSSet)?.count ?? (value as? NSOrderedSet)?.count ?? (value as? [Any])?.count ?? 0
+            errors += violations(of: layout.entity.toMany[index], count: count)
+        }
+        for (name, checks) in layout.predicateChecks where name == key { errors += violations(of: checks, by: value, name) }
+        try Self.throwCombined(errors)
+    }
+
+    private final func violations(
+        of checks: [(predicate: NSPredicate, warning: Any?)], by value: Any?, _ name: String
+    ) -> [CocoaError] {
+        // Whether there has to be a value is said by another rule.
+        guard let value, !(value is NSNull) else { return [] }
+        return checks.filter { !$0.predicate.evaluate(with: value) }.map { check in
+            let number = (check.warning as? NSNumber)?.intValue ?? (check.warning as? String).flatMap { Int($0) }
+            let code = number.map { CocoaError.Code(rawValue: $0) } ?? .managedObjectValidation
+            let text = number == nil ? check.warning as? String : nil
+            return CocoaError(
+                code, sentence: text ?? "\(layout.name).\(name) does not match what the model asks for.",
+                userInfo: [
+                    NSValidationKeyErrorKey: name, NSValidationObjectErrorKey: self, NSValidationValueErrorKey: value,
+                    NSValidationPredicateErrorKey: check.predicate,
+                ])
+        }
     }
 
     final func validateDeletion() throws {
@@ -52,10 +124,12 @@ extension NSManagedObject {
 
     private final func violations(of attribute: Attribute, by value: StoredValue) -> [CocoaError] {
         var errors: [CocoaError] = []
-        func report(_ code: CocoaError.Code, _ what: String) { errors.append(violation(code, attribute.name, what)) }
+        func report(_ code: CocoaError.Code, _ what: String) {
+            errors.append(violation(code, attribute.name, what, AttributeCoding.value(value, of: attribute)))
+        }
         switch value {
         case .null:
-            if !attribute.isOptional, !attribute.isTransient { report(.validationMissingMandatoryProperty, "has no value but is required") }
+            if !attribute.isOptional { report(.validationMissingMandatoryProperty, "has no value but is required") }
         case .int(let value):
             checkNumber(Double(value), attribute, report)
         case .double(let value):
@@ -73,7 +147,7 @@ extension NSManagedObject {
             if let pattern = attribute.regularExpression, value.range(of: "^(?:\(pattern))$", options: .regularExpression) == nil {
                 report(.validationStringPatternMatching, "does not match the model's pattern")
             }
-        case .data, .uuid, .url, .reference:
+        case .data, .uuid, .url, .reference, .object:
             break
         }
         return errors
@@ -89,7 +163,11 @@ extension NSManagedObject {
         let isBounded = declaration.minimumCount > 0 || declaration.maximumCount > 1 || !declaration.isOptional
         // Counting fires the relationship; unbounded ones need not be counted.
         guard isBounded, isInserted || toMany[index].hasChanges else { return [] }
-        let count = toManyKeys(index).count
+        return violations(of: relationship, count: toManyKeys(index).count)
+    }
+
+    private final func violations(of relationship: ResolvedRelationship, count: Int) -> [CocoaError] {
+        let declaration = relationship.declaration
         if count == 0 {
             return declaration.isOptional ? [] : [violation(.validationMissingMandatoryProperty, relationship.name, "is empty but is required")]
         }
@@ -106,9 +184,9 @@ extension NSManagedObject {
         violation(.validationRelationshipDeniedDelete, name, "still has members, and its delete rule is Deny")
     }
 
-    private final func violation(_ code: CocoaError.Code, _ key: String, _ what: String) -> CocoaError {
-        CocoaError(
-            code, sentence: "\(layout.name).\(key) \(what).",
-            userInfo: [NSValidationKeyErrorKey: key, NSValidationObjectErrorKey: self])
+    private final func violation(_ code: CocoaError.Code, _ key: String, _ what: String, _ value: Any? = nil) -> CocoaError {
+        var userInfo: [String: Any] = [NSValidationKeyErrorKey: key, NSValidationObjectErrorKey: self]
+        userInfo[NSValidationValueErrorKey] = value
+        return CocoaError(code, sentence: "\(layout.name).\(key) \(what).", userInfo: userInfo)
     }
 }

@@ -55,19 +55,23 @@ extension NSManagedObject {
 
     final func readProperty(_ key: String) -> Any? {
         if flags.contains(.probe) { KeyPathProbe.note(key, of: self) }
-        switch location(of: key) {
+        guard let location = layout.entity.location(of: key) else { return unmodelled(key) }
+        switch location {
         case .slot(let index):
             willRead()
             switch layout.entity.slots[index] {
-            case .attribute(let attribute): return AttributeCoding.value(values[index], of: attribute.type)
+            case .attribute(let attribute):
+                if attribute.type == .transformable { return transformed(index) }
+                return AttributeCoding.value(values[index], of: attribute)
             case .toOne: return toOne(index)
             }
-        case .toMany(let index): return NSSet(array: toManyObjects(index))
+        case .toMany(let index): return collection(toManyObjects(index), index)
         }
     }
 
     final func writeProperty(_ key: String, _ value: Any?) {
-        switch location(of: key) {
+        guard let location = layout.entity.location(of: key) else { return writeUnmodelled(key, value) }
+        switch location {
         case .slot(let index):
             switch layout.entity.slots[index] {
             case .attribute(let attribute): setSlot(index, to: stored(value, for: attribute))
@@ -88,39 +92,48 @@ extension NSManagedObject {
         values[index] = stored(value, for: attribute)
     }
 
-    /// Follows to-one relationships. Ends with nil where one of them is nil.
-    public func value(forKeyPath keyPath: String) -> Any? {
-        guard let dot = keyPath.firstIndex(of: ".") else { return value(forKey: keyPath) }
-        let rest = String(keyPath[keyPath.index(after: dot)...])
-        return (value(forKey: String(keyPath[..<dot])) as? NSManagedObject)?.value(forKeyPath: rest)
-    }
-
     /// Values that differ from what was last saved, by property name.
     public func changedValues() -> [String: Any] {
         var result: [String: Any] = [:]
-        for index in changedSlots() { result[layout.entity.slots[index].name] = apiValue(values[index], slot: index) ?? NSNull() }
+        for index in changedSlots() {
+            let (name, value) = property(of: index, values)
+            result[name] = value
+        }
         for (index, state) in toMany.enumerated() where state.hasChanges {
-            result[layout.entity.toMany[index].name] = NSSet(array: toManyObjects(index))
+            result[layout.entity.toMany[index].name] = collection(toManyObjects(index), index)
         }
         return result
     }
 
     /// What was last fetched or saved.
     ///
-    /// - Parameter keys: Names of attributes and to-one relationships; nil for all of them.
+    /// - Parameter keys: Names of properties; nil for all of them, except to-many relationships that nobody has read.
     public func committedValues(forKeys keys: [String]?) -> [String: Any] {
         willRead()
         let source = committed ?? values
         var result: [String: Any] = [:]
-        for (index, slot) in layout.entity.slots.enumerated() where keys?.contains(slot.name) ?? true {
-            result[slot.name] = apiValue(source[index], slot: index) ?? NSNull()
+        for index in layout.entity.slots.indices {
+            let (name, value) = property(of: index, source)
+            if keys?.contains(name) ?? true { result[name] = value }
+        }
+        for (index, relationship) in layout.entity.toMany.enumerated() where !flags.contains(.detached) {
+            guard keys?.contains(relationship.name) ?? (toMany[index].stored != nil) else { continue }
+            _ = toManyKeys(index)
+            let stored = toMany[index].storedMembers.map { requireContext().object(for: $0) }
+            result[relationship.name] = collection(stored, index)
         }
         return result
     }
 
+    /// What KVC gives for a to-many relationship.
+    final func collection(_ objects: [NSManagedObject], _ index: Int) -> Any {
+        layout.entity.toMany[index].declaration.isOrdered ? NSOrderedSet(array: objects) : NSSet(array: objects)
+    }
+
     final func changedSlots() -> [Int] {
         guard let committed else { return isInserted ? Array(values.indices) : [] }
-        return values.indices.filter { values[$0] != committed[$0] }
+        let changed = values.indices.filter { values[$0] != committed[$0] }
+        return layout.transientSlots.isEmpty ? changed : changed.filter { !layout.transientSlots.contains($0) }
     }
 
     final func location(of key: String) -> PropertyLocation {
@@ -132,7 +145,7 @@ extension NSManagedObject {
 
     final func apiValue(_ value: StoredValue, slot: Int) -> Any? {
         switch layout.entity.slots[slot] {
-        case .attribute(let attribute): AttributeCoding.value(value, of: attribute.type)
+        case .attribute(let attribute): AttributeCoding.value(value, of: attribute)
         case .toOne: value.reference.flatMap { contextReference?.object(for: $0) }
         }
     }
@@ -140,7 +153,8 @@ extension NSManagedObject {
     private final func stored(_ value: Any?, for attribute: Attribute) -> StoredValue {
         guard let stored = AttributeCoding.stored(value, as: attribute.type) else {
             preconditionFailure(
-                "'\(layout.name).\(attribute.name)' is of type \(attribute.type) and cannot hold a \(value.map { "\(type(of: $0))" } ?? "nil")")
+                "unacceptable type of value for attribute: property = \(layout.name).\(attribute.name); "
+                    + "desired type = \(attribute.type); given type = \(value.map { "\(type(of: $0))" } ?? "nil")")
         }
         return stored
     }

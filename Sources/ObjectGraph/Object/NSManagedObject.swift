@@ -71,7 +71,7 @@ open class NSManagedObject: NSObject {
         sequence = Self.counter.add(1, ordering: .relaxed).newValue
         self.layout = layout
         storage = layout.defaults
-        toMany = ToManyStates(count: layout.toManyCount, isNew: true)
+        toMany = ToManyStates(count: layout.toManyCount, isNew: true, ordered: layout.orderedToMany)
         key = RowKey(store: RowKey.temporaryStore, entity: layout.index, primaryKey: -sequence)
         super.init()
         if let context {
@@ -222,6 +222,48 @@ open class NSManagedObject: NSObject {
 
     /// - Precondition: The entity has a property of that name, and the value is of its type.
     open func setValue(_ value: Any?, forKey key: String) { writeProperty(key, value) }
+
+    /// What ``value(forKey:)`` gives for a name that the entity does not have.
+    ///
+    /// - Precondition: A subclass overrides this.
+    open func value(forUndefinedKey key: String) -> Any? { undefined(key) }
+
+    /// - Precondition: A subclass overrides this.
+    open func setValue(_ value: Any?, forUndefinedKey key: String) { undefined(key) }
+
+    /// For subclasses whose own properties cannot be nil; attributes can.
+    ///
+    /// - Precondition: A subclass overrides this.
+    open func setNilValueForKey(_ key: String) { preconditionFailure("'\(layout.name).\(key)' cannot be nil") }
+
+    open func dictionaryWithValues(forKeys keys: [String]) -> [String: Any] {
+        Dictionary(keys.map { ($0, value(forKey: $0) ?? NSNull()) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    open func setValuesForKeys(_ keyedValues: [String: Any]) {
+        for (key, value) in keyedValues { setValue(value is NSNull ? nil : value, forKey: key) }
+    }
+
+    /// Follows relationships; `@count`, `@sum` and the like stand in front of what they are about.
+    open func value(forKeyPath keyPath: String) -> Any? { followed(keyPath) }
+
+    open func setValue(_ value: Any?, forKeyPath keyPath: String) { setFollowed(keyPath, value) }
+
+    /// Checks one value; overrides may put another in its place.
+    ///
+    /// - Throws: ``CocoaError`` of the rule that the value violates, or 1560 with several.
+    open func validateValue(_ value: AutoreleasingUnsafeMutablePointer<AnyObject?>, forKey key: String) throws {
+        try check(value.pointee, forKey: key)
+    }
+
+    open func validateValue(_ value: AutoreleasingUnsafeMutablePointer<AnyObject?>, forKeyPath keyPath: String) throws {
+        try checkFollowed(value, keyPath)
+    }
+
+    /// Whether saves ask ``validateValue(_:forKey:)`` about each property, for classes that override it.
+    ///
+    /// Not Apple's, which finds overrides by itself: here it would make every save slower.
+    open class var validatesEachValue: Bool { false }
 
     open func primitiveValue(forKey key: String) -> Any? { readProperty(key) }
 

@@ -15,28 +15,51 @@ struct ToManyState {
     private(set) var stored: Set<RowKey>?
     private(set) var added: Set<RowKey> = []
     private(set) var removed: Set<RowKey> = []
+    /// nil for a relationship without order.
+    private(set) var order: MemberOrder?
 
-    init(stored: Set<RowKey>?) { self.stored = stored }
+    init(stored: Set<RowKey>?, isOrdered: Bool = false) {
+        self.stored = stored
+        if isOrdered { order = MemberOrder() }
+    }
 
-    var hasChanges: Bool { !added.isEmpty || !removed.isEmpty }
+    init(stored: Set<RowKey>?, of relationship: ResolvedRelationship) {
+        self.init(stored: stored, isOrdered: relationship.declaration.isOrdered)
+    }
+
+    var hasChanges: Bool { !added.isEmpty || !removed.isEmpty || order?.hasChanges == true }
 
     /// - Precondition: The relationship was loaded.
     var members: Set<RowKey> {
         guard let stored else { preconditionFailure("a relationship fault is loaded before its members are read") }
-        guard hasChanges else { return stored }
+        guard !added.isEmpty || !removed.isEmpty else { return stored }
         return stored.subtracting(removed).union(added)
     }
 
-    mutating func load(_ members: Set<RowKey>) {
-        stored = members
-        added.subtract(members)
-        removed.formIntersection(members)
+    /// The members in their order; in no particular one where the relationship has none.
+    ///
+    /// - Precondition: The relationship was loaded.
+    var orderedMembers: [RowKey] { order.map { $0.sorted(members) } ?? Array(members) }
+
+    /// The members that the store holds, in their order.
+    var storedMembers: [RowKey] { order?.stored ?? Array(stored ?? []) }
+
+    mutating func load(_ members: [RowKey]) {
+        let keys = Set(members)
+        stored = keys
+        added.subtract(keys)
+        removed.formIntersection(keys)
+        order?.stored = members
     }
 
     /// Forgets what the store holds, keeps what changed here.
-    mutating func fault() { stored = nil }
+    mutating func fault() {
+        stored = nil
+        order?.stored = []
+    }
 
     mutating func insert(_ key: RowKey) {
+        if order != nil, stored?.contains(key) != true || removed.contains(key), !added.contains(key) { order?.append(key) }
         removed.remove(key)
         // Until the members are known, nobody can say whether the key is one of them: the last word is kept.
         if stored?.contains(key) != true { added.insert(key) }
@@ -47,12 +70,26 @@ struct ToManyState {
     mutating func remove(_ key: RowKey, mayBeStored: Bool) {
         added.remove(key)
         if stored?.contains(key) ?? mayBeStored { removed.insert(key) }
+        order?.remove(key)
     }
+
+    /// Puts the members into an order; those that are not named come after the others.
+    mutating func arrange(_ keys: [RowKey]) { order?.arrange(keys) }
+
+    /// Takes what was put in order at another time.
+    mutating func resume(_ other: MemberOrder, _ translation: [RowKey: RowKey]) { order?.resume(other, translation) }
+
+    /// What is known of the members without a look at the store.
+    var currentMembers: Set<RowKey> { (stored ?? []).subtracting(removed).union(added) }
+
+    /// Back to the order that the store has.
+    mutating func forgetArrangement() { order?.forgetArrangement() }
 
     /// Takes back what was changed here about one member.
     mutating func retract(_ key: RowKey) {
         added.remove(key)
         removed.remove(key)
+        order?.remove(key)
     }
 
     /// Rows that are gone are no members, whatever was changed here about them.
@@ -60,11 +97,16 @@ struct ToManyState {
         added.subtract(keys)
         removed.subtract(keys)
         stored?.subtract(keys)
+        order?.drop(keys)
     }
 
     /// The changes are in the store now.
     mutating func commit() {
-        if let known = stored { stored = known.subtracting(removed).union(added) }
+        if stored != nil {
+            let now = orderedMembers
+            order?.stored = now
+            stored = Set(now)
+        }
         rollback()
     }
 
@@ -73,11 +115,13 @@ struct ToManyState {
         added = Set(added.map { translation[$0] ?? $0 })
         removed = Set(removed.map { translation[$0] ?? $0 })
         stored = stored.map { Set($0.map { translation[$0] ?? $0 }) }
+        order?.translate(translation)
     }
 
     mutating func rollback() {
         added = []
         removed = []
+        order?.rollback()
     }
 }
 
@@ -87,27 +131,39 @@ struct ToManyStates: RandomAccessCollection, MutableCollection {
     private let width: Int32
     /// A new object's relationships are empty; a fault's are not known.
     private var isNew: Bool
+    /// See ``EntityLayout/orderedToMany``.
+    private let ordered: UInt64
 
-    init(count: Int, isNew: Bool) {
+    init(count: Int, isNew: Bool, ordered: UInt64) {
         width = Int32(truncatingIfNeeded: count)
         self.isNew = isNew
+        self.ordered = ordered
     }
+
+    /// Those of the same object at another time.
+    init(like other: ToManyStates, isNew: Bool) { self.init(count: other.count, isNew: isNew, ordered: other.ordered) }
 
     var startIndex: Int { 0 }
     var endIndex: Int { Int(width) }
     /// Whether nothing was read or changed yet.
     var isUntouched: Bool { states.isEmpty }
 
-    private var initial: ToManyState { ToManyState(stored: isNew ? [] : nil) }
+    private func initial(_ index: Int) -> ToManyState {
+        ToManyState(stored: isNew ? [] : nil, isOrdered: ordered != 0 && ordered & 1 << UInt64(Swift.min(index, 63)) != 0)
+    }
+
+    private func allInitial() -> ContiguousArray<ToManyState> {
+        ordered == 0 ? ContiguousArray(repeating: initial(0), count: count) : ContiguousArray(indices.map(initial))
+    }
 
     subscript(index: Int) -> ToManyState {
-        get { states.isEmpty ? initial : states[index] }
+        get { states.isEmpty ? initial(index) : states[index] }
         _modify {
-            if states.isEmpty { states = ContiguousArray(repeating: initial, count: count) }
+            if states.isEmpty { states = allInitial() }
             yield &states[index]
         }
         set {
-            if states.isEmpty { states = ContiguousArray(repeating: initial, count: count) }
+            if states.isEmpty { states = allInitial() }
             states[index] = newValue
         }
     }

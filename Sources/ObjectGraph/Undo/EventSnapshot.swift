@@ -34,6 +34,7 @@ struct UndoChange {
     let presence: Presence
     private(set) var slots: [(slot: Int, value: StoredValue)] = []
     private(set) var members: [(relationship: Int, joined: Set<RowKey>, left: Set<RowKey>)] = []
+    private(set) var orders: [(relationship: Int, order: MemberOrder)] = []
 
     /// - Returns: nil when the object is as it was.
     init?(_ before: EventSnapshot) {
@@ -53,8 +54,9 @@ struct UndoChange {
         for (index, after) in object.toMany.enumerated() {
             let difference = before.toMany[index].difference(to: after)
             if !difference.joined.isEmpty || !difference.left.isEmpty { members.append((index, difference.joined, difference.left)) }
+            if let order = before.toMany[index].order, order.differs(from: after.order) { orders.append((index, order)) }
         }
-        if case .stays = presence, slots.isEmpty, members.isEmpty { return nil }
+        if case .stays = presence, slots.isEmpty, members.isEmpty, orders.isEmpty { return nil }
     }
 }
 
@@ -62,7 +64,7 @@ extension ToManyState {
     /// Who joined and who left between two states of one relationship.
     func difference(to after: ToManyState) -> (joined: Set<RowKey>, left: Set<RowKey>) {
         var before = self
-        if before.stored == nil, let stored = after.stored { before.load(stored) }
+        if before.stored == nil, let stored = after.stored { before.load(after.order?.stored ?? Array(stored)) }
         let joined = after.added.subtracting(before.added).union(before.removed.subtracting(after.removed))
         let left = before.added.subtracting(after.added).union(after.removed.subtracting(before.removed))
         return (joined, left)

@@ -115,12 +115,13 @@ extension NSManagedObjectContext {
 
     private func restore(_ change: UndoChange) {
         let object = change.object
-        guard !change.slots.isEmpty || !change.members.isEmpty, object.willWrite() else { return }
+        guard !change.slots.isEmpty || !change.members.isEmpty || !change.orders.isEmpty, object.willWrite() else { return }
         for (slot, value) in change.slots { object.values[slot] = living(value) }
         for (relationship, joined, left) in change.members {
             for key in joined { object.toMany[relationship].remove(aliases[key] ?? key, mayBeStored: true) }
             for key in left { object.toMany[relationship].insert(aliases[key] ?? key) }
         }
+        for (relationship, order) in change.orders { object.toMany[relationship].resume(order, aliases) }
         settle(object, [])
     }
 
@@ -149,11 +150,11 @@ extension NSManagedObject {
         values = snapshot.values
         committed = nil
         version = 0
-        var revived = ToManyStates(count: toMany.count, isNew: true)
+        var revived = ToManyStates(like: toMany, isNew: true)
         for index in toMany.indices {
             let known = toMany[index].stored == nil ? snapshot.toMany[index] : toMany[index]
             let before = snapshot.toMany[index].stored == nil ? known : snapshot.toMany[index]
-            for key in (before.stored ?? []).subtracting(before.removed).union(before.added) { revived[index].insert(key) }
+            for key in before.order?.sorted(before.currentMembers) ?? Array(before.currentMembers) { revived[index].insert(key) }
         }
         toMany = revived
     }
@@ -171,7 +172,7 @@ extension NSManagedObject {
             result[layout.entity.slots[slot].name] = apiValue(base[slot], slot: slot) ?? NSNull()
         }
         for (index, state) in toMany.enumerated() where !isNew {
-            let before = snapshot?.toMany[index] ?? ToManyState(stored: state.stored)
+            let before = snapshot?.toMany[index] ?? ToManyState(stored: state.stored, of: layout.entity.toMany[index])
             let difference = before.difference(to: state)
             guard !difference.joined.isEmpty || !difference.left.isEmpty else { continue }
             let old = toManyKeys(index).subtracting(difference.joined).union(difference.left)

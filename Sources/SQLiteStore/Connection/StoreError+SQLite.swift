@@ -38,6 +38,6 @@ extension StoreError {
 
     /// The same error, with the file it is about.
     func about(_ path: String) -> StoreError {
-        StoreError(code, what, detail: detail.isEmpty ? path : "\(path): \(detail)", conflicts: conflicts)
+        StoreError(code, what, detail: detail.isEmpty ? path : "\(path): \(detail)", conflicts: conflicts, collisions: collisions)
     }
 }

@@ -18,19 +18,21 @@ struct StoreLayout: Sendable {
     let joins: [JoinTable]
     /// What is written into the store, so that a later model can be compared with this one.
     let recorded: RecordedModel
+    let derivedColumns: [DerivedColumn]
     /// Most attributes any entity keeps in the history of its deleted rows.
     let tombstoneCount: Int
     private let indexByNumber: [Int64: Int]
 
     init(
         model: ResolvedModel, entities: [EntityLayout?], tables: [TableLayout], joins: [JoinTable],
-        recorded: RecordedModel
+        recorded: RecordedModel, derivedColumns: [DerivedColumn]
     ) {
         self.model = model
         self.entities = entities
         self.tables = tables
         self.joins = joins
         self.recorded = recorded
+        self.derivedColumns = derivedColumns
         tombstoneCount = entities.lazy.compactMap { $0?.tombstoneSlots.count }.max() ?? 0
         var indexByNumber: [Int64: Int] = [:]
         for entity in entities { if let entity { indexByNumber[entity.number] = entity.index } }

@@ -28,6 +28,7 @@ struct StoreLayoutBuilder {
     var toMany: [Int: [ToManyLayout]] = [:]
     var joins: [JoinTable] = []
     var recorded = RecordedModel()
+    var derivedColumns: [DerivedColumn] = []
 
     /// - Throws: ``StoreError`` with `.notFound` for an unknown configuration.
     init(_ model: ResolvedModel, configuration: String?, existing: Existing?) throws(StoreError) {
@@ -46,6 +47,7 @@ struct StoreLayoutBuilder {
         for index in included { try placeSlots(of: model.entities[index]) }
         for index in included { try placeToMany(of: model.entities[index]) }
         for index in included { try addIndexes(of: model.entities[index]) }
+        for index in included { try derive(model.entities[index]) }
         var layouts: [EntityLayout?] = Array(repeating: nil, count: model.entities.count)
         for index in included { layouts[index] = entityLayout(model.entities[index]) }
         let ordered = tables.keys.sorted().compactMap { root in
@@ -58,7 +60,8 @@ struct StoreLayoutBuilder {
                 return table
             }
         }
-        return StoreLayout(model: model, entities: layouts, tables: ordered, joins: joins, recorded: recorded)
+        return StoreLayout(model: model, entities: layouts, tables: ordered, joins: joins, recorded: recorded,
+            derivedColumns: derivedColumns)
     }
 
     private static func place(_ column: TableLayout.Column, _ index: Int) -> (Int, Int, Int, Int) {
@@ -124,15 +127,11 @@ struct StoreLayoutBuilder {
     }
 
     private mutating func place(_ attribute: Attribute, of entity: ResolvedEntity) throws(StoreError) -> SlotLayout {
-        if attribute.type == .composite {
-            throw StoreError(
-                .incompatibleModel, "composite attributes cannot be stored", detail: "\(entity.name).\(attribute.name)")
-        }
         guard !attribute.isTransient, let kind = StorageKind(attribute.type) else { return .transient }
         var record = RecordedProperty(.attribute)
         record.storage = kind
         let column =
-            earlier(entity, attribute.name)?.column ?? newColumn("Z" + attribute.name.uppercased(), entity.root)
+            earlier(entity, attribute.name)?.column ?? newColumn("Z" + leafName(attribute.name).uppercased(), entity.root)
         record.column = column
         add(column, kind, of: entity.index, to: entity.root)
         recorded.entities[entity.name]?.properties[attribute.name] = record
@@ -168,6 +167,9 @@ struct StoreLayoutBuilder {
     }
 
     // MARK: Names
+
+    /// `city` for `home.city`, a part of a composite attribute.
+    private func leafName(_ name: String) -> Substring { name.split(separator: ".").last ?? "" }
 
     func number(_ entity: Int) -> Int64 { numbers[entity] ?? Int64(entity + 1) }
 

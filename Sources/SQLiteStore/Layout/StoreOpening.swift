@@ -35,6 +35,7 @@ struct StoreOpening {
         for statement in StoreSchema.metadata { try connection.execute(statement) }
         let identifier = makeIdentifier().uuidString.uppercased()
         try bringTables(of: layout, upFrom: [:])
+        try StoreRules(connection: connection, layout: layout).bringUpToDate()
         var metadata = StoreMetadata.initial
         try metadata.record(layout.recorded)
         try connection.execute(
@@ -61,7 +62,10 @@ struct StoreOpening {
         var builder = try StoreLayoutBuilder(model, configuration: configuration, existing: existing)
         let layout = try builder.build()
         let result = Result(layout: layout, identifier: row.0)
-        if existing.recorded?.limited(to: layout.recorded, or: model) == layout.recorded { return result }
+        if existing.recorded?.limited(to: layout.recorded, or: model) == layout.recorded {
+            if !isReadOnly { try StoreRules(connection: connection, layout: layout).bringUpToDate() }
+            return result
+        }
 
         let comparison = ModelComparison(layout: layout, columns: columns, recorded: existing.recorded)
         try comparison.check()
@@ -70,6 +74,7 @@ struct StoreOpening {
                 .incompatibleModel, "the store needs to be brought up to date, which a read-only store cannot be")
         }
         try comparison.fill(connection) { () throws(StoreError) in try bringTables(of: layout, upFrom: columns) }
+        try StoreRules(connection: connection, layout: layout).bringUpToDate()
         try metadata.record(layout.recorded, keepingOthersOf: existing.recorded)
         try connection.execute("UPDATE Z_METADATA SET Z_PLIST = ?", [.blob(try metadata.encoded())])
         return result

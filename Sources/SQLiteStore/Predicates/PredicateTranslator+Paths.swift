@@ -32,6 +32,9 @@ extension PredicateTranslator {
         }
         let rest = keys.dropFirst()
         if key == "self" || key == "SELF" { return try target(rest, in: scope) }
+        if entity.composites[key] != nil, let part = rest.first {
+            return try target(["\(key).\(part)"] + rest.dropFirst(), in: scope)
+        }
         guard let location = entity.location(of: key) else {
             throw refusal("keypath \(key) not found in entity \(entity.name)")
         }

@@ -34,6 +34,18 @@ enum SQLFunctions {
             guard let arguments, let text = SQLFunctions.text(arguments[0]) else { return sqlite3_result_null(context) }
             SQLFunctions.give(context, .text(StringMatching.fold(text, SQLFunctions.options(arguments[1]))))
         }
+        add(database, "TARN_DERIVE", 2) { context, _, arguments in
+            guard let arguments, let text = SQLFunctions.text(arguments[1]), sqlite3_value_type(arguments[1]) != SQLITE_NULL else {
+                return sqlite3_result_null(context)
+            }
+            let derived =
+                switch SQLFunctions.text(arguments[0]) {
+                case "lowercase": text.lowercased()
+                case "uppercase": text.uppercased()
+                default: StringMatching.fold(text, [.caseInsensitive, .diacriticInsensitive])
+                }
+            SQLFunctions.give(context, .text(derived))
+        }
         add(database, "TARN_EQUAL", 3) { context, _, arguments in
             guard let arguments else { return }
             let values = SQLFunctions.values(arguments, 1..<3, kinds: arguments[0])

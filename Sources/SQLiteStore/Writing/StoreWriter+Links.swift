@@ -104,13 +104,24 @@ extension StoreWriter {
             case .foreignKey(let key): (table, own, other, order) = (key.table, key.column, "Z_PK", key.orderColumn)
             }
             guard let order else { continue }
+            var last: Int64 = 0
+            if change.isAppended {
+                let others = change.destinations.map { String($0.primaryKey) }.joined(separator: ", ")
+                last =
+                    try connection.first(
+                        """
+                        SELECT MAX(\(identifier(order))) FROM \(identifier(table)) \
+                        WHERE \(identifier(own)) = ? AND \(identifier(other)) NOT IN (SELECT value FROM json_each(?))
+                        """, [.int(change.owner.primaryKey), .text("[\(others)]")]
+                    ) { $0.int(0) } ?? 0
+            }
             let statement = try connection.statement(
                 """
                 UPDATE \(identifier(table)) SET \(identifier(order)) = ?1 \
-                WHERE \(identifier(own)) = ?2 AND \(identifier(other)) = ?3
+                WHERE \(identifier(own)) = ?2 AND \(identifier(other)) = ?3 AND \(identifier(order)) IS NOT ?1
                 """)
             for (index, destination) in change.destinations.enumerated() {
-                statement.bind(Int64(index + 1) * OrderStep.size, 1)
+                statement.bind(last + Int64(index + 1) * OrderStep.size, 1)
                 statement.bind(change.owner.primaryKey, 2)
                 statement.bind(destination.primaryKey, 3)
                 try statement.run()

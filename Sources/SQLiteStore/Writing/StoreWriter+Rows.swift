@@ -126,6 +126,7 @@ extension StoreWriter {
         _ value: StoredValue, _ slot: SlotLayout, _ primaryKey: Int64, _ entity: EntityLayout
     ) throws(StoreError) {
         guard case .reference(let reference) = slot, let order = reference.orderColumn else { return }
+        if !value.isNull, placed.contains(RowKey(store: store.number, entity: entity.index, primaryKey: primaryKey)) { return }
         let (table, column, place) = (identifier(entity.table), identifier(reference.column), identifier(order))
         guard let owner = value.reference else {
             return try connection.execute("UPDATE \(table) SET \(place) = NULL WHERE Z_PK = ?", [.int(primaryKey)])

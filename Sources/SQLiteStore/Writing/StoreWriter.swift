@@ -9,6 +9,8 @@ package import ManagedModel
 /// ``nullifyReferences(to:)`` join the next one, or the last of the closure.
 package final class StoreWriter: StoreReader {
     var history: HistoryDraft
+    /// Rows whose place in an ordered relationship is part of the changes that are being written.
+    var placed: Set<RowKey> = []
     private var lastAuthor: (author: String?, contextName: String?)
 
     override init(_ connection: Connection, _ store: SQLiteStore) {
@@ -39,11 +41,17 @@ package final class StoreWriter: StoreReader {
     package func apply(_ changes: StoreChanges) throws -> Int64? {
         if changes.isEmpty { return nil }
         var conflicts: [RowConflict] = []
-        try insert(changes.inserts)
-        try update(changes.updates, &conflicts)
+        placed = Set(changes.orders.lazy.flatMap(\.destinations))
+        // Values that must be unique are free once their rows are gone or have others.
+        let isUnique = changes.hasUniqueness(in: layout)
+        if isUnique {
+            try delete(changes.deletes, &conflicts)
+            try vacate(changes.updates)
+        }
+        try writeRows(of: changes, &conflicts)
         try link(changes.links)
         try reorder(changes.orders)
-        try delete(changes.deletes, &conflicts)
+        if !isUnique { try delete(changes.deletes, &conflicts) }
         guard conflicts.isEmpty else {
             let names = Set(conflicts.map { layout.model.entities[$0.key.entityIndex].name }).sorted()
             throw StoreError(

@@ -16,6 +16,7 @@ enum StoredValueEncoding {
         case .uuid(let value): statement.bind(value, index)
         case .decimal(let value): try statement.bind(DecimalStorage.encode(value), index)
         case .reference(let key): statement.bind(key.primaryKey, index)
+        case .object(let box): if let data = box.data { try statement.bind(data, index) } else { statement.bindNull(index) }
         }
     }
 
@@ -29,6 +30,7 @@ enum StoredValueEncoding {
         case .uuid(let value): .blob(withUnsafeBytes(of: value.uuid) { Data($0) })
         case .decimal(let value): DecimalStorage.encode(value)
         case .reference(let key): .int(key.primaryKey)
+        case .object(let box): box.data.map(SQLValue.blob) ?? .null
         }
     }
 }

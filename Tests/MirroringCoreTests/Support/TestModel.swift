@@ -79,6 +79,7 @@ extension StoredValue {
         case .uuid(let uuid): uuid.uuidString
         case .url(let text): text
         case .reference(let key): "→ \(key.primaryKey)"
+        case .object: "object"
         }
     }
 }

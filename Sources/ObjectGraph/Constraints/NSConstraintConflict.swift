@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+
+/// Objects whose values are the same where an entity's uniqueness constraint wants them to differ.
+///
+/// Source: developer.apple.com/documentation/coredata/nsconstraintconflict
+open class NSConstraintConflict: NSObject {
+    /// Names of the properties that together have to be unique.
+    public let constraint: [String]
+    /// The values that they share.
+    public let constraintValues: [String: Any]
+    /// The object whose row is in the store; nil when only unsaved objects are in conflict.
+    public let databaseObject: NSManagedObject?
+    /// What the store holds for that object.
+    public let databaseSnapshot: [AnyHashable: Any]?
+    /// The unsaved objects.
+    public let conflictingObjects: [NSManagedObject]
+    /// Their values, in the same order.
+    public let conflictingSnapshots: [[AnyHashable: Any]]
+
+    public init(
+        constraint: [String], database databaseObject: NSManagedObject?, databaseSnapshot: [AnyHashable: Any]?,
+        conflicting conflictingObjects: [NSManagedObject], conflictingSnapshots: [Any]
+    ) {
+        self.constraint = constraint
+        self.databaseObject = databaseObject
+        self.databaseSnapshot = databaseSnapshot
+        self.conflictingObjects = conflictingObjects
+        self.conflictingSnapshots = conflictingSnapshots.compactMap { $0 as? [AnyHashable: Any] }
+        let values = self.conflictingSnapshots.first ?? databaseSnapshot ?? [:]
+        constraintValues = Dictionary(uniqueKeysWithValues: constraint.compactMap { name in values[name].map { (name, $0) } })
+    }
+
+    open override var description: String {
+        let entity = conflictingObjects.first?.layout.name ?? "object"
+        return "<NSConstraintConflict: \(entity) \(constraint.joined(separator: ", ")), \(conflictingObjects.count) unsaved>"
+    }
+}

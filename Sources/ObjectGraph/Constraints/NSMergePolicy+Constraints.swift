@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+
+// What the five policies do about values that are not unique.
+//
+// Source: developer.apple.com/documentation/coredata/nsmergepolicy. Which object stays is not documented (unverified):
+// here the row of the store stays, so that object IDs and relationships of other objects stay right.
+
+extension NSMergePolicy {
+    func settle(_ conflicts: [NSConstraintConflict]) throws {
+        guard mergeType != .errorMergePolicyType else { throw CocoaError.unsettled(conflicts) }
+        for conflict in conflicts {
+            let objects = conflict.conflictingObjects.filter { $0.contextReference != nil && !$0.isDeleted }
+            if let existing = conflict.databaseObject, !existing.isDeleted {
+                for object in objects { settle(object, against: existing, conflict.constraint) }
+            } else {
+                settle(objects, conflict.constraint)
+            }
+        }
+    }
+
+    private func settle(_ object: NSManagedObject, against existing: NSManagedObject, _ constraint: [String]) {
+        guard let context = object.contextReference else { return }
+        switch mergeType {
+        case .mergeByPropertyObjectTrumpMergePolicyType, .overwriteMergePolicyType:
+            if object.isInserted {
+                object.handOver(to: existing, everything: mergeType == .overwriteMergePolicyType)
+            } else {
+                context.delete(existing)
+            }
+        default: giveUp(object, constraint)
+        }
+    }
+
+    /// Only unsaved objects: the last one wins, or else the first.
+    private func settle(_ objects: [NSManagedObject], _ constraint: [String]) {
+        guard objects.count > 1 else { return }
+        let stored = objects.first { !$0.isInserted }
+        switch mergeType {
+        case .mergeByPropertyObjectTrumpMergePolicyType, .overwriteMergePolicyType:
+            let survivor = stored ?? objects[objects.count - 1]
+            for object in objects where object !== survivor {
+                if object.isInserted, stored != nil {
+                    object.handOver(to: survivor, everything: mergeType == .overwriteMergePolicyType)
+                } else {
+                    object.contextReference?.delete(object)
+                }
+            }
+        default:
+            let survivor = stored ?? objects[0]
+            for object in objects where object !== survivor { giveUp(object, constraint) }
+        }
+    }
+
+    private func giveUp(_ object: NSManagedObject, _ constraint: [String]) {
+        guard let context = object.contextReference else { return }
+        if object.isInserted {
+            context.delete(object)
+        } else if mergeType == .rollbackMergePolicyType {
+            context.refresh(object, mergeChanges: false)
+        } else {
+            for name in constraint {
+                if case .slot(let slot)? = object.layout.entity.location(of: name), let committed = object.committed {
+                    object.setSlot(slot, to: committed[slot])
+                }
+            }
+        }
+    }
+}
+
+extension NSManagedObject {
+    /// Gives its values and relationships to the object that stays in its place, and goes.
+    fileprivate final func handOver(to other: NSManagedObject, everything: Bool) {
+        guard let context = contextReference else { return }
+        for (slot, definition) in layout.entity.slots.enumerated() where slot < other.values.count {
+            switch definition {
+            case .attribute: other.setSlot(slot, to: values[slot])
+            case .toOne(let relationship):
+                let destination = toOne(slot)
+                if destination != nil || everything { other.setValue(destination, forKey: relationship.name) }
+                setToOne(slot, to: nil)
+            }
+        }
+        for index in toMany.indices where index < other.toMany.count {
+            let members = toManyObjects(index)
+            if everything {
+                other.setToMany(index, to: members)
+            } else {
+                for member in members { other.addToMany(index, member) }
+            }
+            setToMany(index, to: [])
+        }
+        // What has no inverse does not notice.
+        for object in context.pendingInOrder where !object.isDeleted && object !== self {
+            for slot in object.values.indices where object.values[slot].reference == key { object.setSlot(slot, to: .reference(other.key)) }
+        }
+        context.delete(self)
+    }
+}
+
+extension CocoaError {
+    static func unsettled(_ conflicts: [NSConstraintConflict]) -> CocoaError {
+        let what = conflicts.map { "\($0.conflictingObjects.first?.layout.name ?? "").\($0.constraint.joined(separator: ", "))" }
+        return CocoaError(
+            .managedObjectConstraintMerge,
+            sentence: "Objects have the same values where they have to differ: \(Set(what).sorted().joined(separator: "; ")).",
+            userInfo: [NSPersistentStoreSaveConflictsErrorKey: conflicts])
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+import PredicateKit
+
+// Composite attributes: dictionaries over the slots of their leaves.
+
+extension NSManagedObject {
+    /// - Returns: Values by name, those that are nil left out; nil where all of them are.
+    final func composite(_ path: String, _ source: ContiguousArray<StoredValue>) -> [String: Any]? {
+        var result: [String: Any] = [:]
+        for name in layout.entity.composites[path] ?? [] {
+            let member = "\(path).\(name)"
+            if case .slot(let slot)? = layout.entity.location(of: member) {
+                result[name] = apiValue(source[slot], slot: slot)
+            } else {
+                result[name] = composite(member, source)
+            }
+        }
+        return result.isEmpty ? nil : result
+    }
+
+    /// Sets every leaf; what the dictionary does not have becomes nil.
+    ///
+    /// - Precondition: The value is a dictionary or nil, and its keys are names of the composite's attributes.
+    final func setComposite(_ path: String, _ value: Any?) {
+        let values: [String: Any]
+        switch value {
+        case nil, is NSNull: values = [:]
+        case let dictionary as [String: Any]: values = dictionary
+        case .some(let other): preconditionFailure("'\(layout.name).\(path)' is a composite and cannot hold a \(type(of: other))")
+        }
+        let names = layout.entity.composites[path] ?? []
+        if let unknown = values.keys.first(where: { !names.contains($0) }) {
+            preconditionFailure("the composite '\(layout.name).\(path)' has no attribute '\(unknown)'")
+        }
+        for name in names {
+            let member = "\(path).\(name)"
+            if layout.entity.composites[member] != nil { setComposite(member, values[name]) } else { writeProperty(member, values[name]) }
+        }
+    }
+
+    /// The property that a slot belongs to, and its value: the whole composite for a part of one.
+    final func property(of slot: Int, _ source: ContiguousArray<StoredValue>) -> (name: String, value: Any) {
+        let name = layout.entity.slots[slot].name
+        guard !layout.entity.composites.isEmpty, let dot = name.firstIndex(of: ".") else {
+            return (name, apiValue(source[slot], slot: slot) ?? NSNull())
+        }
+        let root = String(name[..<dot])
+        return (root, (composite(root, source) as Any?) ?? NSNull())
+    }
+}
+
+/// A composite attribute on a predicate's path.
+final class CompositeSubject: PredicateSubject {
+    private let object: NSManagedObject
+    private let path: String
+
+    init(_ object: NSManagedObject, _ path: String) {
+        self.object = object
+        self.path = path
+    }
+
+    func predicateValue(forKey key: String) -> PredicateValue { object.predicateValue(forKey: "\(path).\(key)") }
+}

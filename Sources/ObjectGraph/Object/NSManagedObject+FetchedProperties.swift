@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+
+/// What fetched properties found. Kept by the context, since few objects have any.
+struct FetchedPropertyResults {
+    private struct Key: Hashable {
+        let sequence: Int64
+        let name: String
+    }
+
+    private static let countMax = 10_000
+    private var results: [Key: [Any]] = [:]
+
+    subscript(object: NSManagedObject, name: String) -> [Any]? {
+        get { results[Key(sequence: object.sequence, name: name)] }
+        set {
+            // Of objects that are gone nobody asks again.
+            if results.count >= Self.countMax { results = [:] }
+            results[Key(sequence: object.sequence, name: name)] = newValue
+        }
+    }
+
+    mutating func forget(_ object: NSManagedObject) {
+        guard !results.isEmpty else { return }
+        for name in object.layout.fetchedProperties.keys { results[Key(sequence: object.sequence, name: name)] = nil }
+    }
+}
+
+extension NSManagedObject {
+    /// - Returns: What the property's request finds; what it found before, until the object is refreshed.
+    final func fetched(_ property: NSFetchedPropertyDescription) -> [Any] {
+        guard let context = contextReference, let request = property.fetchRequest, !flags.contains(.detached) else { return [] }
+        if let known = context.fetchedPropertyResults[self, property.name] { return known }
+        let bound = NSFetchRequest<any NSFetchRequestResult>(copying: request)
+        bound.predicate = request.predicate?.withSubstitutionVariables(["FETCH_SOURCE": self, "FETCHED_PROPERTY": property])
+        // What cannot be fetched now is asked for again by the next one who reads.
+        guard let result = try? context.fetch(bound) else { return [] }
+        context.fetchedPropertyResults[self, property.name] = result
+        return result
+    }
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+import ManagedModel
+
+/// Where a value is passed that may be replaced. The name is that of Objective-C's runtime, so that overrides of
+/// `validateValue(_:forKey:)` compile here, too.
+public typealias AutoreleasingUnsafeMutablePointer<Pointee> = UnsafeMutablePointer<Pointee>
+
+// Key-value coding beyond the properties of an entity.
+
+extension NSManagedObject {
+    final func undefined(_ key: String) -> Never {
+        preconditionFailure("entity '\(layout.name)' is not key value coding-compliant for the key '\(key)'")
+    }
+
+    /// Fetched properties, and what every object has.
+    final func unmodelled(_ key: String) -> Any? {
+        if let property = layout.fetchedProperties[key] { return fetched(property) }
+        if layout.entity.composites[key] != nil {
+            willRead()
+            return composite(key, values)
+        }
+        switch key {
+        case "self": return self
+        case "objectID": return objectID
+        case "entity": return entity
+        case "managedObjectContext": return managedObjectContext
+        case "isInserted": return isInserted
+        case "isUpdated": return isUpdated
+        case "isDeleted": return isDeleted
+        case "isFault": return isFault
+        case "hasChanges": return hasChanges
+        default: return value(forUndefinedKey: key)
+        }
+    }
+
+    final func writeUnmodelled(_ key: String, _ value: Any?) {
+        if layout.entity.composites[key] != nil { return setComposite(key, value) }
+        precondition(layout.fetchedProperties[key] == nil, "'\(layout.name).\(key)' is a fetched property and cannot be set")
+        setValue(value, forUndefinedKey: key)
+    }
+
+    public func mutableSetValue(forKeyPath keyPath: String) -> NSMutableSet {
+        let (owner, key) = requireOwner(keyPath)
+        return owner.mutableSetValue(forKey: key)
+    }
+
+    public func mutableOrderedSetValue(forKeyPath keyPath: String) -> NSMutableOrderedSet {
+        let (owner, key) = requireOwner(keyPath)
+        return owner.mutableOrderedSetValue(forKey: key)
+    }
+
+    final func followed(_ keyPath: String) -> Any? {
+        KeyValuePath.value(of: self, keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init)[...])
+    }
+
+    final func setFollowed(_ keyPath: String, _ value: Any?) {
+        // A part of a composite has a slot of its own.
+        if layout.entity.location(of: keyPath) != nil || layout.entity.composites[keyPath] != nil { return setValue(value, forKey: keyPath) }
+        guard let (owner, key) = owner(keyPath) else { return }
+        owner.setValue(value, forKey: key)
+    }
+
+    final func checkFollowed(_ value: AutoreleasingUnsafeMutablePointer<AnyObject?>, _ keyPath: String) throws {
+        guard let (owner, key) = owner(keyPath) else { return }
+        try owner.validateValue(value, forKey: key)
+    }
+
+    /// The object that the last key belongs to; nil where a relationship on the way is nil.
+    private final func owner(_ keyPath: String) -> (NSManagedObject, String)? {
+        guard let dot = keyPath.lastIndex(of: ".") else { return (self, keyPath) }
+        let owner = value(forKeyPath: String(keyPath[..<dot])) as? NSManagedObject
+        return owner.map { ($0, String(keyPath[keyPath.index(after: dot)...])) }
+    }
+
+    private final func requireOwner(_ keyPath: String) -> (NSManagedObject, String) {
+        guard let found = owner(keyPath) else { preconditionFailure("'\(keyPath)' leads to no object of \(layout.name)") }
+        return found
+    }
+}
+
+/// Key paths over objects, collections and dictionaries.
+///
+/// Source: Key-Value Coding Programming Guide, "Using Collection Operators".
+enum KeyValuePath {
+    static func value(of value: Any?, _ keys: ArraySlice<String>) -> Any? {
+        guard let value, !(value is NSNull), let key = keys.first else { return value is NSNull ? nil : value }
+        let rest = keys.dropFirst()
+        switch value {
+        case let object as NSManagedObject: return self.value(of: object.value(forKey: key), rest)
+        case let dictionary as [String: Any]: return self.value(of: key == "@count" ? dictionary.count : dictionary[key], rest)
+        case let set as NSOrderedSet:
+            return collection(set.array, key, rest) { NSOrderedSet(array: $0) }
+        case let set as NSSet: return collection(set.allObjects, key, rest) { NSSet(array: $0) }
+        case let array as [Any]: return collection(array, key, rest) { $0 }
+        default: preconditionFailure("a \(type(of: value)) has no values for keys, such as '\(key)'")
+        }
+    }
+
+    private static func collection(_ members: [Any], _ key: String, _ rest: ArraySlice<String>, _ wrap: ([Any]) -> Any) -> Any? {
+        guard key.hasPrefix("@") else {
+            return wrap(members.compactMap { value(of: $0, [key] + rest) })
+        }
+        if key == "@count" { return members.count }
+        let values = members.compactMap { value(of: $0, rest) }
+        switch key {
+        case "@sum": return numbers(values).reduce(NSDecimalNumber.zero) { $0.adding($1) }
+        case "@avg":
+            let numbers = numbers(values)
+            return numbers.isEmpty
+                ? NSDecimalNumber.zero
+                : numbers.reduce(NSDecimalNumber.zero) { $0.adding($1) }.dividing(by: NSDecimalNumber(value: numbers.count))
+        case "@max": return values.max { precedes($0, $1) }
+        case "@min": return values.min { precedes($0, $1) }
+        case "@unionOfObjects": return values
+        case "@distinctUnionOfObjects": return NSSet(array: values).allObjects
+        case "@unionOfArrays", "@unionOfSets": return values.flatMap(elements)
+        case "@distinctUnionOfArrays", "@distinctUnionOfSets": return NSSet(array: values.flatMap(elements)).allObjects
+        default: preconditionFailure("'\(key)' is no collection operator")
+        }
+    }
+
+    private static func elements(_ value: Any) -> [Any] {
+        (value as? NSSet)?.allObjects ?? (value as? NSOrderedSet)?.array ?? (value as? [Any]) ?? [value]
+    }
+
+    private static func numbers(_ values: [Any]) -> [NSDecimalNumber] {
+        values.compactMap { value in
+            guard case .decimal(let number)? = AttributeCoding.stored(value, as: .decimal) else { return nil }
+            return NSDecimalNumber(decimal: number)
+        }
+    }
+
+    private static func precedes(_ one: Any, _ other: Any) -> Bool {
+        switch (one, other) {
+        case let (one as String, other as String): one < other
+        case let (one as Date, other as Date): one < other
+        default: numbers([one, other]).count == 2 && numbers([one])[0].compare(numbers([other])[0]) == .orderedAscending
+        }
+    }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+import ManagedModel
+
+/// An ordered set that an app got to change a to-many relationship by. It shows the members at any time.
+///
+/// Foundation's ordered set reads its own contents in ways that cannot be overridden, so this one holds the members, is
+/// told of changes made elsewhere, and hands every change of its own to the relationship.
+protocol RelationshipView: AnyObject {
+    func show(_ members: [NSManagedObject], of owner: NSManagedObject, _ index: Int)
+}
+
+/// The ordered sets of a context that are in somebody's hands.
+struct RelationshipViews {
+    private struct Entry { weak var view: (any RelationshipView)? }
+
+    private var entries: [Entry] = []
+
+    var isEmpty: Bool { entries.isEmpty }
+
+    mutating func add(_ view: any RelationshipView) {
+        entries.removeAll { $0.view == nil }
+        entries.append(Entry(view: view))
+    }
+
+    func refresh(_ owner: NSManagedObject, _ index: Int) {
+        let views = entries.compactMap(\.view)
+        guard !views.isEmpty else { return }
+        let members = owner.toManyObjects(index)
+        for view in views { view.show(members, of: owner, index) }
+    }
+}
+
+extension NSManagedObject {
+    /// A set through which the relationship can be changed.
+    ///
+    /// - Precondition: The property is a to-many relationship.
+    public func mutableSetValue(forKey key: String) -> NSMutableSet {
+        RelationshipSet(owner: self, index: toManyIndex(key))
+    }
+
+    /// An ordered set through which the relationship can be changed.
+    ///
+    /// - Precondition: The property is an ordered to-many relationship.
+    public func mutableOrderedSetValue(forKey key: String) -> NSMutableOrderedSet {
+        let index = toManyIndex(key)
+        precondition(
+            layout.entity.toMany[index].declaration.isOrdered,
+            "'\(layout.name).\(key)' is not ordered; use mutableSetValue(forKey:)")
+        let set = RelationshipOrderedSet(owner: self, index: index)
+        contextReference?.relationshipViews.add(set)
+        return set
+    }
+
+    private final func toManyIndex(_ key: String) -> Int {
+        guard case .toMany(let index) = location(of: key) else {
+            preconditionFailure("'\(layout.name).\(key)' is not a to-many relationship")
+        }
+        return index
+    }
+
+    final func refreshViews(_ index: Int) {
+        guard let views = contextReference?.relationshipViews, !views.isEmpty else { return }
+        views.refresh(self, index)
+    }
+}
+
+private func managedObject(_ object: Any) -> NSManagedObject {
+    guard let object = object as? NSManagedObject else { preconditionFailure("a relationship holds managed objects") }
+    return object
+}
+
+private final class RelationshipSet: NSMutableSet {
+    private let owner: NSManagedObject
+    private let index: Int
+
+    init(owner: NSManagedObject, index: Int) {
+        self.owner = owner
+        self.index = index
+        super.init(capacity: 0)
+    }
+
+    @available(*, unavailable, message: "a relationship's set cannot be decoded")
+    required init?(coder: NSCoder) { preconditionFailure("a relationship's set cannot be decoded") }
+
+    @available(*, unavailable, message: "a relationship's set is made by its object")
+    required init(capacity: Int) { preconditionFailure("a relationship's set is made by its object") }
+
+    override var count: Int { owner.toManyKeys(index).count }
+
+    override func member(_ object: Any) -> Any? {
+        guard let object = object as? NSManagedObject, owner.toManyKeys(index).contains(object.key) else { return nil }
+        return object
+    }
+
+    override func objectEnumerator() -> NSEnumerator { (owner.toManyObjects(index) as NSArray).objectEnumerator() }
+
+    override func add(_ object: Any) { owner.addToMany(index, managedObject(object)) }
+    override func remove(_ object: Any) {
+        if let object = object as? NSManagedObject { owner.removeFromMany(index, object) }
+    }
+
+    override func addObjects(from array: [Any]) { for object in array { add(object) } }
+    override func removeAllObjects() { for object in allObjects { remove(object) } }
+    override func union(_ other: Set<AnyHashable>) { for object in other { add(object.base) } }
+    override func minus(_ other: Set<AnyHashable>) { for object in other { remove(object.base) } }
+    override func intersect(_ other: Set<AnyHashable>) {
+        for case let object as NSManagedObject in allObjects where !other.contains(object) { remove(object) }
+    }
+    override func setSet(_ other: Set<AnyHashable>) {
+        intersect(other)
+        union(other)
+    }
+}
+
+private final class RelationshipOrderedSet: NSMutableOrderedSet, RelationshipView {
+    private let owner: NSManagedObject
+    private let index: Int
+
+    init(owner: NSManagedObject, index: Int) {
+        self.owner = owner
+        self.index = index
+        super.init(capacity: 0)
+        for (place, object) in owner.toManyObjects(index).enumerated() { super.insert(object, at: place) }
+    }
+
+    @available(*, unavailable, message: "a relationship's set cannot be decoded")
+    required init?(coder: NSCoder) { preconditionFailure("a relationship's set cannot be decoded") }
+
+    @available(*, unavailable, message: "a relationship's set is made by its object")
+    required init(arrayLiteral elements: Any...) { preconditionFailure("a relationship's set is made by its object") }
+
+    func show(_ members: [NSManagedObject], of owner: NSManagedObject, _ index: Int) {
+        guard owner === self.owner, index == self.index else { return }
+        // Foundation's other methods may come back through the ones below.
+        for place in (0..<count).reversed() { super.removeObject(at: place) }
+        for (place, object) in members.enumerated() { super.insert(object, at: place) }
+    }
+
+    /// Lets `body` change a copy, which then becomes the relationship's value.
+    private func change(_ body: (NSMutableOrderedSet) -> Void) {
+        let copy = NSMutableOrderedSet(array: owner.toManyObjects(index))
+        body(copy)
+        owner.setToMany(index, to: copy.map(managedObject))
+    }
+
+    private func keep(_ isKept: (NSManagedObject) -> Bool) { owner.setToMany(index, to: owner.toManyObjects(index).filter(isKept)) }
+
+    override func add(_ object: Any) { owner.addToMany(index, managedObject(object)) }
+    override func addObjects(from array: [Any]) { for object in array { add(object) } }
+    override func remove(_ object: Any) {
+        if let object = object as? NSManagedObject { owner.removeFromMany(index, object) }
+    }
+    override func removeObjects(in array: [Any]) { for object in array { remove(object) } }
+    override func union(_ other: NSOrderedSet) { addObjects(from: other.array) }
+    override func minus(_ other: NSOrderedSet) { removeObjects(in: other.array) }
+    override func unionSet(_ other: Set<AnyHashable>) { addObjects(from: other.map(\.base)) }
+    override func minusSet(_ other: Set<AnyHashable>) { removeObjects(in: other.map(\.base)) }
+
+    override func insert(_ object: Any, at idx: Int) { change { $0.insert(object, at: idx) } }
+    override func removeObject(at idx: Int) { change { $0.removeObject(at: idx) } }
+    override func replaceObject(at idx: Int, with obj: Any) { change { $0.replaceObject(at: idx, with: obj) } }
+    override func setObject(_ obj: Any, at idx: Int) { change { $0.setObject(obj, at: idx) } }
+    override func exchangeObject(at idx1: Int, withObjectAt idx2: Int) {
+        change { $0.exchangeObject(at: idx1, withObjectAt: idx2) }
+    }
+    override func moveObjects(at indexes: IndexSet, to idx: Int) { change { $0.moveObjects(at: indexes, to: idx) } }
+    override func insert(_ objects: [Any], at indexes: IndexSet) { change { $0.insert(objects, at: indexes) } }
+    override func replaceObjects(at indexes: IndexSet, with objects: [Any]) {
+        change { $0.replaceObjects(at: indexes, with: objects) }
+    }
+    override func removeObjects(in range: NSRange) { change { $0.removeObjects(in: range) } }
+    override func removeObjects(at indexes: IndexSet) { change { $0.removeObjects(at: indexes) } }
+    override func removeAllObjects() { change { $0.removeAllObjects() } }
+    // Foundation's own never ends.
+    override func intersect(_ other: NSOrderedSet) { keep { other.contains($0) } }
+    override func intersectSet(_ other: Set<AnyHashable>) { keep { other.contains($0) } }
+    override func sort(comparator cmptr: (Any, Any) -> ComparisonResult) { change { $0.sort(comparator: cmptr) } }
+    override func sort(options opts: NSSortOptions = [], usingComparator cmptr: (Any, Any) -> ComparisonResult) {
+        change { $0.sort(options: opts, usingComparator: cmptr) }
+    }
+    override func sortRange(
+        _ range: NSRange, options opts: NSSortOptions = [], usingComparator cmptr: (Any, Any) -> ComparisonResult
+    ) {
+        change { $0.sortRange(range, options: opts, usingComparator: cmptr) }
+    }
+    override func sort(using sortDescriptors: [NSSortDescriptor]) { change { $0.sort(using: sortDescriptors) } }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+
+/// Archives values of a few classes with secure coding. Subclasses name the classes.
+///
+/// Source: developer.apple.com/documentation/foundation/nssecureunarchivefromdatatransformer
+open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
+    /// Classes that the outermost value may have, and those of what is inside of it.
+    open class var allowedTopLevelClasses: [AnyClass] {
+        [
+            NSArray.self, NSDictionary.self, NSSet.self, NSString.self, NSNumber.self, NSDate.self, NSData.self, NSURL.self,
+            NSUUID.self, NSNull.self,
+        ]
+    }
+
+    open override class func transformedValueClass() -> AnyClass { NSObject.self }
+    open override class func allowsReverseTransformation() -> Bool { true }
+
+    /// - Returns: The value that was archived; nil for what is no archive, or has a class that is not allowed.
+    open override func transformedValue(_ value: Any?) -> Any? {
+        guard let data = (value as? Data) ?? (value as? NSData).map({ $0 as Data }) else { return nil }
+        return Self.value(from: data, allowing: Self.allowedTopLevelClasses)
+    }
+
+    /// - Returns: The archive; nil for a value that cannot be archived, or has a class that is not allowed.
+    open override func reverseTransformedValue(_ value: Any?) -> Any? {
+        value.flatMap { Self.archive($0, allowing: Self.allowedTopLevelClasses) }
+    }
+
+    static func value(from data: Data, allowing classes: [AnyClass]) -> Any? {
+        guard let value = try? NSKeyedUnarchiver.unarchivedObject(ofClasses: classes, from: data) else { return nil }
+        return value
+    }
+
+    static func archive(_ value: Any, allowing classes: [AnyClass]) -> Data? {
+        guard isAllowed(value, classes) else { return nil }
+        return try? NSKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: true)
+    }
+
+    // Foundation ends the process over an object that cannot be archived securely, so what is inside is looked at first.
+    private static func isAllowed(_ value: Any, _ classes: [AnyClass]) -> Bool {
+        switch value {
+        case let array as [Any]: return array.allSatisfy { isAllowed($0, classes) }
+        case let dictionary as [AnyHashable: Any]:
+            return dictionary.allSatisfy { isAllowed($0.key.base, classes) && isAllowed($0.value, classes) }
+        case let set as Set<AnyHashable>: return set.allSatisfy { isAllowed($0.base, classes) }
+        case is String, is Bool, is any BinaryInteger, is any BinaryFloatingPoint, is Date, is Data, is URL, is UUID, is Decimal: return true
+        case let object as NSObject where object is any NSSecureCoding:
+            return classes.contains { object.isKind(of: $0) }
+        default: return false
+        }
+    }
+}

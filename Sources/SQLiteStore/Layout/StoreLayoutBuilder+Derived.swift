@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ManagedModel
+
+/// Keeps one derived column right, whoever writes to the tables: while this library has the file open, that is, where
+/// texts are folded, since a plain shell lacks the function.
+struct DerivedColumn: Sendable {
+    /// `Entity_attribute`, as triggers of Apple's stores are named by it.
+    let name: String
+    let triggers: [(name: String, sql: String)]
+    /// Computes the column of the rows that are there already.
+    let fill: String
+}
+
+extension StoreLayoutBuilder {
+    /// - Throws: ``StoreError`` with `.incompatibleModel` for an expression that a store cannot compute.
+    mutating func derive(_ entity: ResolvedEntity) throws(StoreError) {
+        for attribute in entity.declaration.attributes where !attribute.isTransient {
+            guard let text = attribute.derivationExpression else { continue }
+            guard let column = column(attribute.name, of: entity.index), let derivation = Derivation(text),
+                let derived = derived(derivation, attribute, column, entity)
+            else {
+                throw StoreError(
+                    .incompatibleModel, "a derived attribute has an expression that a store cannot compute",
+                    detail: "\(entity.name).\(attribute.name): \(text)")
+            }
+            derivedColumns.append(derived)
+        }
+    }
+
+    private func column(_ property: String, of entity: Int) -> String? {
+        guard case .slot(let slot)? = model.entities[entity].location(of: property) else { return nil }
+        return slots[entity]?[slot].column.map(identifier)
+    }
+
+    private func derived(
+        _ derivation: Derivation, _ attribute: Attribute, _ column: String, _ entity: ResolvedEntity
+    ) -> DerivedColumn? {
+        guard let table = tables[entity.root].map({ identifier($0.name) }) else { return nil }
+        let numbers = entity.hierarchy.map { String(number($0)) }.joined(separator: ", ")
+        var draft = Draft(name: "\(entity.name)_\(attribute.name)", table: table, column: column, numbers: numbers)
+        switch derivation {
+        case .now:
+            // The seconds since 2001 that dates are kept as.
+            draft.value = "(julianday('now') - 2451910.5) * 86400.0"
+            draft.on("INSERT ON \(table)", rows: "Z_PK = NEW.Z_PK")
+            draft.on("UPDATE OF Z_OPT ON \(table)", rows: "Z_PK = NEW.Z_PK")
+        case .copy(let path, let function):
+            guard copy(path, function, entity, &draft) else { return nil }
+        case .aggregate(let relationship, let operation, let attribute):
+            guard aggregate(relationship, operation, attribute, entity, &draft) else { return nil }
+        }
+        return draft.finished()
+    }
+
+    private func copy(_ path: [String], _ function: String?, _ entity: ResolvedEntity, _ draft: inout Draft) -> Bool {
+        func applied(_ value: String) -> String { function.map { "TARN_DERIVE('\($0)', \(value))" } ?? value }
+        if path.count == 1 {
+            guard let source = column(path[0], of: entity.index) else { return false }
+            draft.value = applied(source)
+            draft.on("INSERT ON \(draft.table)", rows: "Z_PK = NEW.Z_PK")
+            draft.on("UPDATE OF \(source) ON \(draft.table)", rows: "Z_PK = NEW.Z_PK")
+            return true
+        }
+        guard case .slot(let slot)? = entity.location(of: path[0]), case .toOne(let relationship) = entity.slots[slot],
+            let key = column(path[0], of: entity.index), let source = column(path[1], of: relationship.destination),
+            let other = tables[model.entities[relationship.destination].root].map({ identifier($0.name) })
+        else { return false }
+        draft.value = "(SELECT \(applied("d.\(source)")) FROM \(other) d WHERE d.Z_PK = \(draft.table).\(key))"
+        draft.on("INSERT ON \(draft.table)", rows: "Z_PK = NEW.Z_PK")
+        draft.on("UPDATE OF \(key) ON \(draft.table)", rows: "Z_PK = NEW.Z_PK")
+        draft.on("UPDATE OF \(source) ON \(other)", rows: "\(key) = NEW.Z_PK")
+        draft.on("INSERT ON \(other)", rows: "\(key) = NEW.Z_PK")
+        return true
+    }
+
+    private func aggregate(
+        _ name: String, _ operation: String, _ attribute: String?, _ entity: ResolvedEntity, _ draft: inout Draft
+    ) -> Bool {
+        guard case .toMany(let index)? = entity.location(of: name), let place = toMany[entity.index]?[index] else { return false }
+        let source = attribute.flatMap { column($0, of: entity.toMany[index].destination) }
+        if attribute != nil, source == nil { return false }
+        let function =
+            switch operation {
+            case "@count": "COUNT(*)"
+            case "@sum": "IFNULL(SUM(d.\(source ?? "")), 0)"
+            default: "\(operation.dropFirst().uppercased())(d.\(source ?? ""))"
+            }
+        draft.on("INSERT ON \(draft.table)", rows: "Z_PK = NEW.Z_PK")
+        switch place {
+        case .transient: return false
+        case .foreignKey(let key):
+            let (other, column) = (identifier(key.table), identifier(key.column))
+            draft.value = "(SELECT \(function) FROM \(other) d WHERE d.\(column) = \(draft.table).Z_PK)"
+            // One more or less is all that a count needs to know: the members are not counted again for each.
+            let more = source == nil ? "IFNULL(\(draft.column), 0) + 1" : nil
+            let less = source == nil ? "IFNULL(\(draft.column), 0) - 1" : nil
+            draft.on("INSERT ON \(other)", rows: "Z_PK = NEW.\(column)", value: more)
+            draft.on("DELETE ON \(other)", rows: "Z_PK = OLD.\(column)", value: less)
+            draft.on("UPDATE OF \(([column] + [source].compactMap { $0 }).joined(separator: ", ")) ON \(other)", rows: "Z_PK IN (OLD.\(column), NEW.\(column))")
+        case .join(let side):
+            let (join, own, member) = (identifier(side.table), identifier(side.ownColumn), identifier(side.otherColumn))
+            guard let other = tables[model.entities[side.destination].root].map({ identifier($0.name) }) else { return false }
+            let members = source == nil ? join : "\(join) j JOIN \(other) d ON d.Z_PK = j.\(member)"
+            draft.value = "(SELECT \(function) FROM \(members) WHERE \(source == nil ? "" : "j.")\(own) = \(draft.table).Z_PK)"
+            draft.on("INSERT ON \(join)", rows: "Z_PK = NEW.\(own)")
+            draft.on("DELETE ON \(join)", rows: "Z_PK = OLD.\(own)")
+            if let source { draft.on("UPDATE OF \(source) ON \(other)", rows: "Z_PK IN (SELECT \(own) FROM \(join) WHERE \(member) = NEW.Z_PK)") }
+        }
+        return true
+    }
+
+    private struct Draft {
+        let name: String
+        let table: String
+        let column: String
+        let numbers: String
+        var value = "NULL"
+        private var events: [(event: String, rows: String, value: String?)] = []
+
+        init(name: String, table: String, column: String, numbers: String) {
+            self.name = name
+            self.table = table
+            self.column = column
+            self.numbers = numbers
+        }
+
+        mutating func on(_ event: String, rows: String, value: String? = nil) { events.append((event, rows, value)) }
+
+        func finished() -> DerivedColumn {
+            DerivedColumn(
+                name: name,
+                triggers: events.enumerated().map { index, event in
+                    let name = "\"\(StoreRules.triggerPrefix)\(self.name)_\(index)\""
+                    return (
+                        "\(StoreRules.triggerPrefix)\(self.name)_\(index)",
+                        """
+                        CREATE TRIGGER \(name) AFTER \(event.event) BEGIN UPDATE \(table) SET \(column) = \(event.value ?? value) \
+                        WHERE \(event.rows) AND Z_ENT IN (\(numbers)); END
+                        """
+                    )
+                }, fill: "UPDATE \(table) SET \(column) = \(value) WHERE Z_ENT IN (\(numbers))")
+        }
+    }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CoreData
+import Testing
+
+/// A place has an address, which has a position.
+final class Place: NSManagedObject {}
+
+@Suite("Composite attributes")
+struct CompositeTests {
+    private struct Shared: @unchecked Sendable {
+        // Unchecked: models are constant once they are in use.
+        let model: NSManagedObjectModel
+    }
+
+    private static let shared = Shared(model: makeModel())
+
+    private static func makeModel() -> NSManagedObjectModel {
+        let position = NSCompositeAttributeDescription()
+        position.name = "position"
+        position.isOptional = true
+        position.elements = [Library.attribute("latitude", .doubleAttributeType), Library.attribute("longitude", .doubleAttributeType)]
+        let address = NSCompositeAttributeDescription()
+        address.name = "address"
+        address.isOptional = true
+        address.elements = [Library.attribute("street", .stringAttributeType), Library.attribute("city", .stringAttributeType), position]
+        let place = Library.entity("Place", Place.self)
+        place.properties = [Library.attribute("name", .stringAttributeType), address]
+        let model = NSManagedObjectModel()
+        model.entities = [place]
+        return model
+    }
+
+    private func container() throws -> NSPersistentContainer {
+        try Music.loaded(NSPersistentContainer(name: "Places", managedObjectModel: Self.shared.model), at: nil)
+    }
+
+    @Test("A dictionary goes in and comes back")
+    func roundTrip() throws {
+        let container = try container()
+        let context = container.newBackgroundContext()
+        let id = try context.performAndWait {
+            let place = Place.named("home", context)
+            #expect(place.value(forKey: "address") == nil)
+            place.setValue(["street": "Main", "city": "Bern", "position": ["latitude": 46.9, "longitude": 7.4]], forKey: "address")
+            #expect(place.value(forKeyPath: "address.city") as? String == "Bern")
+            try context.save()
+            return place.objectID
+        }
+        let other = container.newBackgroundContext()
+        try other.performAndWait {
+            let place = other.object(with: id)
+            let address = try #require(place.value(forKey: "address") as? [String: Any])
+            #expect(address["street"] as? String == "Main")
+            #expect(address["city"] as? String == "Bern")
+            #expect((address["position"] as? [String: Any])?["latitude"] as? Double == 46.9)
+            #expect(place.value(forKeyPath: "address.position.longitude") as? Double == 7.4)
+            place.setValue("Basel", forKeyPath: "address.city")
+            #expect(place.changedValues().keys.sorted() == ["address"])
+            #expect((place.committedValues(forKeys: ["address"])["address"] as? [String: Any])?["city"] as? String == "Bern")
+            try other.save()
+            other.refresh(place, mergeChanges: false)
+            #expect(place.value(forKeyPath: "address.city") as? String == "Basel")
+            #expect(place.value(forKeyPath: "address.street") as? String == "Main")
+            place.setValue(nil, forKey: "address")
+            try other.save()
+            other.refresh(place, mergeChanges: false)
+            #expect(place.value(forKey: "address") == nil)
+        }
+    }
+
+    @Test(
+        "Predicates and sort descriptors reach the leaves",
+        arguments: [
+            ("address.city == 'Bern'", ["a", "c"]), ("address.city BEGINSWITH 'B'", ["a", "b", "c"]),
+            ("address.position.latitude > 46.5", ["b", "c"]), ("address.street == nil", ["d"]), ("address.position.latitude == nil", ["d"]),
+            ("address.city == 'Bern' AND address.position.latitude < 47", ["a"]),
+        ])
+    func predicates(_ format: String, _ names: [String]) throws {
+        let context = try container().newBackgroundContext()
+        try context.performAndWait {
+            for (name, city, latitude) in [("a", "Bern", 46.0), ("b", "Basel", 47.5), ("c", "Bern", 47.1)] {
+                let place = Place.named(name, context)
+                place.setValue(["street": name, "city": city, "position": ["latitude": latitude]], forKey: "address")
+            }
+            _ = Place.named("d", context)
+            let request = NSFetchRequest<Place>(entityName: "Place")
+            request.predicate = NSPredicate(format: format)
+            #expect(try context.fetch(request).compactMap(\.name).sorted() == names)
+            try context.save()
+            #expect(try context.fetch(request).compactMap(\.name).sorted() == names)
+            #expect(try context.count(for: request) == names.count)
+            request.predicate = NSPredicate(format: "address.city != nil")
+            request.sortDescriptors = [NSSortDescriptor(key: "address.position.latitude", ascending: false)]
+            #expect(try context.fetch(request).compactMap(\.name) == ["b", "c", "a"])
+        }
+    }
+
+    @Test("Descriptions name the elements")
+    func descriptions() {
+        let address = Self.shared.model.entitiesByName["Place"]?.attributesByName["address"] as? NSCompositeAttributeDescription
+        #expect(address?.attributeType == .compositeAttributeType)
+        #expect(address?.elements.map(\.name) == ["street", "city", "position"])
+        #expect((address?.elements.last as? NSCompositeAttributeDescription)?.elements.count == 2)
+    }
+}

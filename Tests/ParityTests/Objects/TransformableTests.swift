@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CoreData
+import Testing
+
+@Suite("Transformable attributes")
+struct TransformableTests {
+    @Test("Values come back from the store as they were set")
+    func roundTrip() throws {
+        let container = try Gallery.container()
+        let context = container.newBackgroundContext()
+        try context.performAndWait {
+            let picture = Picture.named("one", context)
+            picture.setValue(["a", "b"] as NSArray, forKey: "plain")
+            picture.setValue(Shade(3), forKey: "shade")
+            picture.setValue(["red", "green"], forKey: "words")
+            try context.save()
+            #expect(!picture.hasChanges)
+            context.refresh(picture, mergeChanges: false)
+            #expect(picture.value(forKey: "plain") as? [String] == ["a", "b"])
+            #expect(picture.value(forKey: "shade") as? Shade == Shade(3))
+            #expect(picture.value(forKey: "words") as? [String] == ["red", "green"])
+            #expect(!picture.hasChanges)
+            #expect(picture.changedValues().isEmpty)
+            #expect(picture.committedValues(forKeys: ["shade"])["shade"] as? Shade == Shade(3))
+            picture.setValue(nil, forKey: "shade")
+            try context.save()
+            context.refresh(picture, mergeChanges: false)
+            #expect(picture.value(forKey: "shade") == nil)
+            #expect(picture.value(forKey: "words") as? [String] == ["red", "green"])
+        }
+    }
+
+    @Test("What property lists hold is archived by default", arguments: 0..<8)
+    func plainValues(_ index: Int) throws {
+        let values: [NSObject] = [
+            ["k": 1, "z": 2] as NSDictionary, NSSet(array: ["x"]), "text" as NSString, NSNumber(value: 2.5),
+            NSDate(timeIntervalSinceReferenceDate: 12), NSData(data: Data([1, 2])), [["a": [1, 2]]] as NSArray, NSArray(),
+        ]
+        let context = try Gallery.context()
+        try context.performAndWait {
+            let picture = Picture.named("one", context)
+            picture.setValue(values[index], forKey: "plain")
+            try context.save()
+            context.refresh(picture, mergeChanges: false)
+            #expect(picture.value(forKey: "plain") as? NSObject == values[index])
+        }
+    }
+
+    @Test("The same object is given until the owner becomes a fault")
+    func identity() throws {
+        let context = try Gallery.context()
+        try context.performAndWait {
+            let picture = Picture.named("one", context)
+            let shade = Shade(4)
+            picture.setValue(shade, forKey: "shade")
+            #expect(picture.value(forKey: "shade") as AnyObject? === shade)
+            try context.save()
+            #expect(picture.value(forKey: "shade") as AnyObject? === shade)
+            context.refresh(picture, mergeChanges: false)
+            let read = try #require(picture.value(forKey: "shade") as? Shade)
+            #expect(read !== shade)
+            #expect(picture.value(forKey: "shade") as AnyObject? === read)
+            #expect(picture.primitiveValue(forKey: "shade") as AnyObject? === read)
+            picture.setValue(Shade(5), forKey: "shade")
+            #expect(picture.changedValues().keys.sorted() == ["shade"])
+            context.rollback()
+            #expect(picture.value(forKey: "shade") as? Shade == Shade(4))
+        }
+    }
+
+    @Test("A value that cannot be encoded makes the save fail")
+    func refusal() throws {
+        let context = try Gallery.context()
+        context.performAndWait {
+            let picture = Picture.named("one", context)
+            picture.setValue("no list" as NSString, forKey: "words")
+            #expect(throws: (any Error).self) { try context.save() }
+            #expect(picture.isInserted)
+            picture.setValue(["list"], forKey: "words")
+            #expect(throws: Never.self) { try context.save() }
+            #expect(!picture.isInserted)
+        }
+    }
+
+    @Test("Transient values live in memory")
+    func transient() throws {
+        let context = try Gallery.context()
+        try context.performAndWait {
+            let picture = Picture.named("one", context)
+            let anything = NSObject()
+            picture.setValue(anything, forKey: "cached")
+            picture.setValue(anything, forKey: "preview")
+            #expect(picture.value(forKey: "cached") as AnyObject? === anything)
+            try context.save()
+            #expect(picture.value(forKey: "cached") as AnyObject? === anything)
+            #expect(picture.value(forKey: "preview") as AnyObject? === anything)
+            context.refresh(picture, mergeChanges: false)
+            #expect(picture.value(forKey: "cached") == nil)
+            #expect(picture.value(forKey: "name") as? String == "one")
+            picture.setValue(anything, forKey: "cached")
+            #expect(picture.hasChanges)
+            #expect(!picture.hasPersistentChangedValues)
+            #expect(picture.changedValues().isEmpty)
+        }
+    }
+
+    @Test("Transformers are found by their names")
+    func registry() throws {
+        let words = try #require(ValueTransformer(forName: NSValueTransformerName("Words")))
+        #expect(words is WordsTransformer)
+        #expect(words.transformedValue(["a", "b"]) as? Data == Data("a b".utf8))
+        #expect(words.reverseTransformedValue(Data("a b".utf8)) as? [String] == ["a", "b"])
+        #expect(ValueTransformer(forName: NSValueTransformerName("nobody has this name")) == nil)
+        #expect(ValueTransformer.valueTransformerNames().contains(NSValueTransformerName("Words")))
+        let not = try #require(ValueTransformer(forName: .negateBooleanTransformerName))
+        #expect(not.transformedValue(true) as? Bool == false)
+        let secure = try #require(ValueTransformer(forName: .secureUnarchiveFromDataTransformerName))
+        let data = try #require(secure.reverseTransformedValue(["x"] as NSArray) as? Data)
+        #expect(secure.transformedValue(data) as? [String] == ["x"])
+        #expect(secure.transformedValue(Data([1, 2, 3])) == nil)
+        #expect(ShadeTransformer().transformedValue(ShadeTransformer().reverseTransformedValue(Shade(2))) as? Shade == Shade(2))
+        #expect(Gallery.model.entitiesByName["Picture"]?.attributesByName["shade"]?.valueTransformerName == "Shades")
+    }
+}
