@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+import PredicateKit
+
+/// A property whose value is the result of a fetch; `$FETCH_SOURCE` in its predicate is the object, and
+/// `$FETCHED_PROPERTY` this description.
+///
+/// Source: developer.apple.com/documentation/coredata/nsfetchedpropertydescription
+open class NSFetchedPropertyDescription: NSPropertyDescription {
+    open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? { willSet { preconditionIsMutable() } }
+    /// What the API does not show stays as the model file had it.
+    private var declared = FetchedProperty(name: "", request: FetchTemplate(name: "", entity: ""))
+
+    public override init() { super.init() }
+
+    init(_ property: FetchedProperty) {
+        super.init()
+        declared = property
+        name = property.name
+        isOptional = property.isOptional
+        userInfo = property.userInfo
+        fetchRequest = property.request.request()
+    }
+
+    var value: FetchedProperty {
+        var property = declared
+        property.name = name
+        property.isOptional = isOptional
+        property.userInfo = strings(of: userInfo)
+        if let fetchRequest { property.request.take(fetchRequest) }
+        return property
+    }
+
+    override var hashInput: [String] {
+        let request = value.request
+        return super.hashInput + ["fetched", request.entity, request.predicateFormat ?? ""]
+    }
+
+    override func emptyCopy() -> NSPropertyDescription { NSFetchedPropertyDescription() }
+
+    override func take(_ other: NSPropertyDescription) {
+        super.take(other)
+        guard let other = other as? NSFetchedPropertyDescription else { return }
+        declared = other.declared
+        fetchRequest = other.fetchRequest
+    }
+}
+
+/// A column that a fetch with dictionary results, or an index, computes. It is never part of an entity.
+///
+/// Source: developer.apple.com/documentation/coredata/nsexpressiondescription
+open class NSExpressionDescription: NSPropertyDescription {
+    open var expressionResultType: NSAttributeType = .undefinedAttributeType
+
+    public override init() { super.init() }
+
+    public var resultType: NSAttributeDescription.AttributeType {
+        get { NSAttributeDescription.AttributeType(rawValue: expressionResultType.rawValue) }
+        set { expressionResultType = NSAttributeType(rawValue: newValue.rawValue) ?? .undefinedAttributeType }
+    }
+
+    override func emptyCopy() -> NSPropertyDescription { NSExpressionDescription() }
+
+    override func take(_ other: NSPropertyDescription) {
+        super.take(other)
+        if let other = other as? NSExpressionDescription { expressionResultType = other.expressionResultType }
+    }
+}
+
+extension FetchTemplate {
+    /// The request that a model file describes. A predicate that cannot be read is reported when the model is put to
+    /// use, so it is left out here.
+    func request() -> NSFetchRequest<any NSFetchRequestResult> {
+        let request = NSFetchRequest<any NSFetchRequestResult>(entityName: entity)
+        request.predicate = predicateFormat.flatMap { try? NSPredicate(tree: PredicateKit.Predicate(format: $0, [])) }
+        request.fetchLimit = fetchLimit
+        request.fetchBatchSize = fetchBatchSize
+        request.resultType = NSFetchRequestResultType(rawValue: UInt(resultType))
+        request.includesSubentities = includesSubentities
+        request.includesPropertyValues = includesPropertyValues
+        request.includesPendingChanges = includesPendingChanges
+        request.returnsObjectsAsFaults = returnsObjectsAsFaults
+        return request
+    }
+
+    mutating func take(_ request: NSFetchRequest<any NSFetchRequestResult>) {
+        entity = request.entityName ?? entity
+        if let predicate = request.predicate { predicateFormat = parsed(predicate)?.formatDescription }
+        fetchLimit = request.fetchLimit
+        fetchBatchSize = request.fetchBatchSize
+        resultType = Int(request.resultType.rawValue)
+        includesSubentities = request.includesSubentities
+        includesPropertyValues = request.includesPropertyValues
+        includesPendingChanges = request.includesPendingChanges
+        returnsObjectsAsFaults = request.returnsObjectsAsFaults
+    }
+}
