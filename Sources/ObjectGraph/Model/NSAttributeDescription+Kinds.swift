@@ -3,6 +3,7 @@
 
 import Foundation
 import ManagedModel
+public import PredicateKit
 
 /// An attribute whose value the store computes when it saves.
 ///
@@ -10,6 +11,13 @@ import ManagedModel
 open class NSDerivedAttributeDescription: NSAttributeDescription {
     /// What is computed, as model files write it.
     package var derivationFormat: String? { willSet { preconditionIsMutable() } }
+
+    /// What is computed, such as `canonical:(name)` or `items.@count`; nil as well for a model file's text that is no
+    /// expression.
+    open var derivationExpression: PredicateKit.NSExpression? {
+        get { derivationFormat.flatMap { try? PredicateKit.NSExpression(tree: PredicateKit.Expression(format: $0)) } }
+        set { derivationFormat = newValue?.description }
+    }
 
     public override init() { super.init() }
 

@@ -3,6 +3,7 @@
 
 public import Foundation
 package import ManagedModel
+public import PredicateKit
 
 /// An entity: a name, a class, and properties.
 ///
@@ -103,6 +104,19 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
             preconditionIsMutable()
             storedIndexes = newValue
             for index in newValue { index.entity = self }
+        }
+    }
+
+    /// What names an object in a search index; kept, for there is none on Linux.
+    open var coreSpotlightDisplayNameExpression: PredicateKit.NSExpression {
+        get {
+            let format = declared.spotlightDisplayNameExpression
+            let tree = format.flatMap { try? PredicateKit.Expression(format: $0) }
+            return tree.map { PredicateKit.NSExpression(tree: $0) } ?? PredicateKit.NSExpression(forConstantValue: nil)
+        }
+        set {
+            preconditionIsMutable()
+            declared.spotlightDisplayNameExpression = newValue.description
         }
     }
 

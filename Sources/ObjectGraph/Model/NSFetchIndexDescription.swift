@@ -53,7 +53,7 @@ open class NSFetchIndexDescription: NSObject, NSCopying {
                 made.isAscending = element.isAscending
                 return made
             })
-        partialIndexPredicate = index.partialPredicateFormat.flatMap { try? NSPredicate(tree: PredicateKit.Predicate(format: $0, [])) }
+        partialIndexPredicate = index.partialPredicateFormat.flatMap { try? NSPredicate.made(PredicateKit.Predicate(format: $0, [])) }
     }
 
     var value: FetchIndex {

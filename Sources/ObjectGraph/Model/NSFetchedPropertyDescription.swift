@@ -3,7 +3,7 @@
 
 import Foundation
 import ManagedModel
-import PredicateKit
+public import PredicateKit
 
 /// A property whose value is the result of a fetch; `$FETCH_SOURCE` in its predicate is the object, and
 /// `$FETCHED_PROPERTY` this description.
@@ -54,6 +54,7 @@ open class NSFetchedPropertyDescription: NSPropertyDescription {
 /// Source: developer.apple.com/documentation/coredata/nsexpressiondescription
 open class NSExpressionDescription: NSPropertyDescription {
     open var expressionResultType: NSAttributeType = .undefinedAttributeType
+    open var expression: PredicateKit.NSExpression?
 
     public override init() { super.init() }
 
@@ -66,7 +67,9 @@ open class NSExpressionDescription: NSPropertyDescription {
 
     override func take(_ other: NSPropertyDescription) {
         super.take(other)
-        if let other = other as? NSExpressionDescription { expressionResultType = other.expressionResultType }
+        guard let other = other as? NSExpressionDescription else { return }
+        expressionResultType = other.expressionResultType
+        expression = other.expression
     }
 }
 
@@ -75,7 +78,7 @@ extension FetchTemplate {
     /// use, so it is left out here.
     func request() -> NSFetchRequest<any NSFetchRequestResult> {
         let request = NSFetchRequest<any NSFetchRequestResult>(entityName: entity)
-        request.predicate = predicateFormat.flatMap { try? NSPredicate(tree: PredicateKit.Predicate(format: $0, [])) }
+        request.predicate = predicateFormat.flatMap { try? NSPredicate.made(PredicateKit.Predicate(format: $0, [])) }
         request.fetchLimit = fetchLimit
         request.fetchBatchSize = fetchBatchSize
         request.resultType = NSFetchRequestResultType(rawValue: UInt(resultType))

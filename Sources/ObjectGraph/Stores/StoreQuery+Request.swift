@@ -12,7 +12,7 @@ extension StoreQuery {
         let request = NSFetchRequest<any NSFetchRequestResult>(entityName: layout.name)
         request.entity = layout.description
         request.includesSubentities = includesSubentities
-        request.predicate = predicate.map { NSPredicate(tree: $0) }
+        request.predicate = predicate.map { NSPredicate.made($0) }
         request.sortDescriptors =
             sort.isEmpty ? nil : sort.map { NSSortDescriptor(key: $0.keyPath.joined(separator: "."), ascending: $0.ascending) }
         request.fetchLimit = limit ?? 0
