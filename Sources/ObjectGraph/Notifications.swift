@@ -16,6 +16,11 @@ extension Notification.Name {
     public static let NSManagedObjectContextDidMergeChangesObjectIDs = Notification.Name(
         "NSManagedObjectContextDidMergeChangesObjectIDsNotification")
     public static let NSPersistentStoreRemoteChange = Notification.Name("NSPersistentStoreRemoteChangeNotification")
+    public static let NSPersistentStoreCoordinatorStoresWillChange = Notification.Name(
+        "NSPersistentStoreCoordinatorStoresWillChangeNotification")
+    /// The object is the store.
+    public static let NSPersistentStoreCoordinatorWillRemoveStore = Notification.Name(
+        "NSPersistentStoreCoordinatorWillRemoveStoreNotification")
     public static let NSPersistentStoreCoordinatorStoresDidChange = Notification.Name("NSPersistentStoreCoordinatorStoresDidChangeNotification")
 }
 
@@ -30,6 +35,8 @@ public let NSPersistentStoreURLKey = "storeURL"
 public let NSPersistentHistoryTokenKey = "historyToken"
 public let NSAddedPersistentStoresKey = "added"
 public let NSRemovedPersistentStoresKey = "removed"
+/// The old and the new store, of one whose UUID changed.
+public let NSUUIDChangedPersistentStoresKey = "changedUUID"
 
 extension NSManagedObjectContext {
     public static let willSaveObjectsNotification = Notification.Name.NSManagedObjectContextWillSave

@@ -31,7 +31,10 @@ extension SQLiteStore {
         // Opening may replay and move the log, so it waits for its turn as well.
         return try lock.withTurn {
             let pool = try DatabasePool(path: path, configuration: configuration)
-            return Opened(database: pool, lock: lock, result: try prepared(pool, prepare))
+            let result = try prepared(pool, prepare)
+            if options.vacuums { try pool.vacuum() }
+            if options.analyzes { try pool.writeWithoutTransaction { try $0.execute(sql: "ANALYZE") } }
+            return Opened(database: pool, lock: lock, result: result)
         }
     }
 
@@ -48,7 +51,16 @@ extension SQLiteStore {
         }
     }
 
-    private static func configuration(_ options: Options) -> Configuration {
+    /// Journals stay what concurrent readers and crash safety need; what else a program sets is its own affair.
+    private static func setPragma(_ name: String, _ value: String, on database: Database) throws {
+        let fixed = ["journal_mode", "auto_vacuum", "locking_mode", "foreign_keys", "encoding", "page_size"]
+        let isName = !name.isEmpty && name.allSatisfy { $0.isLetter || $0 == "_" }
+        guard isName, !fixed.contains(name.lowercased()) else { return }
+        let quoted = value.replacingOccurrences(of: "'", with: "''")
+        try database.execute(sql: "PRAGMA \(name) = '\(quoted)'")
+    }
+
+    static func configuration(_ options: Options) -> Configuration {
         var configuration = Configuration()
         configuration.label = "store"
         configuration.readonly = options.isReadOnly
@@ -58,11 +70,13 @@ extension SQLiteStore {
             Double(options.busyTimeout.components.seconds) + Double(options.busyTimeout.components.attoseconds) * 1e-18
         configuration.busyMode = .timeout(patience)
         configuration.persistentReadOnlyConnections = true
+        if let count = options.readerCount, count > 0 { configuration.maximumReaderCount = count }
         configuration.prepareDatabase { database in
             if let handle = database.sqliteConnection {
                 SQLFunctions.register(on: handle)
                 SQLFunctions.registerApples(on: handle)
             }
+            for (name, value) in options.pragmas.sorted(by: { $0.key < $1.key }) { try setPragma(name, value, on: database) }
             if !database.configuration.readonly {
                 try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
                 try database.execute(sql: "PRAGMA secure_delete = FAST")

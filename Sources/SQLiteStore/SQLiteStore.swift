@@ -24,6 +24,20 @@ package final class SQLiteStore: Sendable {
         /// Recorded with each history transaction.
         package var processID: String?
         package var bundleID: String?
+        /// Pragmas for each connection, by name.
+        package var pragmas: [String: String] = [:]
+        /// How many connections may read at the same time; nil leaves it to the pool.
+        package var readerCount: Int?
+        /// Whether opening gathers statistics for SQLite's planner.
+        package var analyzes = false
+        /// Whether opening rebuilds the file.
+        package var vacuums = false
+        /// What the metadata says about the model, by entity; empty leaves versions alone.
+        package var versionHashes: [String: Data] = [:]
+        package var versionIdentifiers: [String] = []
+        /// Whether a store of another version of the model is brought up to date. Otherwise it is refused.
+        package var allowsModelChanges = true
+        package var ignoresVersions = false
 
         package init(clock: @escaping @Sendable () -> Double, makeIdentifier: @escaping @Sendable () -> UUID) {
             self.clock = clock
@@ -58,7 +72,7 @@ package final class SQLiteStore: Sendable {
         func prepare(_ database: Database) throws(StoreError) -> StoreOpening.Result {
             try StoreOpening(
                 connection: Connection(database), model: model, configuration: configuration,
-                isReadOnly: options.isReadOnly, makeIdentifier: options.makeIdentifier
+                options: options
             ).open()
         }
         do {

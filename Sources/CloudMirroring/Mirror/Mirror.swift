@@ -119,7 +119,7 @@ final class Mirror: Sendable {
                 observer.began(operation, id)
                 let outcome = await outcome(of: operation)
                 if let failure = outcome.failure {
-                    logger.debug("operation failed", metadata: ["code": "\(failure.code)", "store": "\(store.identifier)"])
+                    logger.debug("operation failed", metadata: ["code": "\(failure.code)", "store": "\(store.identifier ?? "")"])
                 }
                 observer.ended(id, outcome.failure)
                 if !Task.isCancelled { feed.yield(.finished(id, outcome)) }

@@ -83,7 +83,7 @@ extension NSManagedObjectContext {
         if let parent { return try fetchObjects(parameters, plan, in: parent) }
         guard overlays(plan) || plan.stores.count > 1 else {
             guard let store = plan.stores.first else { return [] }
-            return register(try store.fetchPacked(plan.query), parameters)
+            return try found(plan.query, in: store, parameters)
         }
         // The window is cut after the overlay: what is unsaved may belong into it, or push something out of it.
         var query = plan.query
@@ -91,7 +91,7 @@ extension NSManagedObjectContext {
         query.limit = parameters.limit > 0 ? parameters.offset + parameters.limit + pending.count : nil
         query.offset = 0
         var objects: [NSManagedObject] = []
-        for store in plan.stores { objects += register(try store.fetchPacked(query), parameters) }
+        for store in plan.stores { objects += try found(query, in: store, parameters) }
         return window(try overlay(pending: plan, on: objects), parameters)
     }
 
@@ -114,6 +114,11 @@ extension NSManagedObjectContext {
 
     private func overlays(_ plan: FetchPlan) -> Bool {
         plan.includesPendingChanges && pending.contains { plan.entities.contains($0.layout.index) }
+    }
+
+    private func found(_ query: StoreQuery, in store: NSPersistentStore, _ parameters: FetchParameters) throws -> [NSManagedObject] {
+        if store.sqlite != nil { return register(try store.fetchPacked(query), parameters) }
+        return register(try Self.current.with(self) { try store.fetch(query) }, parameters)
     }
 
     private func register(_ rows: [Row], _ parameters: FetchParameters) -> [NSManagedObject] {

@@ -20,7 +20,10 @@ extension NSManagedObjectContext {
     public func save() throws {
         preconditionIsCurrent()
         processPendingChanges()
-        guard hasChanges else { return }
+        guard hasChanges else {
+            if parent == nil { try persistentStoreCoordinator?.saveMetadata(in: self) }
+            return
+        }
         guard !isSaving else {
             throw CocoaError(.persistentStoreSave, sentence: "save() was called while the same context was saving; call it afterwards.")
         }
@@ -147,7 +150,7 @@ extension NSManagedObjectContext {
             guard !objects.isEmpty else { return }
             let draft = SaveDraft(objects, author: transactionAuthor, contextName: name)
             do {
-                try coordinator.save(draft.changes)
+                try coordinator.save(draft.changes, of: objects, in: self)
                 return finish(draft, objects, &saved)
             } catch let error as StoreError where error.code == .conflict {
                 try resolve(error.conflicts, &saved)
@@ -229,7 +232,7 @@ extension NSManagedObjectContext {
                         .persistentStoreSave,
                         sentence: "No writable store of the coordinator holds the entity '\(coordinator.layouts[entity].name)'.")
                 }
-                let keys = try store.allocateKeys(for: entity, count: members.count)
+                let keys = try store.allocateKeys(for: members, entity: entity)
                 for (object, key) in zip(members, keys) {
                     permanent[object.key] = key
                     registry.remove(object)

@@ -11,7 +11,7 @@ extension NSManagedObjectContext {
     /// - Returns: nil when the save needs the general way.
     func onlyStore(of coordinator: NSPersistentStoreCoordinator) -> NSPersistentStore? {
         let stores = coordinator.persistentStores
-        guard stores.count == 1, let store = stores.first, !store.isReadOnly else { return nil }
+        guard stores.count == 1, let store = stores.first, !store.isReadOnly, store.sqlite != nil, !store.isMetadataChanged else { return nil }
         return pending.allSatisfy { $0.key.store == store.number || ($0.key.isTemporary && store.holds($0.layout.index)) } ? store : nil
     }
 

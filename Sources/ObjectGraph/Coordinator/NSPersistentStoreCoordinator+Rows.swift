@@ -10,28 +10,28 @@ import SQLiteStore
 extension NSPersistentStoreCoordinator {
     func row(_ key: RowKey) throws -> Row? {
         guard let store = store(numbered: key.store) else { return nil }
-        return try store.translated { try store.storage.row(key) }
+        return try store.row(key)
     }
 
     func rows(_ keys: [RowKey]) throws -> [Row] {
         var rows: [Row] = []
         for (number, keys) in Dictionary(grouping: keys, by: \.store).sorted(by: { $0.key < $1.key }) {
             guard let store = store(numbered: number), !keys.isEmpty else { continue }
-            rows += try store.translated { try store.storage.read { try $0.rows(keys) } }
+            rows += try store.rows(keys)
         }
         return rows
     }
 
     func destinations(of key: RowKey, toMany index: Int) throws -> [RowKey] {
         guard let store = store(numbered: key.store) else { return [] }
-        return try store.translated { try store.storage.read { try $0.destinations(of: key, toMany: index) } }
+        return try store.destinations(of: key, toMany: index)
     }
 
     /// Saves store by store.
     ///
     /// - Throws: ``StoreError`` of the first store that refused; earlier stores are saved then. With one store, which
     ///   is the rule, a save is one transaction.
-    func save(_ changes: [UInt16: StoreChanges]) throws {
+    func save(_ changes: [UInt16: StoreChanges], of objects: [NSManagedObject], in context: NSManagedObjectContext?) throws {
         for (number, changes) in changes.sorted(by: { $0.key < $1.key }) where !changes.isEmpty {
             guard let store = store(numbered: number) else {
                 throw CocoaError(.persistentStoreSave, sentence: "A store that pending objects belong to was removed.")
@@ -39,7 +39,7 @@ extension NSPersistentStoreCoordinator {
             guard !store.isReadOnly else {
                 throw CocoaError(.fileWriteNoPermission, sentence: "The store at \(store.url?.path ?? "") was opened read-only.")
             }
-            _ = try store.storage.save(changes)
+            try store.save(changes, of: objects, in: context)
         }
     }
 }

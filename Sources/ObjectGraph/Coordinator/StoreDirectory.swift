@@ -10,11 +10,18 @@ final class StoreTicket: @unchecked Sendable {
     let identifier: String
     private(set) weak var store: NSPersistentStore?
 
-    init(_ store: NSPersistentStore) {
+    /// What a store with keys of its own kind calls its rows.
+    private let references: ReferenceTable?
+
+    init(_ store: NSPersistentStore, identifier: String) {
         number = store.number
-        identifier = store.identifier
+        self.identifier = identifier
         self.store = store
+        references = store.references
     }
+
+    /// What stands for a row in an address, after the `p`.
+    func text(_ primaryKey: Int64) -> String { references?.text(primaryKey) ?? "\(primaryKey)" }
 }
 
 /// The stores that were ever added to a coordinator, by number: what makes IDs of keys.
@@ -23,7 +30,7 @@ final class StoreTicket: @unchecked Sendable {
 final class StoreDirectory: Sendable {
     private let tickets = Mutex<[StoreTicket]>([])
 
-    func add(_ store: NSPersistentStore) { tickets.withLock { $0.append(StoreTicket(store)) } }
+    func add(_ store: NSPersistentStore) { tickets.withLock { $0.append(store.ticket) } }
 
     func ticket(numbered number: UInt16) -> StoreTicket? { tickets.withLock { $0.first { $0.number == number } } }
 }

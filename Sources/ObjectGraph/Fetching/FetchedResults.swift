@@ -77,7 +77,7 @@ final class FetchedResults {
             (notification.userInfo?[key] as? Set<NSManagedObject> ?? []).filter { plan.entities.contains($0.layout.index) }
         }
         if notification.userInfo?[NSInvalidatedAllObjectsKey] != nil { return announce([], touched: []) }
-        let deleted = Set(changed(NSDeletedObjectsKey))
+        let deleted = Set(changed(NSDeletedObjectsKey) + changed(NSInvalidatedObjectsKey))
         let touched = Set(changed(NSInsertedObjectsKey) + changed(NSUpdatedObjectsKey) + changed(NSRefreshedObjectsKey)).subtracting(deleted)
         guard !deleted.isEmpty || !touched.isEmpty else { return }
         let gone = deleted.union(touched)

@@ -35,11 +35,13 @@ enum ModelLookup {
     }
 
     /// Every model in a bundle's resources.
-    static func models(in bundle: Bundle) -> [Model] {
+    static func models(in bundle: Bundle) -> [Model] { modelFiles(in: bundle).compactMap { try? model(at: $0) } }
+
+    static func modelFiles(in bundle: Bundle) -> [URL] {
         let folders = [bundle.resourceURL ?? bundle.bundleURL]
         let files = folders.flatMap { (try? FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: nil)) ?? [] }
         let kinds = ["momd", "mom", "xcdatamodeld", "xcdatamodel"]
-        return files.filter { kinds.contains($0.pathExtension) }.sorted { $0.path < $1.path }.compactMap { try? model(at: $0) }
+        return files.filter { kinds.contains($0.pathExtension) }.sorted { $0.path < $1.path }
     }
 
     static func model(at url: URL) throws -> Model {

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-public import Foundation
+import Foundation
 import ManagedModel
-import PredicateKit
+public import PredicateKit
 
-/// A property whose value is what a request finds: a weak, one-way link that may lead into other stores.
-///
-/// In the request's predicate `$FETCH_SOURCE` is the object and `$FETCHED_PROPERTY` this description. The result is
-/// kept until the object is refreshed.
+/// A property whose value is the result of a fetch; `$FETCH_SOURCE` in its predicate is the object, and
+/// `$FETCHED_PROPERTY` this description.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsfetchedpropertydescription
 open class NSFetchedPropertyDescription: NSPropertyDescription {
-    open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>?
+    open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? { willSet { preconditionIsMutable() } }
+    /// What the API does not show stays as the model file had it.
     private var declared = FetchedProperty(name: "", request: FetchTemplate(name: "", entity: ""))
 
     public override init() { super.init() }
@@ -23,13 +22,7 @@ open class NSFetchedPropertyDescription: NSPropertyDescription {
         name = property.name
         isOptional = property.isOptional
         userInfo = property.userInfo
-        let request = NSFetchRequest<any NSFetchRequestResult>(entityName: property.request.entity)
-        request.predicate = property.request.predicateFormat.flatMap { format in
-            (try? PredicateKit.Predicate(format: format)).map { _ in NSPredicate(format: format) }
-        }
-        request.fetchLimit = property.request.fetchLimit
-        request.includesSubentities = property.request.includesSubentities
-        fetchRequest = request
+        fetchRequest = property.request.request()
     }
 
     var value: FetchedProperty {
@@ -37,10 +30,74 @@ open class NSFetchedPropertyDescription: NSPropertyDescription {
         property.name = name
         property.isOptional = isOptional
         property.userInfo = strings(of: userInfo)
-        property.request.entity = fetchRequest?.entityName ?? fetchRequest?.entity?.name ?? ""
-        property.request.predicateFormat = fetchRequest?.predicate.flatMap { parsed($0)?.formatDescription }
-        property.request.fetchLimit = fetchRequest?.fetchLimit ?? 0
-        property.request.includesSubentities = fetchRequest?.includesSubentities ?? true
+        if let fetchRequest { property.request.take(fetchRequest) }
         return property
+    }
+
+    override var hashInput: [String] {
+        let request = value.request
+        return super.hashInput + ["fetched", request.entity, request.predicateFormat ?? ""]
+    }
+
+    override func emptyCopy() -> NSPropertyDescription { NSFetchedPropertyDescription() }
+
+    override func take(_ other: NSPropertyDescription) {
+        super.take(other)
+        guard let other = other as? NSFetchedPropertyDescription else { return }
+        declared = other.declared
+        fetchRequest = other.fetchRequest
+    }
+}
+
+/// A column that a fetch with dictionary results, or an index, computes. It is never part of an entity.
+///
+/// Source: developer.apple.com/documentation/coredata/nsexpressiondescription
+open class NSExpressionDescription: NSPropertyDescription {
+    open var expressionResultType: NSAttributeType = .undefinedAttributeType
+    open var expression: PredicateKit.NSExpression?
+
+    public override init() { super.init() }
+
+    public var resultType: NSAttributeDescription.AttributeType {
+        get { NSAttributeDescription.AttributeType(rawValue: expressionResultType.rawValue) }
+        set { expressionResultType = NSAttributeType(rawValue: newValue.rawValue) ?? .undefinedAttributeType }
+    }
+
+    override func emptyCopy() -> NSPropertyDescription { NSExpressionDescription() }
+
+    override func take(_ other: NSPropertyDescription) {
+        super.take(other)
+        guard let other = other as? NSExpressionDescription else { return }
+        expressionResultType = other.expressionResultType
+        expression = other.expression
+    }
+}
+
+extension FetchTemplate {
+    /// The request that a model file describes. A predicate that cannot be read is reported when the model is put to
+    /// use, so it is left out here.
+    func request() -> NSFetchRequest<any NSFetchRequestResult> {
+        let request = NSFetchRequest<any NSFetchRequestResult>(entityName: entity)
+        request.predicate = predicateFormat.flatMap { try? NSPredicate.made(PredicateKit.Predicate(format: $0, [])) }
+        request.fetchLimit = fetchLimit
+        request.fetchBatchSize = fetchBatchSize
+        request.resultType = NSFetchRequestResultType(rawValue: UInt(resultType))
+        request.includesSubentities = includesSubentities
+        request.includesPropertyValues = includesPropertyValues
+        request.includesPendingChanges = includesPendingChanges
+        request.returnsObjectsAsFaults = returnsObjectsAsFaults
+        return request
+    }
+
+    mutating func take(_ request: NSFetchRequest<any NSFetchRequestResult>) {
+        entity = request.entityName ?? entity
+        if let predicate = request.predicate { predicateFormat = parsed(predicate)?.formatDescription }
+        fetchLimit = request.fetchLimit
+        fetchBatchSize = request.fetchBatchSize
+        resultType = Int(request.resultType.rawValue)
+        includesSubentities = request.includesSubentities
+        includesPropertyValues = request.includesPropertyValues
+        includesPendingChanges = request.includesPendingChanges
+        returnsObjectsAsFaults = request.returnsObjectsAsFaults
     }
 }

@@ -3,6 +3,7 @@
 
 public import Foundation
 package import ManagedModel
+import PredicateKit
 import Synchronization
 
 /// The entities of an app, as a model file or code describes them.
@@ -10,7 +11,7 @@ import Synchronization
 /// A model may be changed until a coordinator or an object uses it; changing it later traps.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsmanagedobjectmodel
-open class NSManagedObjectModel: NSObject, @unchecked Sendable {
+open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     // Unchecked: written before the model is in use by the one who builds it, constant afterwards (`frozen`).
     private let frozen = Mutex<Frozen?>(nil)
     private var storedEntities: [NSEntityDescription] = []
@@ -18,7 +19,9 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
     private var declared = Model()
     private var configurationEntityNames: [String: [String]] = [:]
     /// Free text to tell versions apart while debugging; it plays no part in compatibility.
-    open var versionIdentifiers: Set<AnyHashable> = []
+    open var versionIdentifiers: Set<AnyHashable> = [] { willSet { preconditionIsMutable() } }
+    /// Texts for people: keys `Entity/E`, `Property/P/Entity/E`, `Property/P` and `ErrorString/TEXT`.
+    open var localizationDictionary: [String: String]? { willSet { preconditionIsMutable() } }
 
     /// What objects and stores work with once the model is in use.
     package struct Frozen: Sendable {
@@ -48,7 +51,11 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
             preconditionIsMutable()
             for entity in storedEntities { entity.managedObjectModelReference = nil }
             storedEntities = newValue
-            for entity in newValue { entity.managedObjectModelReference = self }
+            let byName = entitiesByName
+            for entity in newValue {
+                entity.managedObjectModelReference = self
+                entity.connect(byName)
+            }
         }
     }
 
@@ -76,6 +83,10 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
     package var value: Model {
         var model = declared
         model.entities = storedEntities.map(\.value)
+        let composites = storedEntities.flatMap(\.composites)
+        for composite in composites where !model.composites.contains(where: { $0.name == composite.name }) {
+            model.composites.append(composite)
+        }
         model.configurations = configurationEntityNames
         model.versionIdentifiers = versionIdentifiers.compactMap { $0.base as? String }.sorted()
         return model
@@ -88,6 +99,8 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
         try frozen.withLock { state in
             if let state { return state }
             let resolved: ResolvedModel
+            let value = value
+            try checkFetchedProperties(of: value)
             do throws(ModelError) {
                 resolved = try ResolvedModel(value)
             } catch {
@@ -106,9 +119,64 @@ open class NSManagedObjectModel: NSObject, @unchecked Sendable {
         }
     }
 
-    private func preconditionIsMutable() {
+    private func checkFetchedProperties(of model: Model) throws {
+        for entity in model.entities {
+            for property in entity.fetchedProperties {
+                guard let format = property.request.predicateFormat else { continue }
+                do { _ = try PredicateKit.Predicate(format: format, []) } catch {
+                    throw CocoaError(
+                        .persistentStoreIncompatibleSchema,
+                        sentence: "The predicate of \(entity.name).\(property.name) cannot be read: \(error.description).")
+                }
+            }
+        }
+    }
+
+    func preconditionIsMutable() {
         precondition(
             frozen.withLock { $0 == nil },
             "the model is in use by a coordinator or an object and cannot be changed; change it before, or copy it")
+    }
+
+    // MARK: Copies
+
+    /// A copy that is not in use, so that it may be changed.
+    public final func copy(with zone: NSZone? = nil) -> Any {
+        let copy = NSManagedObjectModel()
+        copy.take(self)
+        return copy
+    }
+
+    private func take(_ other: NSManagedObjectModel) {
+        declared = other.declared
+        configurationEntityNames = other.configurationEntityNames
+        versionIdentifiers = other.versionIdentifiers
+        localizationDictionary = other.localizationDictionary
+        let copies = other.storedEntities.compactMap { $0.copy() as? NSEntityDescription }
+        let byName = Dictionary(copies.compactMap { copy in copy.name.map { ($0, copy) } }, uniquingKeysWith: { first, _ in first })
+        for (entity, copy) in zip(other.storedEntities, copies) {
+            guard let parent = entity.superentity?.name.flatMap({ byName[$0] }) else { continue }
+            parent.subentities.append(copy)
+        }
+        entities = copies
+    }
+
+    open override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? NSManagedObjectModel else { return false }
+        return self === other || value == other.value
+    }
+
+    open override var hash: Int { Set(storedEntities.compactMap(\.name)).hashValue }
+
+    // MARK: Coding
+
+    open class var supportsSecureCoding: Bool { true }
+
+    /// Keeps what a model file keeps.
+    open func encode(with coder: NSCoder) { ModelArchive.encode(self, with: coder) }
+
+    public required convenience init?(coder: NSCoder) {
+        guard let model = ModelArchive.model(from: coder) else { return nil }
+        self.init(model)
     }
 }

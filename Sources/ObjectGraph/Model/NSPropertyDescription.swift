@@ -4,160 +4,114 @@
 public import Foundation
 import ManagedModel
 
-/// What attributes and relationships have in common.
+/// What attributes, relationships and the other properties of an entity have in common.
 ///
 /// Source: developer.apple.com/documentation/coredata/nspropertydescription
-open class NSPropertyDescription: NSObject {
+open class NSPropertyDescription: NSObject, NSCopying, NSSecureCoding {
     open internal(set) weak var entity: NSEntityDescription?
-    open var name = ""
-    open var isOptional = true
-    open var isTransient = false
-    open var userInfo: [AnyHashable: Any]? = [:]
-    open var renamingIdentifier: String?
-    open var versionHashModifier: String?
-    /// What a value has to match, and for each predicate an error code or a text for the one who reads the error.
+    open var name = "" { willSet { preconditionIsMutable() } }
+    open var isOptional = true { willSet { preconditionIsMutable() } }
+    open var isTransient = false { willSet { preconditionIsMutable() } }
+    open var userInfo: [AnyHashable: Any]? = [:] { willSet { preconditionIsMutable() } }
+    open var isIndexedBySpotlight = false { willSet { preconditionIsMutable() } }
+    /// Set it to make the property count as changed though nothing else about it did.
+    open var versionHashModifier: String? { willSet { preconditionIsMutable() } }
+    /// The name that the property had in the first version of the model; its own name unless set.
+    open var renamingIdentifier: String? {
+        get { explicitRenamingIdentifier ?? name }
+        set {
+            preconditionIsMutable()
+            explicitRenamingIdentifier = newValue
+        }
+    }
+    /// Without effect since Apple deprecated it; use `indexes` of the entity.
+    @available(*, deprecated, message: "use NSEntityDescription.indexes")
+    open var isIndexed: Bool {
+        get { isIndexedStorage }
+        set { isIndexedStorage = newValue }
+    }
+    @available(*, deprecated, message: "use isIndexedBySpotlight")
+    open var isStoredInExternalRecord: Bool {
+        get { isStoredInExternalRecordStorage }
+        set { isStoredInExternalRecordStorage = newValue }
+    }
+    private var isIndexedStorage = false
+    private var isStoredInExternalRecordStorage = false
+    private(set) var explicitRenamingIdentifier: String?
     open private(set) var validationPredicates: [NSPredicate] = []
     open private(set) var validationWarnings: [Any] = []
 
-    /// - Parameter warnings: Numbers of error codes, or texts; as many as there are predicates, or fewer.
-    open func setValidationPredicates(_ predicates: [NSPredicate]?, withValidationWarnings warnings: [String]?) {
-        validationPredicates = predicates ?? []
-        validationWarnings = warnings ?? []
-    }
-}
-
-/// Raw values are Apple's.
-public enum NSAttributeType: UInt, Sendable {
-    case undefinedAttributeType = 0
-    case integer16AttributeType = 100
-    case integer32AttributeType = 200
-    case integer64AttributeType = 300
-    case decimalAttributeType = 400
-    case doubleAttributeType = 500
-    case floatAttributeType = 600
-    case stringAttributeType = 700
-    case booleanAttributeType = 800
-    case dateAttributeType = 900
-    case binaryDataAttributeType = 1000
-    case UUIDAttributeType = 1100
-    case URIAttributeType = 1200
-    case transformableAttributeType = 1800
-    case objectIDAttributeType = 2000
-    case compositeAttributeType = 2100
-}
-
-/// Source: developer.apple.com/documentation/coredata/nsattributedescription
-open class NSAttributeDescription: NSPropertyDescription {
-    open var attributeType: NSAttributeType = .undefinedAttributeType
-    open var attributeValueClassName: String?
-    open var defaultValue: Any?
-    open var valueTransformerName: String?
-    open var allowsExternalBinaryDataStorage = false
-    open var preservesValueInHistoryOnDeletion = false
-    open var allowsCloudEncryption = false
-    private var declared = Attribute(name: "", type: .undefined)
-
     public override init() { super.init() }
 
-    init(_ attribute: Attribute) {
-        super.init()
-        declared = attribute
-        name = attribute.name
-        isOptional = attribute.isOptional
-        isTransient = attribute.isTransient
-        userInfo = attribute.userInfo
-        renamingIdentifier = attribute.renamingIdentifier
-        versionHashModifier = attribute.versionHashModifier
-        attributeType = NSAttributeType(rawValue: UInt(attribute.type.rawValue)) ?? .undefinedAttributeType
-        attributeValueClassName = attribute.valueClassName
-        defaultValue = AttributeCoding.value(attribute.defaultValue, of: attribute)
-        valueTransformerName = attribute.valueTransformerName
-        allowsExternalBinaryDataStorage = attribute.allowsExternalBinaryDataStorage
-        preservesValueInHistoryOnDeletion = attribute.preservesValueInHistoryOnDeletion
-        allowsCloudEncryption = attribute.allowsCloudEncryption
+    /// Predicates over a value of the property; when one is false the value is not valid.
+    ///
+    /// - Parameter validationWarnings: For each predicate a text for the error, or the number of its code.
+    open func setValidationPredicates(_ validationPredicates: [NSPredicate]?, withValidationWarnings validationWarnings: [String]?) {
+        preconditionIsMutable()
+        self.validationPredicates = validationPredicates ?? []
+        self.validationWarnings = validationWarnings ?? []
     }
 
-    /// What the API does not show (bounds, derivation) stays as the model file had it.
-    var value: Attribute {
-        var attribute = declared
-        attribute.name = name
-        attribute.type = AttributeType(rawValue: Int(attributeType.rawValue)) ?? .undefined
-        attribute.isOptional = isOptional
-        attribute.isTransient = isTransient
-        attribute.defaultValue = AttributeCoding.stored(defaultValue, as: attribute.type) ?? .null
-        attribute.userInfo = strings(of: userInfo)
-        attribute.renamingIdentifier = renamingIdentifier
-        attribute.versionHashModifier = versionHashModifier
-        attribute.valueClassName = attributeValueClassName
-        attribute.valueTransformerName = valueTransformerName
-        attribute.allowsExternalBinaryDataStorage = allowsExternalBinaryDataStorage
-        attribute.preservesValueInHistoryOnDeletion = preservesValueInHistoryOnDeletion
-        attribute.allowsCloudEncryption = allowsCloudEncryption
-        return attribute
-    }
-}
+    func preconditionIsMutable() { entity?.preconditionIsMutable() }
 
-/// Raw values are Apple's.
-public enum NSDeleteRule: UInt, Sendable {
-    case noActionDeleteRule = 0
-    case nullifyDeleteRule = 1
-    case cascadeDeleteRule = 2
-    case denyDeleteRule = 3
-}
+    /// What decides whether a store that was made with another version of the model can be opened with this one: name,
+    /// optionality, whether it is transient, type or destination, the modifier.
+    open var versionHash: Data { VersionHash.bytes(of: hashInput) }
 
-/// Source: developer.apple.com/documentation/coredata/nsrelationshipdescription
-open class NSRelationshipDescription: NSPropertyDescription {
-    open weak var destinationEntity: NSEntityDescription? {
-        didSet { if let destinationEntity { destinationName = destinationEntity.name } }
-    }
-    open var minCount = 0
-    /// 1 makes the relationship to-one; 0 means without bound.
-    open var maxCount = 0
-    open var isOrdered = false
-    open var deleteRule: NSDeleteRule = .nullifyDeleteRule
-    private(set) var destinationName: String?
-    private var inverseName: String?
-    private weak var explicitInverse: NSRelationshipDescription?
-
-    open var isToMany: Bool { maxCount != 1 }
-
-    open var inverseRelationship: NSRelationshipDescription? {
-        get { explicitInverse ?? inverseName.flatMap { destinationEntity?.relationshipsByName[$0] } }
-        set {
-            explicitInverse = newValue
-            inverseName = newValue?.name
-        }
+    /// What the version hash is made of; each kind of property adds its own.
+    var hashInput: [String] {
+        ["property", name, isOptional ? "optional" : "", isTransient ? "transient" : "", versionHashModifier ?? ""]
     }
 
-    public override init() { super.init() }
+    // MARK: Copies
 
-    init(_ relationship: Relationship) {
-        super.init()
-        name = relationship.name
-        isOptional = relationship.isOptional
-        isTransient = relationship.isTransient
-        userInfo = relationship.userInfo
-        renamingIdentifier = relationship.renamingIdentifier
-        versionHashModifier = relationship.versionHashModifier
-        minCount = relationship.minimumCount
-        maxCount = relationship.maximumCount
-        isOrdered = relationship.isOrdered
-        deleteRule = NSDeleteRule(rawValue: UInt(relationship.deleteRule.rawValue)) ?? .nullifyDeleteRule
-        destinationName = relationship.destination
-        inverseName = relationship.inverse
+    /// A property of the same kind with nothing in it.
+    func emptyCopy() -> NSPropertyDescription { NSPropertyDescription() }
+
+    /// Makes this a copy of another of its kind. Entities are not copied: a copy of a relationship knows its
+    /// destination by name until the entity it becomes part of is in a model.
+    func take(_ other: NSPropertyDescription) {
+        name = other.name
+        isOptional = other.isOptional
+        isTransient = other.isTransient
+        userInfo = other.userInfo
+        isIndexedBySpotlight = other.isIndexedBySpotlight
+        versionHashModifier = other.versionHashModifier
+        explicitRenamingIdentifier = other.explicitRenamingIdentifier
+        validationPredicates = other.validationPredicates
+        validationWarnings = other.validationWarnings
     }
 
-    var value: Relationship {
-        var relationship = Relationship(
-            name: name, destination: destinationEntity?.name ?? destinationName ?? "",
-            inverse: explicitInverse?.name ?? inverseName, isToMany: isToMany, isOrdered: isOrdered,
-            isOptional: isOptional, deleteRule: DeleteRule(rawValue: Int(deleteRule.rawValue)) ?? .nullify)
-        relationship.minimumCount = minCount
-        relationship.maximumCount = maxCount
-        relationship.isTransient = isTransient
-        relationship.userInfo = strings(of: userInfo)
-        relationship.renamingIdentifier = renamingIdentifier
-        relationship.versionHashModifier = versionHashModifier
-        return relationship
+    /// A copy that belongs to no entity and may be changed.
+    public final func copy(with zone: NSZone? = nil) -> Any {
+        let copy = emptyCopy()
+        copy.take(self)
+        return copy
+    }
+
+    open override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? NSPropertyDescription else { return false }
+        if self === other { return true }
+        return type(of: self) == type(of: other) && isSame(as: other)
+    }
+
+    func isSame(as other: NSPropertyDescription) -> Bool {
+        hashInput == other.hashInput && explicitRenamingIdentifier == other.explicitRenamingIdentifier
+            && strings(of: userInfo) == strings(of: other.userInfo)
+    }
+
+    open override var hash: Int { name.hashValue }
+
+    // MARK: Coding
+
+    open class var supportsSecureCoding: Bool { true }
+
+    /// Keeps what a model file keeps: validation predicates and user info that is not text are left out.
+    open func encode(with coder: NSCoder) { ModelArchive.encode(self, with: coder) }
+
+    public required convenience init?(coder: NSCoder) {
+        self.init()
+        guard let other = ModelArchive.property(from: coder), type(of: other) == type(of: self) else { return nil }
+        take(other)
     }
 }

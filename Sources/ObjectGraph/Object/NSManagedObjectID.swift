@@ -19,6 +19,10 @@ public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
         self.ticket = ticket
     }
 
+    convenience init(key: RowKey, layout: EntityLayout, store: NSPersistentStore) {
+        self.init(key: key, layout: layout, ticket: store.ticket)
+    }
+
     public var entity: NSEntityDescription { layout.description }
     public var persistentStore: NSPersistentStore? { ticket?.store }
     private var storeIdentifier: String? { ticket?.identifier }
@@ -31,8 +35,8 @@ public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
     /// The form of the temporary address is Tarn's choice; Apple does not document its own.
     public func uriRepresentation() -> URL {
         let text =
-            if let storeIdentifier, !key.isTemporary {
-                "x-coredata://\(storeIdentifier)/\(entity.name ?? "")/p\(key.primaryKey)"
+            if let ticket, !key.isTemporary {
+                "x-coredata://\(ticket.identifier)/\(entity.name ?? "")/p\(ticket.text(key.primaryKey))"
             } else {
                 "x-coredata:///\(entity.name ?? "")/t\(-key.primaryKey)"
             }

@@ -15,10 +15,15 @@ enum StoreFormat: Int, CaseIterable {
     enum MetadataKey {
         static let format = "TarnStoreFormat"
         static let model = "TarnStoreModel"
+        static let hashes = "TarnModelVersionHashes"
+        static let applesHashes = "NSStoreModelVersionHashes"
+        /// Shown with our hashes, which take the place of Apple's where an app looks.
+        static let hashVersion = "TarnHashVersion"
+        static let versionIdentifiers = "NSStoreModelVersionIdentifiers"
         static let type = "NSStoreType"
         static let identifier = "NSStoreUUID"
         /// What belongs to the store itself; an app's metadata never replaces it.
-        static let reserved: Set<String> = [format, model, type, identifier]
+        static let reserved: Set<String> = [format, model, hashes, versionIdentifiers, type, identifier]
     }
 }
 

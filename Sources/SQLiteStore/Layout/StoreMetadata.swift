@@ -44,10 +44,37 @@ struct StoreMetadata {
         values[StoreFormat.MetadataKey.model] = try model.encoded()
     }
 
+    // MARK: Versions of the model
+
+    var hasRecordedVersion: Bool { recordedHashes != nil }
+
+    /// Whether the store was made for the version of the model that the options describe.
+    func hasVersion(_ options: SQLiteStore.Options) -> Bool { hasRecordedVersion && differences(from: options).isEmpty }
+
+    /// Entities that the model has in another version.
+    func differences(from options: SQLiteStore.Options) -> [String] {
+        guard let known = recordedHashes else { return [] }
+        return options.versionHashes.filter { known[$0.key] != $0.value }.keys.sorted()
+    }
+
+    private var recordedHashes: [String: Data]? { values[StoreFormat.MetadataKey.hashes] as? [String: Data] }
+
+    /// Entities of other configurations keep the version they were recorded with.
+    mutating func recordVersion(_ options: SQLiteStore.Options) {
+        guard !options.versionHashes.isEmpty else { return }
+        values[StoreFormat.MetadataKey.hashes] = (recordedHashes ?? [:]).merging(options.versionHashes) { $1 }
+        values[StoreFormat.MetadataKey.versionIdentifiers] = options.versionIdentifiers
+    }
+
     /// What an app sees.
     func visible(identifier: String) -> [String: Any] {
         var visible = values
         visible[StoreFormat.MetadataKey.model] = nil
+        // Our hashes stand under a name of their own in the file, so that nobody takes them for Apple's.
+        if let hashes = visible.removeValue(forKey: StoreFormat.MetadataKey.hashes) {
+            visible[StoreFormat.MetadataKey.applesHashes] = hashes
+            visible[StoreFormat.MetadataKey.hashVersion] = 1
+        }
         visible[StoreFormat.MetadataKey.identifier] = identifier
         return visible
     }
@@ -55,7 +82,10 @@ struct StoreMetadata {
     /// Replaces what an app may set, keeps what belongs to the store.
     mutating func replaceVisible(with new: [String: Any]) {
         let kept = values.filter { StoreFormat.MetadataKey.reserved.contains($0.key) || $0.key == "_NSAutoVacuumLevel" }
+        let applesHashes = values[StoreFormat.MetadataKey.applesHashes]
         values = new.merging(kept) { _, kept in kept }
         values[StoreFormat.MetadataKey.identifier] = nil
+        values[StoreFormat.MetadataKey.hashVersion] = nil
+        values[StoreFormat.MetadataKey.applesHashes] = applesHashes
     }
 }

@@ -16,8 +16,15 @@ struct StoreOpening {
     let connection: Connection
     let model: ResolvedModel
     let configuration: String?
-    let isReadOnly: Bool
-    let makeIdentifier: @Sendable () -> UUID
+    let options: SQLiteStore.Options
+    private var isReadOnly: Bool { options.isReadOnly }
+
+    init(connection: Connection, model: ResolvedModel, configuration: String?, options: SQLiteStore.Options) {
+        self.connection = connection
+        self.model = model
+        self.configuration = configuration
+        self.options = options
+    }
 
     func open() throws(StoreError) -> Result {
         let columns = try existingColumns()
@@ -33,11 +40,12 @@ struct StoreOpening {
         var builder = try StoreLayoutBuilder(model, configuration: configuration, existing: nil)
         let layout = try builder.build()
         for statement in StoreSchema.metadata { try connection.execute(statement) }
-        let identifier = makeIdentifier().uuidString.uppercased()
+        let identifier = options.makeIdentifier().uuidString.uppercased()
         try bringTables(of: layout, upFrom: [:])
         try StoreRules(connection: connection, layout: layout).bringUpToDate()
         var metadata = StoreMetadata.initial
         try metadata.record(layout.recorded)
+        metadata.recordVersion(options)
         try connection.execute(
             "INSERT INTO Z_METADATA (Z_VERSION, Z_UUID, Z_PLIST) VALUES (1, ?, ?)",
             [.text(identifier), .blob(try metadata.encoded())])
@@ -62,9 +70,16 @@ struct StoreOpening {
         var builder = try StoreLayoutBuilder(model, configuration: configuration, existing: existing)
         let layout = try builder.build()
         let result = Result(layout: layout, identifier: row.0)
-        if existing.recorded?.limited(to: layout.recorded, or: model) == layout.recorded {
+        let hasSameTables = existing.recorded?.limited(to: layout.recorded, or: model) == layout.recorded
+        let hasSameVersion = options.ignoresVersions || options.versionHashes.isEmpty || metadata.hasVersion(options)
+        if hasSameTables && (hasSameVersion || isReadOnly) {
             if !isReadOnly { try StoreRules(connection: connection, layout: layout).bringUpToDate() }
             return result
+        }
+        if !options.allowsModelChanges && !options.ignoresVersions && metadata.hasRecordedVersion {
+            throw StoreError(
+                .incompatibleModel, "the store was made with another version of the model",
+                detail: metadata.differences(from: options).joined(separator: ", "))
         }
 
         let comparison = ModelComparison(layout: layout, columns: columns, recorded: existing.recorded)
@@ -76,6 +91,7 @@ struct StoreOpening {
         try comparison.fill(connection) { () throws(StoreError) in try bringTables(of: layout, upFrom: columns) }
         try StoreRules(connection: connection, layout: layout).bringUpToDate()
         try metadata.record(layout.recorded, keepingOthersOf: existing.recorded)
+        metadata.recordVersion(options)
         try connection.execute("UPDATE Z_METADATA SET Z_PLIST = ?", [.blob(try metadata.encoded())])
         return result
     }

@@ -181,6 +181,7 @@ extension NSPersistentStore {
         guard !isReadOnly else {
             throw CocoaError(.fileWriteNoPermission, sentence: "The store at \(url?.path ?? "") was opened read-only.")
         }
-        return try translated { try storage.write(body) }
+        let file = try requireSQLite()
+        return try translated { try file.write(body) }
     }
 }

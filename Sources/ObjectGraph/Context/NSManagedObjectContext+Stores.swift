@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+
+extension NSManagedObjectContext {
+    /// A store was removed: its objects are of no use any more, and what was pending for it cannot be saved.
+    func dropObjects(ofStore number: UInt16) {
+        let gone = registry.objects.filter { $0.key.store == number }
+        guard !gone.isEmpty else { return }
+        let objects = gone.sorted { $0.sequence < $1.sequence }
+        unannounced.removeAll { $0.key.store == number }
+        for object in objects {
+            pending.remove(object)
+            registry.remove(object)
+            retained[ObjectIdentifier(object)] = nil
+            object.flags = .detached
+            object.contextReference = nil
+        }
+        let userInfo: [AnyHashable: Any] =
+            registry.isEmpty
+            ? [NSInvalidatedAllObjectsKey: objects.map(\.objectID)] : [NSInvalidatedObjectsKey: Set(objects)]
+        NotificationCenter.default.post(name: .NSManagedObjectContextObjectsDidChange, object: self, userInfo: userInfo)
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+import ManagedModel
+import SQLiteStore
+
+// Stores as files: moving, replacing and destroying them.
+
+extension NSPersistentStoreCoordinator {
+    /// Empties a store's file; whoever else has it open finds no rows. A file that does not exist is none the less gone.
+    ///
+    /// A store that this coordinator has open is removed from it first.
+    ///
+    /// - Parameter options: As for adding the store; ``NSPersistentStoreForceDestroyOption`` also empties a file that
+    ///   cannot be read.
+    /// - Throws: ``CocoaError``, also for a read-only store.
+    public func destroyPersistentStore(at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil) throws {
+        let storeClass = try StoreClasses.require(storeType)
+        let description = NSPersistentStoreDescription(type: storeType, configuration: nil, url: url, options: options)
+        guard !description.isReadOnly else {
+            throw CocoaError(.fileWriteNoPermission, sentence: "The store at \(url.path) is read-only for these options and is not destroyed.")
+        }
+        if let store = persistentStore(for: url) { try remove(store) }
+        if storeType == NSInMemoryStoreType || url.path == "/dev/null" { return }
+        if storeClass is SQLitePersistentStore.Type {
+            do { try SQLiteStore.destroy(at: url, force: description.isOn(NSPersistentStoreForceDestroyOption)) } catch { throw CocoaError(error) }
+        } else if FileManager.default.fileExists(atPath: url.path) {
+            try FileManager.default.removeItem(at: url)
+        }
+    }
+
+    public func destroyPersistentStore(at url: URL, type: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil) throws {
+        try destroyPersistentStore(at: url, ofType: type.rawValue, options: options)
+    }
+
+    /// Copies a store's file over another's, UUID included. The destination need not exist; a store that this
+    /// coordinator has open there is removed from it first.
+    ///
+    /// - Throws: ``CocoaError`` when there is no such source. The destination is as it was then.
+    public func replacePersistentStore(
+        at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil, withPersistentStoreFrom sourceURL: URL,
+        sourceOptions: [AnyHashable: Any]? = nil, ofType storeType: String
+    ) throws {
+        let storeClass = try StoreClasses.require(storeType)
+        guard FileManager.default.fileExists(atPath: sourceURL.path) else {
+            throw CocoaError(.fileReadNoSuchFile, sentence: "There is no store at \(sourceURL.path).")
+        }
+        if let store = persistentStore(for: destinationURL) { try remove(store) }
+        if storeClass is SQLitePersistentStore.Type {
+            do { try SQLiteStore.replace(at: destinationURL, withStoreAt: sourceURL) } catch { throw CocoaError(error) }
+        } else {
+            try Data(contentsOf: sourceURL).write(to: destinationURL, options: .atomic)
+        }
+    }
+
+    public func replacePersistentStore(
+        at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil, withPersistentStoreFrom sourceURL: URL,
+        sourceOptions: [AnyHashable: Any]? = nil, type: NSPersistentStore.StoreType
+    ) throws {
+        try replacePersistentStore(
+            at: destinationURL, destinationOptions: destinationOptions, withPersistentStoreFrom: sourceURL, sourceOptions: sourceOptions,
+            ofType: type.rawValue)
+    }
+
+    /// Lets a store live at another address. An atomic store is written there with its next save; of the others there
+    /// must be a store at the address, which takes the place of the open one.
+    ///
+    /// No context may be busy with the store meanwhile.
+    ///
+    /// - Returns: Whether the store is at the address now.
+    public func setURL(_ url: URL, for store: NSPersistentStore) -> Bool { store.relocate(to: url) }
+
+    /// Writes all objects of a store into a new one and removes the old one from this coordinator; its file stays.
+    ///
+    /// Objects get new IDs; those of the old store that contexts hold are of no use any more. Neither validation nor
+    /// `willSave` runs.
+    ///
+    /// - Throws: ``CocoaError``; the old store is still there then.
+    @discardableResult
+    public func migratePersistentStore(
+        _ store: NSPersistentStore, to URL: URL, options: [AnyHashable: Any]? = nil, withType storeType: String
+    ) throws -> NSPersistentStore {
+        let configuration = store.source?.configuration
+        let description = NSPersistentStoreDescription(type: storeType, configuration: configuration, url: URL, options: options)
+        let target = try StoreMigration(from: store, of: self).run(into: description)
+        try remove(store)
+        attach(target)
+        NotificationCenter.default.post(
+            name: .NSPersistentStoreCoordinatorStoresDidChange, object: self,
+            userInfo: [NSAddedPersistentStoresKey: [target], NSUUIDChangedPersistentStoresKey: [store, target]])
+        return target
+    }
+
+    @discardableResult
+    public func migratePersistentStore(
+        _ store: NSPersistentStore, to url: URL, options: [AnyHashable: Any]? = nil, type: NSPersistentStore.StoreType
+    ) throws -> NSPersistentStore {
+        try migratePersistentStore(store, to: url, options: options, withType: type.rawValue)
+    }
+
+    /// Ends what a deferred migration left to do, which is nothing: files are brought up to date when they are opened.
+    public func finishDeferredLightweightMigration() throws {}
+    public func finishDeferredLightweightMigrationTask() throws {}
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+// Keys of options and metadata of stores. Texts are Apple's.
+// Source: developer.apple.com/documentation/coredata/nspersistentstorecoordinator, "Store options"
+
+public let NSReadOnlyPersistentStoreOption = "NSReadOnlyPersistentStoreOption"
+public let NSMigratePersistentStoresAutomaticallyOption = "NSMigratePersistentStoresAutomaticallyOption"
+public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomaticallyOption"
+public let NSPersistentStoreTimeoutOption = "NSPersistentStoreTimeoutOption"
+public let NSPersistentHistoryTrackingKey = "NSPersistentHistoryTrackingKey"
+public let NSPersistentStoreRemoteChangeNotificationPostOptionKey = "NSPersistentStoreRemoteChangeNotificationOptionKey"
+/// A dictionary of pragmas for each connection to a SQLite store.
+public let NSSQLitePragmasOption = "NSSQLitePragmasOption"
+/// Lets SQLite gather statistics for its planner when the store is added.
+public let NSSQLiteAnalyzeOption = "NSSQLiteAnalyzeOption"
+/// Rebuilds the file, which gives free space back, when the store is added.
+public let NSSQLiteManualVacuumOption = "NSSQLiteManualVacuumOption"
+/// Opens a store without a look at the version of the model it was made with.
+public let NSIgnorePersistentStoreVersioningOption = "NSIgnorePersistentStoreVersioningOption"
+/// Accepted, without effect: there is one format for all systems.
+public let NSPersistentStoreOSCompatibility = "NSPersistentStoreOSCompatibility"
+/// How many connections may read at the same time.
+public let NSPersistentStoreConnectionPoolMaxSizeKey = "NSPersistentStoreConnectionPoolMaxSize"
+/// Lets a store be destroyed though its file cannot be read.
+public let NSPersistentStoreForceDestroyOption = "NSPersistentStoreForceDestroyOption"
+/// Accepted, without effect: Linux has no classes of file protection.
+public let NSPersistentStoreFileProtectionKey = "NSPersistentStoreFileProtectionKey"
+/// Accepted, without effect: binary stores hold property-list values only, so there are no classes to allow.
+public let NSBinaryStoreSecureDecodingClasses = "NSBinaryStoreSecureDecodingClasses"
+public let NSBinaryStoreInsecureDecodingCompatibilityOption = "NSBinaryStoreInsecureDecodingCompatibilityOption"
+/// Accepted, without effect: what a model adds is brought into the file at once.
+public let NSPersistentStoreDeferredLightweightMigrationOptionKey = "NSPersistentStoreDeferredLightweightMigrationOptionKey"
+
+public let NSStoreTypeKey = "NSStoreType"
+public let NSStoreModelVersionHashesKey = "NSStoreModelVersionHashes"
+public let NSStoreModelVersionIdentifiersKey = "NSStoreModelVersionIdentifiers"
+/// Marks metadata whose hashes are Tarn's; Apple's are made in another way and cannot be compared.
+let tarnHashVersionKey = "TarnHashVersion"

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+public import PredicateKit
+
+/// An attribute whose value the store computes when it saves.
+///
+/// Source: developer.apple.com/documentation/coredata/nsderivedattributedescription
+open class NSDerivedAttributeDescription: NSAttributeDescription {
+    /// What is computed, as model files write it.
+    package var derivationFormat: String? { willSet { preconditionIsMutable() } }
+
+    /// What is computed, such as `canonical:(name)` or `items.@count`; nil as well for a model file's text that is no
+    /// expression.
+    open var derivationExpression: PredicateKit.NSExpression? {
+        get { derivationFormat.flatMap { try? PredicateKit.NSExpression(tree: PredicateKit.Expression(format: $0)) } }
+        set { derivationFormat = newValue?.description }
+    }
+
+    public override init() { super.init() }
+
+    override init(_ attribute: Attribute) {
+        super.init(attribute)
+        derivationFormat = attribute.derivationExpression
+    }
+
+    override var value: Attribute {
+        var attribute = super.value
+        attribute.derivationExpression = derivationFormat
+        return attribute
+    }
+
+    override var hashInput: [String] { super.hashInput + ["derived", derivationFormat ?? ""] }
+
+    override func emptyCopy() -> NSPropertyDescription { NSDerivedAttributeDescription() }
+
+    override func take(_ other: NSPropertyDescription) {
+        super.take(other)
+        derivationFormat = (other as? NSDerivedAttributeDescription)?.derivationFormat
+    }
+}
+
+/// An attribute that is made of others, any of which may itself be a composite.
+///
+/// Source: developer.apple.com/documentation/coredata/nscompositeattributedescription
+open class NSCompositeAttributeDescription: NSAttributeDescription {
+    open var elements: [NSAttributeDescription] = [] {
+        willSet { preconditionIsMutable() }
+    }
+
+    public override init() {
+        super.init()
+        attributeType = .compositeAttributeType
+    }
+
+    override init(_ attribute: Attribute) { super.init(attribute) }
+
+    convenience init(_ attribute: Attribute, composites: [Composite]) {
+        self.init(attribute)
+        let composite = composites.first { $0.name == attribute.compositeName }
+        // A composite that contains itself is refused by the model's checks; it must not hang them.
+        let others = composites.filter { $0.name != attribute.compositeName }
+        elements = (composite?.attributes ?? []).map { NSAttributeDescription.description(of: $0, composites: others) }
+    }
+
+    /// The name under which the model keeps the elements.
+    func compositeName(_ owner: String) -> String { declared.compositeName ?? "\(owner).\(name)" }
+
+    func value(owner: String) -> Attribute {
+        var attribute = super.value
+        attribute.compositeName = compositeName(owner)
+        return attribute
+    }
+
+    override var value: Attribute { value(owner: entity?.name ?? "") }
+
+    /// This composite and those inside it.
+    func composites(owner: String) -> [Composite] {
+        let own = compositeName(owner)
+        let members = elements.map { ($0 as? NSCompositeAttributeDescription)?.value(owner: own) ?? $0.value }
+        return [Composite(name: own, attributes: members)]
+            + elements.flatMap { ($0 as? NSCompositeAttributeDescription)?.composites(owner: own) ?? [] }
+    }
+
+    override var hashInput: [String] { super.hashInput + elements.flatMap(\.hashInput) }
+
+    override func emptyCopy() -> NSPropertyDescription { NSCompositeAttributeDescription() }
+
+    override func take(_ other: NSPropertyDescription) {
+        super.take(other)
+        guard let other = other as? NSCompositeAttributeDescription else { return }
+        elements = other.elements.map { element in
+            let copy = element.emptyCopy()
+            copy.take(element)
+            guard let copy = copy as? NSAttributeDescription else { preconditionFailure("a copy is of its original's class") }
+            return copy
+        }
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+import ManagedModel
+import PredicateKit
+
+/// Raw values are Apple's.
+public enum NSFetchIndexElementType: UInt, Sendable {
+    case binary = 0
+    case rTree = 1
+}
+
+/// An index that a SQLite store keeps to answer fetches faster. It is no part of the model's version hashes.
+///
+/// Source: developer.apple.com/documentation/coredata/nsfetchindexdescription
+open class NSFetchIndexDescription: NSObject, NSCopying {
+    open var name: String
+    open internal(set) weak var entity: NSEntityDescription?
+    /// Only rows that match are in the index.
+    open var partialIndexPredicate: NSPredicate?
+    open var elements: [NSFetchIndexElementDescription] {
+        didSet { adopt() }
+    }
+
+    /// - Precondition: The elements are all binary, or all R-tree.
+    public init(name: String, elements: [NSFetchIndexElementDescription]?) {
+        self.name = name
+        self.elements = elements ?? []
+        super.init()
+        adopt()
+    }
+
+    private func adopt() {
+        precondition(
+            Set(elements.map(\.collationType)).count <= 1, "the index '\(name)' mixes binary and R-tree elements; make two indexes")
+        for element in elements { element.indexDescription = self }
+    }
+
+    public func copy(with zone: NSZone? = nil) -> Any {
+        let copies = elements.compactMap { $0.copy() as? NSFetchIndexElementDescription }
+        let copy = NSFetchIndexDescription(name: name, elements: copies)
+        copy.partialIndexPredicate = partialIndexPredicate
+        return copy
+    }
+
+    convenience init(_ index: FetchIndex, properties: [String: NSPropertyDescription]) {
+        self.init(
+            name: index.name,
+            elements: index.elements.map { element in
+                let made = NSFetchIndexElementDescription(
+                    name: element.property, property: properties[element.property], collationType: element.isRTree ? .rTree : .binary)
+                made.isAscending = element.isAscending
+                return made
+            })
+        partialIndexPredicate = index.partialPredicateFormat.flatMap { try? NSPredicate.made(PredicateKit.Predicate(format: $0, [])) }
+    }
+
+    var value: FetchIndex {
+        var index = FetchIndex(
+            name: name,
+            elements: elements.map { element in
+                FetchIndex.Element(
+                    property: element.propertyName ?? "", isAscending: element.isAscending, isRTree: element.collationType == .rTree)
+            })
+        index.partialPredicateFormat = partialIndexPredicate.flatMap { parsed($0)?.formatDescription }
+        return index
+    }
+}
+
+/// Source: developer.apple.com/documentation/coredata/nsfetchindexelementdescription
+open class NSFetchIndexElementDescription: NSObject, NSCopying {
+    open private(set) var property: NSPropertyDescription?
+    open private(set) var propertyName: String?
+    open var collationType: NSFetchIndexElementType
+    open var isAscending = true
+    open internal(set) weak var indexDescription: NSFetchIndexDescription?
+
+    public init(property: NSPropertyDescription, collationType: NSFetchIndexElementType) {
+        self.property = property
+        propertyName = property.name
+        self.collationType = collationType
+    }
+
+    init(name: String?, property: NSPropertyDescription?, collationType: NSFetchIndexElementType) {
+        self.property = property
+        propertyName = name
+        self.collationType = collationType
+    }
+
+    public func copy(with zone: NSZone? = nil) -> Any {
+        let copy = NSFetchIndexElementDescription(name: propertyName, property: property, collationType: collationType)
+        copy.isAscending = isAscending
+        return copy
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+import ManagedModel
+import ModelCompiler
+
+// Versions of a model, and the stores that were made with them.
+
+extension NSManagedObjectModel {
+    /// The version hash of each entity.
+    public var entityVersionHashesByName: [String: Data] { entitiesByName.mapValues(\.versionHash) }
+
+    /// A text over the version hashes of all entities; models with the same one fit the same stores.
+    public var versionChecksum: String { VersionHash.checksum(of: entityVersionHashesByName) }
+
+    /// Whether a store whose metadata is given was made with the same version of a configuration's entities.
+    ///
+    /// Differs: of a store that Apple's framework wrote, whose hashes are made in another way, only the names of the
+    /// entities are compared.
+    ///
+    /// - Parameter configuration: nil for all entities.
+    public func isConfiguration(withName configuration: String?, compatibleWithStoreMetadata metadata: [String: Any]) -> Bool {
+        guard let entities = entities(forConfigurationName: configuration),
+            let known = metadata[NSStoreModelVersionHashesKey] as? [String: Data]
+        else { return false }
+        let hashes = Dictionary(
+            entities.compactMap { entity in entity.name.map { ($0, entity.versionHash) } }, uniquingKeysWith: { first, _ in first })
+        guard Set(known.keys) == Set(hashes.keys) else { return false }
+        return metadata[tarnHashVersionKey] == nil || known == hashes
+    }
+
+    /// The entities, among those of several models, that a store was made with.
+    ///
+    /// - Returns: nil when an entity of the store is in none of the models in the same version.
+    public convenience init?(byMerging models: [NSManagedObjectModel], forStoreMetadata metadata: [String: Any]) {
+        guard let known = metadata[NSStoreModelVersionHashesKey] as? [String: Data], !known.isEmpty else { return nil }
+        let isOurs = metadata[tarnHashVersionKey] != nil
+        if let whole = models.first(where: { $0.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata) }) {
+            self.init(whole.value)
+            return
+        }
+        var merged = Model()
+        for (name, hash) in known.sorted(by: { $0.key < $1.key }) {
+            let source = models.first { model in
+                model.entitiesByName[name].map { !isOurs || $0.versionHash == hash } ?? false
+            }
+            guard let source, let entity = source.value.entities.first(where: { $0.name == name }) else { return nil }
+            merged.entities.append(entity)
+            for composite in source.value.composites where !merged.composites.contains(composite) { merged.composites.append(composite) }
+            for template in source.value.fetchTemplates where template.entity == name { merged.fetchTemplates.append(template) }
+        }
+        self.init(merged)
+    }
+
+    /// The model in some bundles, in any of its versions, that a store was made with; for nil, those compiled into the
+    /// program and those of the main bundle.
+    public class func mergedModel(from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any]) -> NSManagedObjectModel? {
+        let models = bundles.map { $0.flatMap(ModelLookup.versions(in:)) } ?? ModelLookup.versionsCompiledIn() + ModelLookup.versions(in: .main)
+        return NSManagedObjectModel(byMerging: models.map { NSManagedObjectModel($0) }, forStoreMetadata: metadata)
+    }
+
+    /// The checksum of each version of a model file, by the version's name.
+    ///
+    /// - Throws: ``CocoaError`` for a file that is not there or is no model.
+    public class func checksumsForVersionedModel(at modelURL: URL) throws -> [String: String] {
+        guard FileManager.default.fileExists(atPath: modelURL.path) else {
+            throw CocoaError(.fileReadNoSuchFile, sentence: "There is no model at \(modelURL.path).")
+        }
+        do {
+            return try ModelLookup.versions(at: modelURL).mapValues { NSManagedObjectModel($0).versionChecksum }
+        } catch {
+            throw CocoaError(
+                .fileReadCorruptFile, sentence: "The model at \(modelURL.path) cannot be read.", userInfo: [NSUnderlyingErrorKey: error])
+        }
+    }
+}
+
+extension ModelLookup {
+    /// Every version of a model file, by name.
+    static func versions(at url: URL) throws -> [String: Model] {
+        if url.pathExtension == "xcdatamodeld" || url.pathExtension == "xcdatamodel" {
+            return try ModelCompiler.compile(contentsOf: url).compiled.versions
+        }
+        return try CompiledModel(data: Data(contentsOf: url)).versions
+    }
+
+    /// Every version of every model in a bundle's resources.
+    static func versions(in bundle: Bundle) -> [Model] {
+        modelFiles(in: bundle).compactMap { try? versions(at: $0) }.flatMap { $0.sorted { $0.key < $1.key }.map(\.value) }
+    }
+
+    static func versionsCompiledIn() -> [Model] {
+        let texts = ManagedClassLookup.registrations().flatMap { $0.models.sorted { $0.key < $1.key }.map(\.value) }
+        let models = texts.compactMap { try? CompiledModel(data: Data($0.utf8)).versions }
+        return models.flatMap { $0.sorted { $0.key < $1.key }.map(\.value) }
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+
+/// Raw values are Apple's.
+public enum NSDeleteRule: UInt, Sendable {
+    case noActionDeleteRule = 0
+    case nullifyDeleteRule = 1
+    case cascadeDeleteRule = 2
+    case denyDeleteRule = 3
+}
+
+/// A property that leads to objects of an entity.
+///
+/// Source: developer.apple.com/documentation/coredata/nsrelationshipdescription
+open class NSRelationshipDescription: NSPropertyDescription {
+    open weak var destinationEntity: NSEntityDescription? {
+        willSet { preconditionIsMutable() }
+        didSet { if let destinationEntity { destinationName = destinationEntity.name } }
+    }
+    open var minCount = 0 { willSet { preconditionIsMutable() } }
+    /// 1 makes the relationship to-one; 0 means without bound.
+    open var maxCount = 0 { willSet { preconditionIsMutable() } }
+    open var isOrdered = false { willSet { preconditionIsMutable() } }
+    open var deleteRule: NSDeleteRule = .nullifyDeleteRule { willSet { preconditionIsMutable() } }
+    private(set) var destinationName: String?
+    private var inverseName: String?
+    private weak var explicitInverse: NSRelationshipDescription?
+
+    open var isToMany: Bool { maxCount != 1 }
+
+    open var inverseRelationship: NSRelationshipDescription? {
+        get { explicitInverse ?? inverseName.flatMap { destinationEntity?.relationshipsByName[$0] } }
+        set {
+            preconditionIsMutable()
+            explicitInverse = newValue
+            inverseName = newValue?.name
+        }
+    }
+
+    public override init() { super.init() }
+
+    init(_ relationship: Relationship) {
+        super.init()
+        name = relationship.name
+        isOptional = relationship.isOptional
+        isTransient = relationship.isTransient
+        userInfo = relationship.userInfo
+        renamingIdentifier = relationship.renamingIdentifier
+        versionHashModifier = relationship.versionHashModifier
+        isIndexedBySpotlight = relationship.isIndexedBySpotlight
+        minCount = relationship.minimumCount
+        maxCount = relationship.maximumCount
+        isOrdered = relationship.isOrdered
+        deleteRule = NSDeleteRule(rawValue: UInt(relationship.deleteRule.rawValue)) ?? .nullifyDeleteRule
+        destinationName = relationship.destination
+        inverseName = relationship.inverse
+    }
+
+    var value: Relationship {
+        var relationship = Relationship(
+            name: name, destination: destinationEntity?.name ?? destinationName ?? "",
+            inverse: explicitInverse?.name ?? inverseName, isToMany: isToMany, isOrdered: isOrdered,
+            isOptional: isOptional, deleteRule: DeleteRule(rawValue: Int(deleteRule.rawValue)) ?? .nullify)
+        relationship.minimumCount = minCount
+        relationship.maximumCount = maxCount
+        relationship.isTransient = isTransient
+        relationship.isIndexedBySpotlight = isIndexedBySpotlight
+        relationship.userInfo = strings(of: userInfo)
+        relationship.renamingIdentifier = explicitRenamingIdentifier
+        relationship.versionHashModifier = versionHashModifier
+        return relationship
+    }
+
+    /// Finds the destination among the entities of the model that the relationship has become part of.
+    func connect(_ entities: [String: NSEntityDescription]) {
+        if destinationEntity == nil { destinationEntity = entities[destinationName ?? ""] }
+    }
+
+    override var hashInput: [String] {
+        let value = value
+        return super.hashInput + [
+            "relationship", value.destination, value.inverse ?? "", "\(minCount)", "\(maxCount)", isOrdered ? "ordered" : "",
+        ]
+    }
+
+    override func emptyCopy() -> NSPropertyDescription { NSRelationshipDescription() }
+
+    override func take(_ other: NSPropertyDescription) {
+        super.take(other)
+        guard let other = other as? NSRelationshipDescription else { return }
+        minCount = other.minCount
+        maxCount = other.maxCount
+        isOrdered = other.isOrdered
+        deleteRule = other.deleteRule
+        destinationName = other.destinationEntity?.name ?? other.destinationName
+        inverseName = other.explicitInverse?.name ?? other.inverseName
+    }
+
+    override func isSame(as other: NSPropertyDescription) -> Bool {
+        guard let other = other as? NSRelationshipDescription else { return false }
+        return super.isSame(as: other) && value == other.value
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import Synchronization
+
+/// Which numbers stand for the reference objects of a custom store: keys are numbers everywhere else.
+final class ReferenceTable: Sendable {
+    private struct Name: Hashable {
+        let entity: Int
+        let value: AnyHashable
+    }
+
+    private struct State: @unchecked Sendable {
+        // Unchecked: reference objects are values: texts, numbers, UUIDs.
+        var numbers: [Name: Int64] = [:]
+        var objects: [Int64: Any] = [:]
+        var hasTexts = false
+        var last: Int64 = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// The number of a reference object, the same each time.
+    func number(of reference: Any, entity: Int) -> Int64 {
+        let name = Name(entity: entity, value: Self.normal(reference))
+        let box = Unchecked(reference)
+        return state.withLock { state in
+            if let known = state.numbers[name] { return known }
+            state.last += 1
+            state.numbers[name] = state.last
+            state.objects[state.last] = box.value
+            if name.value.base is String { state.hasTexts = true }
+            return state.last
+        }
+    }
+
+    func object(_ number: Int64) -> Any? { state.withLock { Unchecked($0.objects[number]) }.value }
+
+    /// What stands for a reference object in an address, after the `p`.
+    func text(_ number: Int64) -> String {
+        let text = object(number).map { "\(Self.normal($0).base)" } ?? "\(number)"
+        return text.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed.subtracting(CharacterSet(charactersIn: "/"))) ?? text
+    }
+
+    /// The number for what an address says. Digits mean a number, unless the store's reference objects are texts.
+    func number(ofText text: String, entity: Int) -> Int64 {
+        let text = text.removingPercentEncoding ?? text
+        let hasTexts = state.withLock { $0.hasTexts }
+        if !hasTexts, let value = Int64(text) { return number(of: NSNumber(value: value), entity: entity) }
+        if !hasTexts, let value = UUID(uuidString: text) {
+            let known = state.withLock { $0.numbers[Name(entity: entity, value: AnyHashable(value))] }
+            if let known { return known }
+        }
+        return number(of: text, entity: entity)
+    }
+
+    /// One form for what Foundation and Swift write in two ways.
+    private static func normal(_ reference: Any) -> AnyHashable {
+        switch reference {
+        case let value as String: AnyHashable(value)
+        case let value as NSString: AnyHashable(value as String)
+        case let value as UUID: AnyHashable(value)
+        case let value as NSUUID: AnyHashable(value as UUID)
+        case let value as any BinaryInteger: AnyHashable(Int64(truncatingIfNeeded: value))
+        case let value as NSNumber: AnyHashable(value.int64Value)
+        case let value as NSURL: AnyHashable(value.absoluteString)
+        case let value as URL: AnyHashable(value.absoluteString)
+        case let value as AnyHashable: value
+        default: preconditionFailure("a reference object is a text, a number or a UUID, not a \(type(of: reference))")
+        }
+    }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+
+/// What a store is made with, in one object, so that an initialiser found at run time takes one argument.
+final class StorePlace {
+    let coordinator: NSPersistentStoreCoordinator?
+    let configuration: String?
+    let url: URL
+    let options: [AnyHashable: Any]?
+
+    init(coordinator: NSPersistentStoreCoordinator?, configuration: String?, url: URL, options: [AnyHashable: Any]?) {
+        self.coordinator = coordinator
+        self.configuration = configuration
+        self.url = url
+        self.options = options
+    }
+}
+
+/// How a store is to be opened: everything the coordinator has looked up.
+struct StorePlan {
+    let model: ResolvedModel
+    let layouts: [EntityLayout]
+    /// Those of the store's configuration.
+    let entities: [ResolvedEntity]
+    let number: UInt16
+    let description: NSPersistentStoreDescription
+    /// By entity, of the store's configuration.
+    let versionHashes: [String: Data]
+    let versionIdentifiers: [String]
+
+    /// What a store's metadata says about the model it was made for.
+    var versionMetadata: [String: Any] {
+        [NSStoreModelVersionHashesKey: versionHashes, NSStoreModelVersionIdentifiersKey: versionIdentifiers, tarnHashVersionKey: 1]
+    }
+
+    /// - Throws: ``CocoaError`` 134100 for a store of another version of the model.
+    func check(_ metadata: [String: Any]) throws {
+        guard !description.ignoresVersions, metadata[tarnHashVersionKey] != nil,
+            let known = metadata[NSStoreModelVersionHashesKey] as? [String: Data]
+        else { return }
+        let changed = versionHashes.filter { known[$0.key] != $0.value }.keys.sorted()
+        let missing = known.keys.filter { versionHashes[$0] == nil && model.entity(named: $0) == nil }.sorted()
+        guard changed.isEmpty, missing.isEmpty else {
+            throw CocoaError(
+                .persistentStoreIncompatibleVersionHash,
+                sentence: "The store was made with another version of the model; what differs: \((changed + missing).joined(separator: ", ")).")
+        }
+    }
+}

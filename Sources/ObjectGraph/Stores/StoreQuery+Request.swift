@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import PredicateKit
+import SQLiteStore
+
+extension StoreQuery {
+    /// The request that asks a custom store for the same.
+    func request(_ layouts: [EntityLayout], _ type: NSFetchRequestResultType) -> NSFetchRequest<any NSFetchRequestResult> {
+        let layout = layouts[entity]
+        let request = NSFetchRequest<any NSFetchRequestResult>(entityName: layout.name)
+        request.entity = layout.description
+        request.includesSubentities = includesSubentities
+        request.predicate = predicate.map { NSPredicate.made($0) }
+        request.sortDescriptors =
+            sort.isEmpty ? nil : sort.map { NSSortDescriptor(key: $0.keyPath.joined(separator: "."), ascending: $0.ascending) }
+        request.fetchLimit = limit ?? 0
+        request.fetchOffset = offset
+        request.resultType = type
+        return request
+    }
+}
