@@ -11,7 +11,10 @@ BUILD := swift build --scratch-path $(SCRATCH) --explicit-target-dependency-impo
 BENCH_SCRATCH := "$${TARN_BENCH_BUILD:-$$HOME/.cache/tarn-bench}"
 OPTIONS :=
 
-.PHONY: demo check build test examples bench packages test-packages
+# Suites that `make sanitize` runs.
+SANITIZED := '^(ManagedModel|ObjectGraph|Parity|PredicateKit|SQLiteStore)Tests\.'
+
+.PHONY: demo check build test examples sanitize bench packages test-packages
 .DEFAULT_GOAL := build
 
 ## The server and two devices, on one page.
@@ -39,6 +42,15 @@ test: packages test-packages
 examples: packages
 	swift run --package-path Examples/Notebook --scratch-path $(SCRATCH)-notebook Notebook
 	swift run --package-path Examples/Notebook --scratch-path $(SCRATCH)-notebook -c release Notebook
+
+## What handles threads and raw memory, under the thread sanitizer, then under the address sanitizer. Each has products of
+## its own. Leaks are not looked for: the test library itself leaks at its end.
+sanitize: packages
+	@for kind in thread address; do \
+		echo "$$kind sanitizer"; \
+		ASAN_OPTIONS=detect_leaks=0 swift test --sanitize=$$kind --scratch-path $(SCRATCH)-$$kind \
+			-Xswiftc -disable-incremental-imports --filter $(SANITIZED) || exit 1; \
+	done
 
 ## The works of Documentation/Benchmarks.md, beside SQLite's C API and GRDB: a table, and Benchmarks/results.json.
 bench: packages
