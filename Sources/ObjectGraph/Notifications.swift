@@ -2,21 +2,50 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 public import Foundation
+import Synchronization
 
 // Names and keys are Apple's; the texts of the first three names were seen in public console logs.
 // Source: developer.apple.com/documentation/coredata/nsmanagedobjectcontext, "Notifications"
 
 extension Notification.Name {
     public static let NSManagedObjectContextWillSave = Notification.Name("NSManagingContextWillSaveChangesNotification")
-    public static let NSManagedObjectContextDidSave = Notification.Name("NSManagingContextDidSaveChangesNotification")
-    public static let NSManagedObjectContextObjectsDidChange = Notification.Name("NSObjectsChangedInManagingContextNotification")
+    public static var NSManagedObjectContextDidSave: Notification.Name { ContextNotification.didSave.requested }
+    public static var NSManagedObjectContextObjectsDidChange: Notification.Name { ContextNotification.objectsDidChange.requested }
     /// As the did-save notification, with IDs instead of objects, for other threads.
-    public static let NSManagedObjectContextDidSaveObjectIDs = Notification.Name("NSManagedObjectContextDidSaveObjectIDsNotification")
+    public static var NSManagedObjectContextDidSaveObjectIDs: Notification.Name { ContextNotification.didSaveObjectIDs.requested }
     /// What others saved was brought into the context.
     public static let NSManagedObjectContextDidMergeChangesObjectIDs = Notification.Name(
         "NSManagedObjectContextDidMergeChangesObjectIDsNotification")
     public static let NSPersistentStoreRemoteChange = Notification.Name("NSPersistentStoreRemoteChangeNotification")
     public static let NSPersistentStoreCoordinatorStoresDidChange = Notification.Name("NSPersistentStoreCoordinatorStoresDidChangeNotification")
+}
+
+/// A notification whose content is costly to collect: sets of all objects of a save cost as much as a third of writing
+/// their rows. Until somebody asked for its name, nobody observes it, and it is not posted.
+///
+/// Differs: whoever observes it by the text of its name must have used the constant as well.
+final class ContextNotification: Sendable {
+    static let didSave = ContextNotification("NSManagingContextDidSaveChangesNotification")
+    static let objectsDidChange = ContextNotification("NSObjectsChangedInManagingContextNotification")
+    static let didSaveObjectIDs = ContextNotification("NSManagedObjectContextDidSaveObjectIDsNotification")
+
+    private let text: String
+    private let wasRequested = Atomic(false)
+
+    private init(_ text: String) { self.text = text }
+
+    /// The name, for those who observe.
+    var requested: Notification.Name {
+        wasRequested.store(true, ordering: .relaxed)
+        return Notification.Name(text)
+    }
+
+    var isRequested: Bool { wasRequested.load(ordering: .relaxed) }
+
+    func post(_ context: NSManagedObjectContext, _ userInfo: @autoclosure () -> [AnyHashable: Any]) {
+        guard isRequested else { return }
+        NotificationCenter.default.post(name: Notification.Name(text), object: context, userInfo: userInfo())
+    }
 }
 
 public let NSInsertedObjectsKey = "inserted"
@@ -33,10 +62,10 @@ public let NSRemovedPersistentStoresKey = "removed"
 
 extension NSManagedObjectContext {
     public static let willSaveObjectsNotification = Notification.Name.NSManagedObjectContextWillSave
-    public static let didSaveObjectIDsNotification = Notification.Name.NSManagedObjectContextDidSaveObjectIDs
+    public static var didSaveObjectIDsNotification: Notification.Name { Notification.Name.NSManagedObjectContextDidSaveObjectIDs }
     public static let didMergeChangesObjectIDsNotification = Notification.Name.NSManagedObjectContextDidMergeChangesObjectIDs
-    public static let didSaveObjectsNotification = Notification.Name.NSManagedObjectContextDidSave
-    public static let didChangeObjectsNotification = Notification.Name.NSManagedObjectContextObjectsDidChange
+    public static var didSaveObjectsNotification: Notification.Name { Notification.Name.NSManagedObjectContextDidSave }
+    public static var didChangeObjectsNotification: Notification.Name { Notification.Name.NSManagedObjectContextObjectsDidChange }
 }
 
 extension NSManagedObjectContext {
@@ -60,7 +89,10 @@ extension NSManagedObjectContext {
 
     /// Posts a notification whose user info holds sets of IDs.
     func postIDs(_ name: Notification.Name, _ sets: [(NotificationKey, Set<NSManagedObjectID>)]) {
-        let userInfo = Dictionary(uniqueKeysWithValues: sets.map { (AnyHashable($0.0.rawValue), $0.1 as Any) })
-        NotificationCenter.default.post(name: name, object: self, userInfo: userInfo)
+        NotificationCenter.default.post(name: name, object: self, userInfo: Self.userInfo(sets))
+    }
+
+    static func userInfo(_ sets: [(NotificationKey, Set<NSManagedObjectID>)]) -> [AnyHashable: Any] {
+        Dictionary(uniqueKeysWithValues: sets.map { (AnyHashable($0.0.rawValue), $0.1 as Any) })
     }
 }

@@ -88,21 +88,22 @@ extension NSManagedObjectContext {
         guard !unannounced.isEmpty else { return }
         propagateDeletions()
         registerEvent()
-        // What left the context meanwhile was told of then.
-        let changed = inOrder(unannounced.filter { $0.isIn(self) })
+        let changed = inOrder(unannounced)
         unannounced = []
+        let isObserved = ContextNotification.objectsDidChange.isRequested
         var (inserted, updated, deleted): ([NSManagedObject], [NSManagedObject], [NSManagedObject]) = ([], [], [])
-        for object in changed {
+        // What left the context meanwhile was told of then.
+        for object in changed where object.isIn(self) {
             object.flags.remove(.unannounced)
             let isNew = object.isInserted && !object.flags.contains(.presented)
             switch (object.isDeleted, isNew) {
             // An object that was inserted and deleted before anybody saw it never was.
             case (true, true): break
-            case (true, false): deleted.append(object)
+            case (true, false): if isObserved { deleted.append(object) }
             case (false, true):
                 object.flags.insert(.presented)
-                inserted.append(object)
-            case (false, false): updated.append(object)
+                if isObserved { inserted.append(object) }
+            case (false, false): if isObserved { updated.append(object) }
             }
             if object.isInserted && object.isDeleted { forget(object) }
         }
@@ -122,13 +123,14 @@ extension NSManagedObjectContext {
     func postObjectsDidChange(
         inserted: [NSManagedObject], updated: [NSManagedObject], deleted: [NSManagedObject], refreshed: [NSManagedObject]
     ) {
+        guard ContextNotification.objectsDidChange.isRequested else { return }
         var userInfo: [AnyHashable: Any] = [:]
         for (key, objects) in [
             (NSInsertedObjectsKey, inserted), (NSUpdatedObjectsKey, updated), (NSDeletedObjectsKey, deleted),
             (NSRefreshedObjectsKey, refreshed),
         ] where !objects.isEmpty { userInfo[key] = Set(objects) }
         guard !userInfo.isEmpty else { return }
-        NotificationCenter.default.post(name: .NSManagedObjectContextObjectsDidChange, object: self, userInfo: userInfo)
+        ContextNotification.objectsDidChange.post(self, userInfo)
     }
 
     /// Cascades and nullifies for every deletion that has not been through it, until nothing new is deleted.

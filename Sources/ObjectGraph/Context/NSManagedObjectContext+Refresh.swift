@@ -26,7 +26,8 @@ extension NSManagedObjectContext {
     public func reset() {
         preconditionIsCurrent()
         let objects = registry.objects + pending.filter { registry[$0.key] !== $0 }
-        let ids = objects.sorted { $0.sequence < $1.sequence }.map(\.objectID)
+        let isObserved = ContextNotification.objectsDidChange.isRequested
+        let ids = isObserved ? objects.sorted { $0.sequence < $1.sequence }.map(\.objectID) : []
         for object in objects where object.contextReference != nil {
             object.flags = .detached
             object.contextReference = nil
@@ -37,8 +38,7 @@ extension NSManagedObjectContext {
         forgetUndo()
         retained = [:]
         assignments = [:]
-        NotificationCenter.default.post(
-            name: .NSManagedObjectContextObjectsDidChange, object: self, userInfo: [NSInvalidatedAllObjectsKey: ids])
+        ContextNotification.objectsDidChange.post(self, [NSInvalidatedAllObjectsKey: ids])
     }
 
     private func forgetUndo() {

@@ -153,6 +153,7 @@ extension NSManagedObjectContext {
 
     private func finish(_ draft: SaveDraft, _ objects: [NSManagedObject], _ saved: inout Saved) {
         saved.commits += draft.commits
+        if objects.count == pending.count { pending.removeAll() }
         for object in objects {
             pending.remove(object)
             if !assignments.isEmpty { assignments[ObjectIdentifier(object)] = nil }
@@ -166,18 +167,19 @@ extension NSManagedObjectContext {
     }
 
     private func announceSaved(_ saved: Saved) {
-        for object in saved.inserted + saved.updated + saved.deleted { object.didSave() }
-        var userInfo: [AnyHashable: Any] = [:]
-        for (key, objects) in [
-            (NSInsertedObjectsKey, saved.inserted), (NSUpdatedObjectsKey, saved.updated), (NSDeletedObjectsKey, saved.deleted),
-        ] { userInfo[key] = Set(objects) }
-        NotificationCenter.default.post(name: .NSManagedObjectContextDidSave, object: self, userInfo: userInfo)
-        postIDs(
-            .NSManagedObjectContextDidSaveObjectIDs,
+        for objects in [saved.inserted, saved.updated, saved.deleted] { for object in objects { object.didSave() } }
+        ContextNotification.didSave.post(
+            self,
             [
+                NSInsertedObjectsKey: Set(saved.inserted), NSUpdatedObjectsKey: Set(saved.updated),
+                NSDeletedObjectsKey: Set(saved.deleted),
+            ])
+        ContextNotification.didSaveObjectIDs.post(
+            self,
+            Self.userInfo([
                 (.insertedObjectIDs, Set(saved.inserted.map(\.objectID))), (.updatedObjectIDs, Set(saved.updated.map(\.objectID))),
                 (.deletedObjectIDs, Set(saved.deleted.map(\.objectID))),
-            ])
+            ]))
         for object in saved.deleted { forget(object) }
     }
 

@@ -12,6 +12,7 @@ struct PendingObjects: Sequence {
     /// Objects came in the order in which they were created: the rule for inserts.
     private var isInOrder = true
     private var lastSequence = Int64.min
+    private var ordered: [NSManagedObject]?
 
     var isEmpty: Bool { count == 0 }
 
@@ -23,6 +24,7 @@ struct PendingObjects: Sequence {
         lastSequence = object.sequence
         object.pendingPlace = Int32(truncatingIfNeeded: places.count)
         places.append(object)
+        ordered = nil
         count += 1
         arrivals += 1
     }
@@ -32,6 +34,7 @@ struct PendingObjects: Sequence {
         let place = Int(object.pendingPlace)
         precondition(places.indices.contains(place) && places[place] === object, "an object waits in its own context only")
         object.pendingPlace = -1
+        ordered = nil
         count -= 1
         places[place] = nil
         if count == 0 { clear() } else if place == places.count - 1 { places.removeLast() } else { closeGaps() }
@@ -44,6 +47,7 @@ struct PendingObjects: Sequence {
 
     private mutating func clear() {
         places = []
+        ordered = nil
         count = 0
         isInOrder = true
         lastSequence = .min
@@ -51,8 +55,13 @@ struct PendingObjects: Sequence {
 
     /// In the order in which they were created.
     var inOrder: [NSManagedObject] {
-        let objects = Array(self)
-        return isInOrder ? objects : objects.sorted { $0.sequence < $1.sequence }
+        mutating get {
+            if let ordered { return ordered }
+            let objects = Array(self)
+            let result = isInOrder ? objects : objects.sorted { $0.sequence < $1.sequence }
+            ordered = result
+            return result
+        }
     }
 
     var underestimatedCount: Int { count }
