@@ -13,8 +13,8 @@ extension NSPersistentStoreCoordinator {
     ///
     /// - Parameter metadata: What a property list can hold. The store's UUID, type and version stay when it has none.
     public func setMetadata(_ metadata: [String: Any]?, for store: NSPersistentStore) {
-        let own = [NSStoreUUIDKey, NSStoreTypeKey, NSStoreModelVersionHashesKey, NSStoreModelVersionIdentifiersKey, tarnHashVersionKey]
-        let kept = (store.metadata ?? [:]).filter { own.contains($0.key) }
+        let own = [NSStoreUUIDKey, NSStoreTypeKey, NSStoreModelVersionHashesKey, NSStoreModelVersionIdentifiersKey]
+        let kept = (store.metadata ?? [:]).filter { own.contains($0.key) || $0.key.hasPrefix("Tarn") }
         store.metadata = (metadata ?? [:]).merging(kept) { given, _ in given }
     }
 
