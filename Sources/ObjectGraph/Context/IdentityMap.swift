@@ -44,6 +44,9 @@ final class IdentityMap: @unchecked Sendable {
         table.withLock { $0.remove(key, address) }
     }
 
+    /// Makes room for so many more.
+    func reserve(_ count: Int) { table.withLock { $0.reserve($0.count + count) } }
+
     /// Gives objects that have new keys the places of those.
     func move(_ objects: [NSManagedObject], from formerKeys: [RowKey]) {
         for index in objects.indices {
@@ -147,6 +150,12 @@ private struct IdentityTable: ~Copyable {
         }
     }
 
+    mutating func reserve(_ count: Int) {
+        var wanted = capacity
+        while count * 3 > wanted * 2 { wanted *= 2 }
+        if wanted > capacity { resize(wanted) }
+    }
+
     mutating func removeAll() {
         entries.deallocate()
         capacity = Self.capacityMin
@@ -183,9 +192,11 @@ private struct IdentityTable: ~Copyable {
         old.deallocate()
     }
 
+    /// Keys that follow each other stand together, as rows are mostly met; only their block is scattered.
     private func start(_ primaryKey: Int64, _ kind: UInt32) -> Int {
-        let mixed = (UInt64(bitPattern: primaryKey) ^ UInt64(kind) << 40) &* 0x9E37_79B9_7F4A_7C15
-        return Int(truncatingIfNeeded: mixed >> 32) & (capacity - 1)
+        let block = UInt64(bitPattern: primaryKey) >> 4
+        let mixed = (block ^ UInt64(kind) << 32) &* 0x9E37_79B9_7F4A_7C15
+        return (Int(truncatingIfNeeded: mixed >> 32) << 4 | Int(truncatingIfNeeded: primaryKey & 15)) & (capacity - 1)
     }
 
     private static func kind(_ key: RowKey) -> UInt32 { UInt32(key.store) << 16 | UInt32(key.entity) }

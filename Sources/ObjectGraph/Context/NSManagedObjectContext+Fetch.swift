@@ -134,13 +134,15 @@ extension NSManagedObjectContext {
         var objects: [NSManagedObject] = []
         objects.reserveCapacity(chunks.reduce(0) { $0 + $1.count })
         let layouts = requireCoordinator().layouts
+        // A query gives each row once: where nothing is registered there is nothing to look for.
+        let isFirst = registry.isEmpty
+        registry.reserve(objects.capacity)
         for chunk in chunks {
             chunk.forEach { offset in
                 let key = chunk.key(at: offset)
-                guard let object = registry[key] else {
+                guard !isFirst, let object = registry[key] else {
                     let new = NSManagedObject.make(key, layout: layouts[key.entityIndex], in: self)
                     new.take(chunk, at: offset)
-                    if !parameters.returnsObjectsAsFaults { new.willRead() }
                     return objects.append(new)
                 }
                 if object.flags.contains(.detached) { object.revive() }
@@ -150,10 +152,11 @@ extension NSManagedObjectContext {
                 if parameters.refreshesRefetched, object.flags.isDisjoint(with: .pending), chunk.version(at: offset) > object.version {
                     _ = object.merge(chunk.row(at: offset))
                 }
-                if !parameters.returnsObjectsAsFaults { object.willRead() }
                 objects.append(object)
             }
         }
+        // Awaking objects may do anything, so it waits until all are here.
+        if !parameters.returnsObjectsAsFaults { for object in objects { object.willRead() } }
         return objects
     }
 

@@ -29,6 +29,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
             ownCoordinator = newValue
             lastClass = nil
             lastLayout = nil
+            storeChanges = nil
             registry.directory = newValue?.directory
             newValue?.register(self)
         }
@@ -50,6 +51,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
             newValue?.addChild(self)
             lastClass = nil
             lastLayout = nil
+            storeChanges = nil
         }
     }
     open var name: String?
@@ -77,7 +79,9 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     private var lastClass: (type: NSManagedObject.Type, entity: NSEntityDescription)?
     private var lastLayout: EntityLayout?
     /// A store whose numbers are the coordinator's own, as of ``NSPersistentStoreCoordinator/storeChanges``.
-    private var lastStore: (number: UInt16, version: Int)?
+    @exclusivity(unchecked) private final var lastStoreNumber: UInt16 = 0
+    @exclusivity(unchecked) private final var lastStoreVersion = -1
+    @exclusivity(unchecked) private final var storeChanges: StoreChangeCount?
 
     let registry = IdentityMap()
     /// Objects that wait for a save, held strongly.
@@ -194,13 +198,15 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     /// The ID's key as this context's coordinator numbers its stores.
     func localKey(of id: NSManagedObjectID) -> RowKey {
         if id.isTemporaryID { return aliases[id.key] ?? id.key }
+        if lastStoreNumber == id.key.store, storeChanges?.value == lastStoreVersion { return id.key }
         guard let coordinator = persistentStoreCoordinator else { return id.key }
-        let version = coordinator.storeChanges.load(ordering: .relaxed)
-        if let lastStore, lastStore.number == id.key.store, lastStore.version == version { return id.key }
+        let version = coordinator.storeChanges.value
         guard coordinator.store(numbered: id.key.store) == nil,
             let local = coordinator.managedObjectID(forURIRepresentation: id.uriRepresentation())
         else {
-            lastStore = (id.key.store, version)
+            storeChanges = coordinator.storeChanges
+            lastStoreNumber = id.key.store
+            lastStoreVersion = version
             return id.key
         }
         return local.key

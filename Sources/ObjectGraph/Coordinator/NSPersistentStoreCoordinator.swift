@@ -27,7 +27,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     private let state = Mutex(State())
     let directory = StoreDirectory()
     /// Rises whenever a store comes or goes.
-    let storeChanges = Atomic<Int>(0)
+    let storeChanges = StoreChangeCount()
     let work = CoordinatorQueue()
 
     private static let storeNumbers = Mutex<UInt16>(0)
@@ -97,13 +97,13 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         store.persistentStoreCoordinator = self
         directory.add(store)
         state.withLock { $0.stores.append(store) }
-        storeChanges.add(1, ordering: .relaxed)
+        storeChanges.rise()
         store.didAdd(to: self)
     }
 
     func detach(_ store: NSPersistentStore) {
         state.withLock { $0.stores.removeAll { $0 === store } }
-        storeChanges.add(1, ordering: .relaxed)
+        storeChanges.rise()
     }
 
     // MARK: Contexts

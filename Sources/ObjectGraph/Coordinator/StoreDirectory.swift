@@ -34,3 +34,10 @@ final class StoreDirectory: Sendable {
 
     func ticket(numbered number: UInt16) -> StoreTicket? { tickets.withLock { $0.first { $0.number == number } } }
 }
+
+/// How often stores came or went. Apart from the coordinator, so that looking costs contexts no reference to that.
+final class StoreChangeCount: Sendable {
+    private let count = Atomic<Int>(0)
+    var value: Int { count.load(ordering: .relaxed) }
+    func rise() { count.add(1, ordering: .relaxed) }
+}

@@ -59,6 +59,12 @@ struct PreparedStatement {
     /// Ends the statement's hold on its rows. Bound values stay.
     func reset() { sqlite3_reset(handle) }
 
+    /// Ends the hold on rows and forgets what was bound, which may not stand any more.
+    func forget() {
+        sqlite3_reset(handle)
+        sqlite3_clear_bindings(handle)
+    }
+
     var isBusy: Bool { sqlite3_stmt_busy(handle) != 0 }
 
     /// How many rows the last INSERT, UPDATE or DELETE of this connection changed.
@@ -82,6 +88,16 @@ struct PreparedStatement {
                 handle, index, start, UInt64(bytes.count), Self.transient, UInt8(SQLITE_UTF8))
         }
         try check(code)
+    }
+
+    /// Binds a text whose bytes stay where they are until the statement is bound anew or reset with nothing bound.
+    ///
+    /// - Throws: As the copying form.
+    func bind(standing bytes: UnsafeBufferPointer<UInt8>, _ index: Int32) throws(StoreError) {
+        // An empty buffer may have no address, and a missing address would mean null.
+        guard let start = bytes.baseAddress else { return try check(sqlite3_bind_text(handle, index, "", 0, Self.transient)) }
+        try check(sqlite3_bind_text64(
+            handle, index, UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self), UInt64(bytes.count), nil, UInt8(SQLITE_UTF8)))
     }
 
     /// Throws as text does.

@@ -18,11 +18,11 @@ package final class RowChunk: @unchecked Sendable {
     static let bytesMax = 8 * 1024
 
     package let store: UInt16
-    package private(set) var count = 0
-    private var memory: UnsafeMutableRawPointer
-    private var capacity: Int
-    private var used = 0
-    private var big: [StoredValue] = []
+    @exclusivity(unchecked) package private(set) var count = 0
+    @exclusivity(unchecked) private var memory: UnsafeMutableRawPointer
+    @exclusivity(unchecked) private var capacity: Int
+    @exclusivity(unchecked) private var used = 0
+    @exclusivity(unchecked) private var big: [StoredValue] = []
 
     enum Tag: UInt32 { case null, int, double, date, string, url, data, uuid, reference, big }
 
@@ -75,8 +75,8 @@ package final class RowChunk: @unchecked Sendable {
         case .int: return .int(memory.load(fromByteOffset: cell, as: Int64.self))
         case .double: return .double(memory.load(fromByteOffset: cell, as: Double.self))
         case .date: return .date(memory.load(fromByteOffset: cell, as: Double.self))
-        case .string: return .string(String(decoding: bytes(cell, offset), as: UTF8.self))
-        case .url: return .url(String(decoding: bytes(cell, offset), as: UTF8.self))
+        case .string: return .string(text(cell, offset))
+        case .url: return .url(text(cell, offset))
         case .data: return .data(Data(bytes(cell, offset)))
         case .uuid: return .uuid(UUID(uuid: bytes(cell, offset).loadUnaligned(as: uuid_t.self)))
         case .reference:
@@ -84,6 +84,10 @@ package final class RowChunk: @unchecked Sendable {
             return .reference(RowKey(store: store, entity: Int(tag >> 8), primaryKey: primaryKey))
         case .big: return big[Int(memory.load(fromByteOffset: cell, as: Int64.self))]
         }
+    }
+
+    private func text(_ cell: Int, _ offset: Int) -> String {
+        String(decoding: bytes(cell, offset).assumingMemoryBound(to: UInt8.self), as: UTF8.self)
     }
 
     private func bytes(_ cell: Int, _ offset: Int) -> UnsafeRawBufferPointer {

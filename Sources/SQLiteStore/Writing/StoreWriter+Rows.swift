@@ -7,9 +7,10 @@ extension StoreWriter {
     func insert(_ rows: [Row]) throws(StoreError) {
         var entity: EntityLayout?
         var statement: PreparedStatement?
-        defer { statement?.reset() }
+        defer { statement?.forget() }
         for row in rows {
             if entity?.index != row.key.entityIndex {
+                statement?.forget()
                 let layout = try ownEntity(row.key)
                 entity = layout
                 statement = try connection.statement(layout.insertSQL)
@@ -18,11 +19,7 @@ extension StoreWriter {
             precondition(row.values.count == entity.slots.count, "an inserted row has one value per slot of its entity")
             statement.bind(row.key.primaryKey, 1)
             statement.bind(entity.number, 2)
-            var index: Int32 = 3
-            for (slot, binding) in entity.bindings.enumerated() {
-                try bind(row.values[slot], binding, statement, &index)
-            }
-            try statement.run()
+            try runBound(row.values, entity.bindings, statement, from: 0, 3)
             for slot in entity.orderedSlots {
                 try append(row.values[slot], entity.slots[slot], row.key.primaryKey, entity)
             }
@@ -104,6 +101,27 @@ extension StoreWriter {
 
     private func conflict(_ key: RowKey, _ version: Int64, _ entity: EntityLayout) throws(StoreError) -> RowConflict {
         RowConflict(key: key, expectedVersion: version, persisted: try row(key.primaryKey, entity))
+    }
+
+    /// Binds the values from a slot on, and runs the statement while the bytes of texts stand still: SQLite need not
+    /// copy them.
+    private func runBound(
+        _ values: ContiguousArray<StoredValue>, _ bindings: [SlotBinding], _ statement: PreparedStatement, from start: Int, _ first: Int32
+    ) throws(StoreError) {
+        var index = first
+        for slot in start..<bindings.count {
+            if case .string(var text) = values[slot], case .value = bindings[slot] {
+                let place = index
+                return try text.withUTF8 { bytes in
+                    Result { () throws(StoreError) in
+                        try statement.bind(standing: bytes, place)
+                        try runBound(values, bindings, statement, from: slot + 1, place + 1)
+                    }
+                }.get()
+            }
+            try bind(values[slot], bindings[slot], statement, &index)
+        }
+        try statement.run()
     }
 
     private func bind(

@@ -41,7 +41,7 @@ struct CompositeTests {
         let container = try container()
         let context = container.newBackgroundContext()
         let id = try context.performAndWait {
-            let place = Place.named("home", context)
+            let place = Place.inserted("home", context)
             #expect(place.value(forKey: "address") == nil)
             place.setValue(["street": "Main", "city": "Bern", "position": ["latitude": 46.9, "longitude": 7.4]], forKey: "address")
             #expect(place.value(forKeyPath: "address.city") as? String == "Bern")
@@ -81,19 +81,19 @@ struct CompositeTests {
         let context = try container().newBackgroundContext()
         try context.performAndWait {
             for (name, city, latitude) in [("a", "Bern", 46.0), ("b", "Basel", 47.5), ("c", "Bern", 47.1)] {
-                let place = Place.named(name, context)
+                let place = Place.inserted(name, context)
                 place.setValue(["street": name, "city": city, "position": ["latitude": latitude]], forKey: "address")
             }
-            _ = Place.named("d", context)
+            _ = Place.inserted("d", context)
             let request = NSFetchRequest<Place>(entityName: "Place")
             request.predicate = NSPredicate(format: format)
-            #expect(try context.fetch(request).compactMap(\.name).sorted() == names)
+            #expect(try context.fetch(request).compactMap(\.nameValue).sorted() == names)
             try context.save()
-            #expect(try context.fetch(request).compactMap(\.name).sorted() == names)
+            #expect(try context.fetch(request).compactMap(\.nameValue).sorted() == names)
             #expect(try context.count(for: request) == names.count)
             request.predicate = NSPredicate(format: "address.city != nil")
             request.sortDescriptors = [NSSortDescriptor(key: "address.position.latitude", ascending: false)]
-            #expect(try context.fetch(request).compactMap(\.name) == ["b", "c", "a"])
+            #expect(try context.fetch(request).compactMap(\.nameValue) == ["b", "c", "a"])
         }
     }
 

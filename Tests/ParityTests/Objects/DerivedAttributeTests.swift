@@ -50,7 +50,7 @@ struct DerivedAttributeTests {
     func overToOne() throws {
         try Market.withContext { context in
             let wares = [Market.ware("one", "abc", context), Market.ware("two", "abd", context)]
-            let kind = Kind.named("food", context)
+            let kind = Kind.inserted("food", context)
             for ware in wares { ware.setValue(kind, forKey: "kind") }
             try context.save()
             context.refreshAllObjects()
@@ -69,9 +69,9 @@ struct DerivedAttributeTests {
     @Test("Counts and sums over to-many relationships")
     func aggregates() throws {
         try Market.withContext { context in
-            let kind = Kind.named("food", context)
-            let other = Kind.named("other", context)
-            let shop = Shop.named("shop", context)
+            let kind = Kind.inserted("food", context)
+            let other = Kind.inserted("other", context)
+            let shop = Trader.inserted("shop", context)
             let wares = (0..<4).map { Market.ware("w\($0)", "abc\($0)", context) }
             func check(_ count: Int, _ total: Double, _ others: Int, _ sold: Int) throws {
                 try context.save()
@@ -132,29 +132,29 @@ struct DerivedAttributeTests {
     @Test("To-many relationships without inverse")
     func oneWay() throws {
         try Market.withContext { context in
-            let shop = Shop.named("shop", context)
-            let guests = ["a", "b", "c"].map { Guest.named($0, context) }
+            let shop = Trader.inserted("shop", context)
+            let guests = ["a", "b", "c"].map { Guest.inserted($0, context) }
             shop.setValue(Set(guests[..<2]), forKey: "guests")
-            shop.ordered("line").addObjects(from: [guests[2], guests[0], guests[1]])
+            shop.orderedMembers("line").addObjects(from: [guests[2], guests[0], guests[1]])
             try context.save()
             context.refreshAllObjects()
-            #expect(shop.names("guests").sorted() == ["a", "b"])
-            #expect(shop.names("line") == ["c", "a", "b"])
+            #expect(shop.memberNames("guests").sorted() == ["a", "b"])
+            #expect(shop.memberNames("line") == ["c", "a", "b"])
             shop.mutableSetValue(forKey: "guests").remove(guests[0])
             shop.mutableSetValue(forKey: "guests").add(guests[2])
-            shop.ordered("line").exchangeObject(at: 0, withObjectAt: 2)
+            shop.orderedMembers("line").exchangeObject(at: 0, withObjectAt: 2)
             #expect(shop.hasChanges)
             try context.save()
             context.refreshAllObjects()
-            #expect(shop.names("guests").sorted() == ["b", "c"])
-            #expect(shop.names("line") == ["b", "a", "c"])
+            #expect(shop.memberNames("guests").sorted() == ["b", "c"])
+            #expect(shop.memberNames("line") == ["b", "a", "c"])
             shop.mutableSetValue(forKey: "guests").removeAllObjects()
             context.refresh(shop, mergeChanges: false)
-            #expect(shop.names("guests").sorted() == ["b", "c"])
+            #expect(shop.memberNames("guests").sorted() == ["b", "c"])
             context.delete(guests[1])
             try context.save()
             context.refreshAllObjects()
-            #expect(shop.names("line") == ["a", "c"])
+            #expect(shop.memberNames("line") == ["a", "c"])
         }
     }
 }

@@ -6,7 +6,7 @@ import CoreData
 /// Pictures have values of an app's own types, and names that are unique; a series and a number together are, too.
 final class Picture: NSManagedObject {}
 final class Sketch: NSManagedObject {}
-final class Room: NSManagedObject {}
+final class Hall: NSManagedObject {}
 
 /// A value that can be archived.
 final class Shade: NSObject, NSSecureCoding {
@@ -49,7 +49,7 @@ enum Gallery {
         ValueTransformer.setValueTransformer(WordsTransformer(), forName: NSValueTransformerName("Words"))
         let picture = Library.entity("Picture", Picture.self)
         let sketch = Library.entity("Sketch", Sketch.self)
-        let room = Library.entity("Room", Room.self)
+        let room = Library.entity("Hall", Hall.self)
         let plain = transformable("plain", "NSSecureUnarchiveFromData")
         let cached = Library.attribute("cached", .undefinedAttributeType)
         cached.isTransient = true
@@ -90,6 +90,6 @@ enum Gallery {
         let request = NSFetchRequest<Picture>(entityName: "Picture")
         request.sortDescriptors = [NSSortDescriptor(key: "name", ascending: true), NSSortDescriptor(key: "note", ascending: true)]
         context.refreshAllObjects()
-        return try context.fetch(request).map { "\($0.name ?? "-") \($0.value(forKey: "note") as? String ?? "-")" }
+        return try context.fetch(request).map { "\($0.nameValue ?? "-") \($0.value(forKey: "note") as? String ?? "-")" }
     }
 }

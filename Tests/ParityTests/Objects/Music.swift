@@ -48,21 +48,21 @@ enum Music {
 
 extension NSManagedObject {
     /// Inserts an object of the class with a name.
-    static func named(_ name: String, _ context: NSManagedObjectContext) -> Self {
+    static func inserted(_ name: String, _ context: NSManagedObjectContext) -> Self {
         let new = NSEntityDescription.insertNewObject(forEntityName: String(describing: self), into: context)
         guard let object = new as? Self else { preconditionFailure("the entity \(self) has another class") }
         object.setValue(name, forKey: "name")
         return object
     }
 
-    var name: String? { value(forKey: "name") as? String }
+    var nameValue: String? { value(forKey: "name") as? String }
 
     /// The names of a relationship's members, in their order.
-    func names(_ key: String) -> [String] {
+    func memberNames(_ key: String) -> [String] {
         let members = value(forKey: key)
         let objects = (members as? NSOrderedSet)?.array ?? (members as? NSSet)?.allObjects ?? []
-        return objects.compactMap { ($0 as? NSManagedObject)?.name }
+        return objects.compactMap { ($0 as? NSManagedObject)?.nameValue }
     }
 
-    func ordered(_ key: String) -> NSMutableOrderedSet { mutableOrderedSetValue(forKey: key) }
+    func orderedMembers(_ key: String) -> NSMutableOrderedSet { mutableOrderedSetValue(forKey: key) }
 }

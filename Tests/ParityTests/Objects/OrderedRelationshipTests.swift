@@ -8,8 +8,8 @@ import Testing
 struct OrderedRelationshipTests {
     /// A saved playlist with tracks a, b, c, d.
     private func saved(_ context: NSManagedObjectContext) throws -> Playlist {
-        let list = Playlist.named("list", context)
-        list.setValue(NSOrderedSet(array: ["a", "b", "c", "d"].map { Track.named($0, context) }), forKey: "tracks")
+        let list = Playlist.inserted("list", context)
+        list.setValue(NSOrderedSet(array: ["a", "b", "c", "d"].map { Track.inserted($0, context) }), forKey: "tracks")
         try context.save()
         return list
     }
@@ -20,19 +20,19 @@ struct OrderedRelationshipTests {
         let context = container.newBackgroundContext()
         try context.performAndWait {
             let list = try saved(context)
-            let new = ["x", "y"].map { Track.named($0, context) }
-            change.body(list.ordered("tracks"), new)
-            #expect(list.names("tracks") == change.result)
+            let new = ["x", "y"].map { Track.inserted($0, context) }
+            change.body(list.orderedMembers("tracks"), new)
+            #expect(list.memberNames("tracks") == change.result)
             #expect(list.isUpdated)
             try context.save()
-            #expect(list.names("tracks") == change.result)
+            #expect(list.memberNames("tracks") == change.result)
             context.refresh(list, mergeChanges: false)
-            #expect(list.names("tracks") == change.result)
+            #expect(list.memberNames("tracks") == change.result)
             let other = container.newBackgroundContext()
             let id = list.objectID
             other.performAndWait {
                 let there = other.object(with: id)
-                #expect(there.names("tracks") == change.result)
+                #expect(there.memberNames("tracks") == change.result)
                 for case let track as Track in there.value(forKey: "tracks") as? NSOrderedSet ?? [] {
                     #expect(track.value(forKey: "playlist") as? NSManagedObject == there)
                 }
@@ -86,7 +86,7 @@ struct OrderedRelationshipTests {
             },
             Change("sort", "dcba") { set, _ in
                 set.sort { (one: Any, other: Any) in
-                    let names = [other, one].compactMap { ($0 as? NSManagedObject)?.name }
+                    let names = [other, one].compactMap { ($0 as? NSManagedObject)?.nameValue }
                     return names[0].compare(names[1])
                 }
             },
@@ -98,20 +98,20 @@ struct OrderedRelationshipTests {
         let context = try Music.container().newBackgroundContext()
         try context.performAndWait {
             let list = try saved(context)
-            let other = Playlist.named("other", context)
-            let new = Track.named("x", context)
+            let other = Playlist.inserted("other", context)
+            let new = Track.inserted("x", context)
             new.setValue(list, forKey: "playlist")
-            #expect(list.names("tracks") == ["a", "b", "c", "d", "x"])
-            let first = try #require(list.ordered("tracks").firstObject as? Track)
+            #expect(list.memberNames("tracks") == ["a", "b", "c", "d", "x"])
+            let first = try #require(list.orderedMembers("tracks").firstObject as? Track)
             first.setValue(other, forKey: "playlist")
-            #expect(list.names("tracks") == ["b", "c", "d", "x"])
-            #expect(other.names("tracks") == ["a"])
+            #expect(list.memberNames("tracks") == ["b", "c", "d", "x"])
+            #expect(other.memberNames("tracks") == ["a"])
             first.setValue(list, forKey: "playlist")
-            #expect(list.names("tracks") == ["b", "c", "d", "x", "a"])
+            #expect(list.memberNames("tracks") == ["b", "c", "d", "x", "a"])
             try context.save()
             context.refreshAllObjects()
-            #expect(list.names("tracks") == ["b", "c", "d", "x", "a"])
-            #expect(other.names("tracks") == [])
+            #expect(list.memberNames("tracks") == ["b", "c", "d", "x", "a"])
+            #expect(other.memberNames("tracks") == [])
         }
     }
 
@@ -123,17 +123,17 @@ struct OrderedRelationshipTests {
         let other = container.newBackgroundContext()
         try other.performAndWait {
             let list = other.object(with: id)
-            for name in ["x", "y", "z"] { Track.named(name, other).setValue(list, forKey: "playlist") }
+            for name in ["x", "y", "z"] { Track.inserted(name, other).setValue(list, forKey: "playlist") }
             #expect(list.hasFault(forRelationshipNamed: "tracks"))
             try other.save()
-            #expect(list.names("tracks") == ["a", "b", "c", "d", "x", "y", "z"])
-            list.ordered("tracks").exchangeObject(at: 0, withObjectAt: 6)
+            #expect(list.memberNames("tracks") == ["a", "b", "c", "d", "x", "y", "z"])
+            list.orderedMembers("tracks").exchangeObject(at: 0, withObjectAt: 6)
             try other.save()
-            let last = Track.named("w", other)
+            let last = Track.inserted("w", other)
             last.setValue(list, forKey: "playlist")
             try other.save()
             other.refresh(list, mergeChanges: false)
-            #expect(list.names("tracks") == ["z", "b", "c", "d", "x", "y", "a", "w"])
+            #expect(list.memberNames("tracks") == ["z", "b", "c", "d", "x", "y", "a", "w"])
         }
     }
 
@@ -142,24 +142,24 @@ struct OrderedRelationshipTests {
         let container = try Music.container()
         let context = container.newBackgroundContext()
         try context.performAndWait {
-            let tracks = ["a", "b", "c"].map { Track.named($0, context) }
-            let moods = ["calm", "loud", "odd"].map { Mood.named($0, context) }
+            let tracks = ["a", "b", "c"].map { Track.inserted($0, context) }
+            let moods = ["calm", "loud", "odd"].map { Mood.inserted($0, context) }
             tracks[0].setValue(NSOrderedSet(array: [moods[2], moods[0], moods[1]]), forKey: "moods")
             tracks[1].setValue(NSOrderedSet(array: [moods[1], moods[2]]), forKey: "moods")
-            moods[2].ordered("tracks").insert(tracks[2], at: 0)
+            moods[2].orderedMembers("tracks").insert(tracks[2], at: 0)
             try context.save()
             for object in tracks + moods as [NSManagedObject] { context.refresh(object, mergeChanges: false) }
-            #expect(tracks[0].names("moods") == ["odd", "calm", "loud"])
-            #expect(tracks[1].names("moods") == ["loud", "odd"])
-            #expect(tracks[2].names("moods") == ["odd"])
-            #expect(moods[2].names("tracks") == ["c", "a", "b"])
-            #expect(moods[0].names("tracks") == ["a"])
-            moods[2].ordered("tracks").moveObjects(at: IndexSet(integer: 2), to: 0)
-            tracks[0].ordered("moods").removeObject(at: 0)
+            #expect(tracks[0].memberNames("moods") == ["odd", "calm", "loud"])
+            #expect(tracks[1].memberNames("moods") == ["loud", "odd"])
+            #expect(tracks[2].memberNames("moods") == ["odd"])
+            #expect(moods[2].memberNames("tracks") == ["c", "a", "b"])
+            #expect(moods[0].memberNames("tracks") == ["a"])
+            moods[2].orderedMembers("tracks").moveObjects(at: IndexSet(integer: 2), to: 0)
+            tracks[0].orderedMembers("moods").removeObject(at: 0)
             try context.save()
             context.refreshAllObjects()
-            #expect(moods[2].names("tracks") == ["b", "c"])
-            #expect(tracks[0].names("moods") == ["calm", "loud"])
+            #expect(moods[2].memberNames("tracks") == ["b", "c"])
+            #expect(tracks[0].memberNames("moods") == ["calm", "loud"])
         }
     }
 
@@ -169,22 +169,22 @@ struct OrderedRelationshipTests {
         try context.performAndWait {
             let list = try saved(context)
             #expect(!list.hasChanges)
-            list.ordered("tracks").exchangeObject(at: 0, withObjectAt: 1)
+            list.orderedMembers("tracks").exchangeObject(at: 0, withObjectAt: 1)
             #expect(list.hasChanges)
             #expect(list.hasPersistentChangedValues)
             #expect(list.changedValues().keys.sorted() == ["tracks"])
             #expect((list.changedValues()["tracks"] as? NSOrderedSet)?.count == 4)
             let before = list.committedValues(forKeys: ["tracks"])["tracks"] as? NSOrderedSet
-            #expect(before?.compactMap { ($0 as? Track)?.name } == ["a", "b", "c", "d"])
+            #expect(before?.compactMap { ($0 as? Track)?.nameValue } == ["a", "b", "c", "d"])
             context.rollback()
-            #expect(list.names("tracks") == ["a", "b", "c", "d"])
+            #expect(list.memberNames("tracks") == ["a", "b", "c", "d"])
             #expect(!list.hasChanges)
-            list.ordered("tracks").exchangeObject(at: 0, withObjectAt: 1)
+            list.orderedMembers("tracks").exchangeObject(at: 0, withObjectAt: 1)
             context.refresh(list, mergeChanges: false)
-            #expect(list.names("tracks") == ["a", "b", "c", "d"])
-            list.ordered("tracks").exchangeObject(at: 0, withObjectAt: 1)
+            #expect(list.memberNames("tracks") == ["a", "b", "c", "d"])
+            list.orderedMembers("tracks").exchangeObject(at: 0, withObjectAt: 1)
             context.refresh(list, mergeChanges: true)
-            #expect(list.names("tracks") == ["b", "a", "c", "d"])
+            #expect(list.memberNames("tracks") == ["b", "a", "c", "d"])
         }
     }
 
@@ -194,14 +194,14 @@ struct OrderedRelationshipTests {
         let context = container.newBackgroundContext()
         try context.performAndWait {
             let list = try saved(context)
-            let second = try #require(list.ordered("tracks")[1] as? Track)
+            let second = try #require(list.orderedMembers("tracks")[1] as? Track)
             context.delete(second)
             context.processPendingChanges()
-            #expect(list.names("tracks") == ["a", "c", "d"])
+            #expect(list.memberNames("tracks") == ["a", "c", "d"])
             try context.save()
-            #expect(list.names("tracks") == ["a", "c", "d"])
+            #expect(list.memberNames("tracks") == ["a", "c", "d"])
             context.refreshAllObjects()
-            #expect(list.names("tracks") == ["a", "c", "d"])
+            #expect(list.memberNames("tracks") == ["a", "c", "d"])
         }
     }
 
@@ -214,21 +214,21 @@ struct OrderedRelationshipTests {
         let id = try context.performAndWait { try saved(context).objectID }
         other.performAndWait {
             let list = other.object(with: id)
-            #expect(list.names("tracks") == ["a", "b", "c", "d"])
-            Track.named("x", other).setValue(list, forKey: "playlist")
+            #expect(list.memberNames("tracks") == ["a", "b", "c", "d"])
+            Track.inserted("x", other).setValue(list, forKey: "playlist")
         }
         try context.performAndWait {
             let list = context.object(with: id)
-            list.ordered("tracks").moveObjects(at: IndexSet(integer: 3), to: 0)
+            list.orderedMembers("tracks").moveObjects(at: IndexSet(integer: 3), to: 0)
             try context.save()
         }
         NSManagedObjectContext.mergeChanges(fromRemoteContextSave: [NSUpdatedObjectsKey: [id]], into: [other])
         try other.performAndWait {
             let list = other.object(with: id)
-            #expect(list.names("tracks") == ["d", "a", "b", "c", "x"])
+            #expect(list.memberNames("tracks") == ["d", "a", "b", "c", "x"])
             try other.save()
             other.refreshAllObjects()
-            #expect(list.names("tracks") == ["d", "a", "b", "c", "x"])
+            #expect(list.memberNames("tracks") == ["d", "a", "b", "c", "x"])
         }
     }
 
@@ -238,9 +238,9 @@ struct OrderedRelationshipTests {
         let context = container.newBackgroundContext()
         let id = try context.performAndWait { try saved(context).objectID }
         let other = container.newBackgroundContext()
-        other.performAndWait { other.object(with: id).ordered("tracks").exchangeObject(at: 0, withObjectAt: 3) }
+        other.performAndWait { other.object(with: id).orderedMembers("tracks").exchangeObject(at: 0, withObjectAt: 3) }
         try context.performAndWait {
-            context.object(with: id).ordered("tracks").exchangeObject(at: 1, withObjectAt: 2)
+            context.object(with: id).orderedMembers("tracks").exchangeObject(at: 1, withObjectAt: 2)
             try context.save()
         }
         try other.performAndWait {
@@ -248,7 +248,7 @@ struct OrderedRelationshipTests {
             other.mergePolicy = NSMergePolicy.mergeByPropertyObjectTrump
             try other.save()
             other.refreshAllObjects()
-            #expect(other.object(with: id).names("tracks") == ["d", "b", "c", "a"])
+            #expect(other.object(with: id).memberNames("tracks") == ["d", "b", "c", "a"])
         }
     }
 
@@ -257,8 +257,8 @@ struct OrderedRelationshipTests {
         let context = try Music.container().newBackgroundContext()
         try context.performAndWait {
             let list = try saved(context)
-            let set = list.ordered("tracks")
-            let track = Track.named("x", context)
+            let set = list.orderedMembers("tracks")
+            let track = Track.inserted("x", context)
             track.setValue(list, forKey: "playlist")
             #expect(set.count == 5)
             #expect(set.contains(track))

@@ -11,7 +11,7 @@ struct TransformableTests {
         let container = try Gallery.container()
         let context = container.newBackgroundContext()
         try context.performAndWait {
-            let picture = Picture.named("one", context)
+            let picture = Picture.inserted("one", context)
             picture.setValue(["a", "b"] as NSArray, forKey: "plain")
             picture.setValue(Shade(3), forKey: "shade")
             picture.setValue(["red", "green"], forKey: "words")
@@ -40,7 +40,7 @@ struct TransformableTests {
         ]
         let context = try Gallery.context()
         try context.performAndWait {
-            let picture = Picture.named("one", context)
+            let picture = Picture.inserted("one", context)
             picture.setValue(values[index], forKey: "plain")
             try context.save()
             context.refresh(picture, mergeChanges: false)
@@ -52,7 +52,7 @@ struct TransformableTests {
     func identity() throws {
         let context = try Gallery.context()
         try context.performAndWait {
-            let picture = Picture.named("one", context)
+            let picture = Picture.inserted("one", context)
             let shade = Shade(4)
             picture.setValue(shade, forKey: "shade")
             #expect(picture.value(forKey: "shade") as AnyObject? === shade)
@@ -74,7 +74,7 @@ struct TransformableTests {
     func refusal() throws {
         let context = try Gallery.context()
         context.performAndWait {
-            let picture = Picture.named("one", context)
+            let picture = Picture.inserted("one", context)
             picture.setValue("no list" as NSString, forKey: "words")
             #expect(throws: (any Error).self) { try context.save() }
             #expect(picture.isInserted)
@@ -88,7 +88,7 @@ struct TransformableTests {
     func transient() throws {
         let context = try Gallery.context()
         try context.performAndWait {
-            let picture = Picture.named("one", context)
+            let picture = Picture.inserted("one", context)
             let anything = NSObject()
             picture.setValue(anything, forKey: "cached")
             picture.setValue(anything, forKey: "preview")

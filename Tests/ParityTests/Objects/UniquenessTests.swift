@@ -103,12 +103,12 @@ struct UniquenessTests {
         try context.performAndWait {
             _ = picture("a", "old", context)
             try context.save()
-            let room = Room.named("hall", context)
+            let room = Hall.inserted("hall", context)
             let new = picture("a", "new", context)
             new.setValue(room, forKey: "room")
             try context.save()
             #expect(try Gallery.pictures(context) == ["a new"])
-            #expect(room.names("pictures") == ["a"])
+            #expect(room.memberNames("pictures") == ["a"])
         }
     }
 

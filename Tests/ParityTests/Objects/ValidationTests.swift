@@ -72,7 +72,7 @@ struct ValidationTests {
     @Test("Members are counted where there are any", arguments: [(0, 0), (1, 1580), (2, 0), (5, 0), (6, 1590)])
     func counts(_ count: Int, _ code: Int) throws {
         try Market.withContext { context in
-            let kind = Kind.named("food", context)
+            let kind = Kind.inserted("food", context)
             kind.setValue(Set((0..<count).map { Market.ware("w", "code\($0)", context) }), forKey: "wares")
             let error = failure { try context.save() }
             #expect(error?.code ?? 0 == code)
@@ -90,7 +90,7 @@ struct ValidationTests {
     @Test("Key paths")
     func keyPaths() throws {
         try Market.withContext { context in
-            let kind = Kind.named("food", context)
+            let kind = Kind.inserted("food", context)
             let wares = [("a", 1.0), ("b", 2), ("b", 6)].map { name, price in
                 let ware = Market.ware(name, "code", context)
                 ware.setValue(price, forKey: "price")
@@ -110,7 +110,7 @@ struct ValidationTests {
             #expect(kind.value(forKeyPath: "wares.name") as? Set<String> == ["a", "b"])
             #expect((wares[0].value(forKeyPath: "kind.wares.@count") as? Int) == 3)
             wares[0].setValue("fruit", forKeyPath: "kind.name")
-            #expect(kind.name == "fruit")
+            #expect(kind.nameValue == "fruit")
             wares[0].mutableSetValue(forKeyPath: "kind.wares").remove(wares[1])
             #expect(kind.value(forKeyPath: "wares.@count") as? Int == 2)
             wares[1].setValue("x", forKeyPath: "kind.name")
@@ -127,17 +127,17 @@ struct ValidationTests {
             #expect(values["code"] as? String == "abc")
             #expect(values["expires"] is NSNull)
             ware.setValuesForKeys(["name": "two", "price": 3, "expires": Date(timeIntervalSinceReferenceDate: 5)])
-            #expect(ware.name == "two")
+            #expect(ware.nameValue == "two")
             #expect(ware.value(forKey: "price") as? Double == 3)
             #expect(ware.value(forKey: "expires") as? Date == Date(timeIntervalSinceReferenceDate: 5))
             ware.setValuesForKeys(["expires": NSNull()])
             #expect(ware.value(forKey: "expires") == nil)
             #expect(ware.value(forKey: "objectID") as? NSManagedObjectID == ware.objectID)
             #expect(ware.value(forKey: "hasChanges") as? Bool == true)
-            let guest = Guest.named("a", context)
+            let guest = Guest.inserted("a", context)
             #expect(guest.value(forKey: "nothing") as? String == "no nothing")
             guest.setValue("b", forKey: "nothing")
-            #expect(guest.name == "b")
+            #expect(guest.nameValue == "b")
         }
     }
 }

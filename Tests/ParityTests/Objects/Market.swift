@@ -6,7 +6,7 @@ import CoreData
 /// Goods with rules and computed values, in shelves of a kind, sold by shops; a shop's guests have no way back to it.
 final class Ware: NSManagedObject {}
 final class Kind: NSManagedObject {}
-final class Shop: NSManagedObject {}
+final class Trader: NSManagedObject {}
 final class Guest: NSManagedObject {
     override func value(forUndefinedKey key: String) -> Any? { "no \(key)" }
     override func setValue(_ value: Any?, forUndefinedKey key: String) { setValue(value, forKey: "name") }
@@ -24,7 +24,7 @@ enum Market {
     private static func makeModel() -> NSManagedObjectModel {
         let ware = Library.entity("Ware", Ware.self)
         let kind = Library.entity("Kind", Kind.self)
-        let shop = Library.entity("Shop", Shop.self)
+        let shop = Library.entity("Trader", Trader.self)
         let guest = Library.entity("Guest", Guest.self)
         for entity in [ware, kind, shop, guest] { entity.properties = [Library.attribute("name", .stringAttributeType)] }
         let code = Library.attribute("code", .stringAttributeType, isOptional: false)
@@ -99,7 +99,7 @@ enum Market {
     }
 
     static func ware(_ name: String, _ code: String, _ context: NSManagedObjectContext) -> Ware {
-        let ware = Ware.named(name, context)
+        let ware = Ware.inserted(name, context)
         ware.setValue(code, forKey: "code")
         return ware
     }
