@@ -141,7 +141,12 @@ let package = Package(
         .testTarget(name: "ManagedModelTests", dependencies: ["ManagedModel"]),
         .testTarget(name: "PredicateKitTests", dependencies: ["PredicateKit"]),
         .testTarget(name: "SQLiteStoreTests", dependencies: ["ManagedModel", "PredicateKit", "SQLiteStore"]),
-        .testTarget(name: "ObjectGraphTests", dependencies: ["ManagedModel", "ObjectGraph", "PredicateKit"]),
+        .testTarget(
+            name: "ObjectGraphTests",
+            dependencies: [
+                "ManagedModel", "ObjectGraph", "PredicateKit",
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]),
         .testTarget(
             name: "ModelCompilerTests", dependencies: ["ManagedModel", "ModelCompiler"], exclude: ["Golden"]),
         .testTarget(

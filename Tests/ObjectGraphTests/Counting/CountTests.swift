@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ObjectGraph
+import Testing
+
+/// What does not depend on the machine: statements and allocations. A number may only sink.
+@Suite struct CountTests {
+    private let context: NSManagedObjectContext
+    private let other: NSManagedObjectContext
+    private let file: URL
+
+    init() throws {
+        file = try StatementCounter.countedFile()
+        let container = try Library.container(at: file)
+        context = container.newBackgroundContext()
+        other = container.newBackgroundContext()
+    }
+
+    private func insert(_ count: Int, into context: NSManagedObjectContext) {
+        for number in 0..<count {
+            NSEntityDescription.insertNewObject(forEntityName: "Note", into: context).setValue("\(number)", forKey: "text")
+        }
+    }
+
+    private func statements(_ body: () throws -> Void) throws -> Int { try StatementCounter.count(file, body) }
+
+    private func notes(_ context: NSManagedObjectContext) throws -> [NSManagedObject] {
+        try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Note"))
+    }
+
+    // MARK: Statements
+
+    @Test func aSaveOfNewObjectsIsOneTransaction() throws {
+        try context.performAndWait {
+            insert(1, into: context)
+            let first = try statements { try context.save() }
+            // BEGIN, the entity's next key, the row, COMMIT.
+            #expect(first <= 5)
+            insert(100, into: context)
+            let second = try statements { try context.save() }
+            #expect(second <= 100 + 4)
+        }
+    }
+
+    @Test func aSaveOfChangesIsAStatementForEach() throws {
+        try context.performAndWait {
+            insert(100, into: context)
+            try context.save()
+            let objects = try notes(context)
+            for object in objects { object.setValue("changed", forKey: "text") }
+            let changed = try statements { try context.save() }
+            #expect(changed <= 100 + 2)
+            for object in objects.prefix(50) { context.delete(object) }
+            let deleted = try statements { try context.save() }
+            #expect(deleted <= 50 + 2)
+            let nothing = try statements { try context.save() }
+            #expect(nothing == 0)
+        }
+    }
+
+    @Test func aFetchIsOneStatementAndReadingWhatItBroughtIsNone() throws {
+        try context.performAndWait {
+            insert(200, into: context)
+            try context.save()
+        }
+        try other.performAndWait {
+            var objects: [NSManagedObject] = []
+            let fetched = try statements { objects = try notes(other) }
+            #expect(fetched <= 3)
+            #expect(objects.count == 200)
+            let read = StatementCounter.count(file) {
+                for object in objects { #expect(object.value(forKey: "text") is String) }
+            }
+            #expect(read == 0)
+            let known = try statements { _ = try other.existingObject(with: objects[0].objectID) }
+            #expect(known == 0)
+            let counted = try statements { _ = try other.count(for: NSFetchRequest<NSManagedObject>(entityName: "Note")) }
+            #expect(counted <= 3)
+        }
+    }
+
+    @Test func aRowByItsIDIsOneStatement() throws {
+        var id: NSManagedObjectID?
+        try context.performAndWait {
+            insert(1, into: context)
+            try context.save()
+            id = try notes(context).first?.objectID
+        }
+        let stored = try #require(id)
+        try other.performAndWait {
+            // The first read opens a connection.
+            _ = try other.existingObject(with: stored)
+            other.reset()
+            let looked = try statements { _ = try other.existingObject(with: stored) }
+            #expect(looked <= 3)
+        }
+    }
+
+    // MARK: Allocations, in debug, for each object
+
+    @Test func insertingAndSavingAllocatesLittle() throws {
+        try context.performAndWait {
+            insert(10, into: context)
+            try context.save()
+            let made = try #require(try AllocationCounter.count { insert(1000, into: context) })
+            let saved = try #require(try AllocationCounter.count { try context.save() })
+            #expect(made <= 0)
+            #expect(saved <= 0)
+        }
+    }
+
+    @Test func fetchingAndReadingAllocatesLittle() throws {
+        try context.performAndWait {
+            insert(1000, into: context)
+            try context.save()
+        }
+        try other.performAndWait {
+            var objects: [NSManagedObject] = []
+            let fetched = try #require(try AllocationCounter.count { objects = try notes(other) })
+            let read = try #require(
+                try AllocationCounter.count {
+                    for object in objects { _ = object.value(forKey: "text") }
+                })
+            #expect(fetched <= 0)
+            #expect(read <= 0)
+        }
+    }
+}
