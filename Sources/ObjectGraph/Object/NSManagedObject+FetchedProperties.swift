@@ -3,6 +3,7 @@
 
 import Foundation
 import ManagedModel
+import PredicateKit
 
 /// What fetched properties found. Kept by the context, since few objects have any.
 struct FetchedPropertyResults {

@@ -55,7 +55,7 @@ final class BinaryStore: NSAtomicStore, @unchecked Sendable {
         guard let node = try found(row, entities), let layout = layout(node.objectID.key) else { throw Self.corrupt(url) }
         let values = row[Key.values] as? [String: Any] ?? [:]
         for case .attribute(let attribute) in layout.entity.slots {
-            let value = values[attribute.name].flatMap { BinaryValue.value($0, of: attribute.type) }
+            let value = values[attribute.name].flatMap { BinaryValue.value($0, of: attribute) }
             node.setValue(value, forKey: attribute.name)
         }
         for relationship in layout.description.relationshipsByName.values {
@@ -76,7 +76,7 @@ final class BinaryStore: NSAtomicStore, @unchecked Sendable {
             guard let layout = layout(node.objectID.key) else { return nil }
             var values: [String: Any] = [:]
             for case .attribute(let attribute) in layout.entity.slots where !attribute.isTransient {
-                values[attribute.name] = node.value(forKey: attribute.name).flatMap { BinaryValue.archived($0, of: attribute.type) }
+                values[attribute.name] = node.value(forKey: attribute.name).flatMap { BinaryValue.archived($0, of: attribute) }
             }
             for name in layout.description.relationshipsByName.keys {
                 let value = node.value(forKey: name)
@@ -155,8 +155,8 @@ final class BinaryStore: NSAtomicStore, @unchecked Sendable {
 
 /// Attribute values as a property list can hold them.
 private enum BinaryValue {
-    static func archived(_ value: Any, of type: AttributeType) -> Any? {
-        guard let stored = AttributeCoding.stored(value, as: type) else { return nil }
+    static func archived(_ value: Any, of attribute: Attribute) -> Any? {
+        guard let stored = AttributeCoding.stored(value, as: attribute.type) else { return nil }
         return switch stored {
         case .null, .reference: nil
         case .int(let value): NSNumber(value: value)
@@ -167,12 +167,13 @@ private enum BinaryValue {
         case .string(let value), .url(let value): value
         case .data(let value): value
         case .uuid(let value): value.uuidString
+        case .object(let box): AttributeTransformer(attribute).data(of: box.value)
         }
     }
 
-    static func value(_ archived: Any, of type: AttributeType) -> Any? {
+    static func value(_ archived: Any, of attribute: Attribute) -> Any? {
         let stored: StoredValue? =
-            switch type {
+            switch attribute.type {
             case .integer16, .integer32, .integer64, .boolean: (archived as? NSNumber).map { .int($0.int64Value) }
             case .double, .float: (archived as? NSNumber).map { .double($0.doubleValue) }
             case .date: (archived as? NSNumber).map { .date($0.doubleValue) }
@@ -180,9 +181,9 @@ private enum BinaryValue {
             case .string: (archived as? String).map { .string($0) }
             case .uri: (archived as? String).map { .url($0) }
             case .uuid: (archived as? String).flatMap { UUID(uuidString: $0) }.map { .uuid($0) }
-            case .binaryData: (archived as? Data).map { .data($0) }
-            case .undefined, .transformable, .objectID, .composite: nil
+            case .binaryData, .transformable: (archived as? Data).map { .data($0) }
+            case .undefined, .objectID, .composite: nil
             }
-        return stored.flatMap { AttributeCoding.value($0, of: type) }
+        return stored.flatMap { AttributeCoding.value($0, of: attribute) }
     }
 }
