@@ -12,13 +12,14 @@ import Testing
 @Suite(.enabled(if: AppleStores.areThere, "no ../shared/fixtures/apple-stores beside the project"))
 struct AppleStoreTests {
     @Test func inheritanceAndOneToMany() throws {
-        let car = Entity(
+        var car = Entity(
             name: "Car",
             attributes: [
                 Attribute(name: "color", type: .transformable), Attribute(name: "maker", type: .string),
                 Attribute(name: "markedForDeletionAsOf", type: .date), Attribute(name: "model", type: .string),
                 Attribute(name: "numberPlate", type: .string, isOptional: false),
             ], relationships: [Relationship(name: "owner", destination: "Person", inverse: "cars")])
+        car.uniquenessConstraints = [["numberPlate"]]
         let expensive = Entity(
             name: "ExpensiveSportCar", superentity: "SportCar",
             attributes: [Attribute(name: "isLimitedEdition", type: .boolean)])

@@ -151,8 +151,9 @@ enum StoreClasses {
     static var values: [String: NSValue] {
         let classes = table.withLock { $0 }
         return classes.mapValues { storeClass in
-            var pointer = unsafeBitCast(storeClass as AnyClass, to: UnsafeRawPointer.self)
-            return NSValue(bytes: &pointer, objCType: "^v")
+            // Foundation on Linux boxes no pointers.
+            var bits = UInt64(UInt(bitPattern: unsafeBitCast(storeClass as AnyClass, to: UnsafeRawPointer.self)))
+            return NSValue(bytes: &bits, objCType: "Q")
         }
     }
 

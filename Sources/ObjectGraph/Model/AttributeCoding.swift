@@ -6,18 +6,19 @@ package import ManagedModel
 
 /// Attribute values as an app sees them, to and from what a store keeps.
 package enum AttributeCoding {
-    /// What `value(forKey:)` gives for a stored value.
+    /// What `value(forKey:)` gives for a stored value. Numbers come as `NSNumber`, which casts to every type of number
+    /// that can hold the value, as it does where Objective-C bridges.
     package static func value(_ stored: StoredValue, of type: AttributeType) -> Any? {
         switch stored {
         case .null: nil
         case .int(let value):
             switch type {
-            case .boolean: value != 0
-            case .integer16: Int16(truncatingIfNeeded: value)
-            case .integer32: Int32(truncatingIfNeeded: value)
-            default: value
+            case .boolean: NSNumber(value: value != 0)
+            case .integer16: NSNumber(value: Int16(truncatingIfNeeded: value))
+            case .integer32: NSNumber(value: Int32(truncatingIfNeeded: value))
+            default: NSNumber(value: value)
             }
-        case .double(let value): type == .float ? Float(value) : value
+        case .double(let value): type == .float ? NSNumber(value: Float(value)) : NSNumber(value: value)
         case .decimal(let value): NSDecimalNumber(decimal: value)
         case .string(let value): value
         case .date(let value): Date(timeIntervalSinceReferenceDate: value)
