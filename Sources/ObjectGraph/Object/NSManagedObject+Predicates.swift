@@ -7,7 +7,13 @@ import SQLiteStore
 
 extension NSManagedObject: PredicateSubject {
     package func predicateValue(forKey key: String) -> PredicateValue {
-        guard let location = layout.entity.location(of: key) else { return .null }
+        guard let location = layout.entity.location(of: key) else {
+            switch key {
+            case "objectID": return .object(PredicateObject(objectID))
+            case "entity": return .object(PredicateObject(entity))
+            default: return .null
+            }
+        }
         switch location {
         case .slot(let index):
             willRead()
@@ -40,4 +46,16 @@ extension NSManagedObject: RowIdentified {
 
 extension NSManagedObjectID: RowIdentified {
     package var rowKey: RowKey? { key }
+}
+
+extension NSEntityDescription: EntityIdentified, PredicateSubject {
+    package var identifiedEntityName: String? { name }
+
+    package func predicateValue(forKey key: String) -> PredicateValue {
+        switch key {
+        case "name": PredicateValue(name)
+        case "managedObjectClassName": PredicateValue(managedObjectClassName)
+        default: .null
+        }
+    }
 }
