@@ -95,6 +95,9 @@ struct Evaluation {
             if case .list(let members) = right {
                 return members.contains { PredicateValue.areEqual(left, $0, options) }
             }
+            if case .object(let object) = right, let dictionary = object.reference as? DictionarySubject {
+                return dictionary.members.contains { PredicateValue.areEqual(left, $0, options) }
+            }
             guard let text = right.text, let part = left.text else { return false }
             return try StringMatching.matches(text, .contains, part, options)
         case .contains:
@@ -173,11 +176,20 @@ extension PredicateValue {
     }
 
     private func value(forKey key: String) -> PredicateValue {
-        // What rules of models ask of texts.
-        if case .string(let text) = self, key == "length" { return .int(Int64(text.utf16.count)) }
-        guard case .object(let object) = self else { return key == "self" ? self : .null }
         if key == "self" || key == "SELF" { return self }
-        return (object.reference as? any PredicateSubject)?.predicateValue(forKey: key) ?? .null
+        guard case .object(let object) = self else {
+            // As on Apple's platforms, where text, numbers and dates answer for names of their methods.
+            guard PredicateMethods.isKnown(key, 0) else { return .null }
+            return (try? PredicateMethods.apply(key, to: self, [])) ?? .null
+        }
+        if let subject = object.reference as? any PredicateSubject { return subject.predicateValue(forKey: key) }
+        return Self.stored(key, in: Mirror(reflecting: object.reference))
+    }
+
+    /// A stored property of an object that has no key-value coding, which Linux lacks.
+    private static func stored(_ key: String, in mirror: Mirror) -> PredicateValue {
+        if let child = mirror.children.first(where: { $0.label == key }) { return PredicateValue(child.value) }
+        return mirror.superclassMirror.map { stored(key, in: $0) } ?? .null
     }
 
     private func collect(_ name: String, _ rest: ArraySlice<String>) -> PredicateValue {

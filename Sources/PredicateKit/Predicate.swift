@@ -135,10 +135,15 @@ package struct SortKey: Hashable, Sendable {
     package var keyPath: [String]
     package var ascending: Bool
     package var options: Comparison.Options
+    /// For texts, instead of the options.
+    package var collation: TextCollation?
 
-    package init(keyPath: [String], ascending: Bool = true, options: Comparison.Options = []) {
+    package init(
+        keyPath: [String], ascending: Bool = true, options: Comparison.Options = [], collation: TextCollation? = nil
+    ) {
         self.keyPath = keyPath
         self.ascending = ascending
         self.options = options
+        self.collation = collation
     }
 }

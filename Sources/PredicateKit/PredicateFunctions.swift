@@ -26,6 +26,9 @@ package enum PredicateFunctions {
         statisticNames.contains(name) ? count >= 1 : names[name] == count
     }
 
+    /// Whether a function is of all members of a collection: `sum:`, `median:` …
+    package static func isStatistic(_ name: String) -> Bool { statisticNames.contains(name) }
+
     static let statisticNames: Set<String> = [
         "sum:", "count:", "min:", "max:", "average:", "median:", "mode:", "stddev:",
     ]
@@ -169,7 +172,7 @@ package enum PredicateFunctions {
         switch Number(value) {
         case .int(let value): value
         case .double(let value): Int64(exactly: value.rounded(.towardZero))
-        case .decimal(let value): Int64(NSDecimalNumber(decimal: value).doubleValue)
+        case .decimal(let value): Int64(exactly: NSDecimalNumber(decimal: value).doubleValue.rounded(.towardZero))
         case nil: nil
         }
     }
@@ -183,7 +186,7 @@ package enum PredicateFunctions {
     }
 
     /// Null members are passed over, except by `count:`. The sum of nothing is 0, everything else of nothing null.
-    static func statistics(_ name: String, _ members: [PredicateValue]) -> PredicateValue {
+    package static func statistics(_ name: String, _ members: [PredicateValue]) -> PredicateValue {
         if name == "count:" { return .int(Int64(members.count)) }
         if name == "min:" || name == "max:" {
             let sign = name == "min:" ? -1 : 1
@@ -221,8 +224,8 @@ package enum PredicateFunctions {
         case .string("LAST"): return members.last ?? .null
         case .string("SIZE"): return .int(Int64(members.count))
         default:
-            guard let index = integer(index), members.indices.contains(Int(index)) else { return .null }
-            return members[Int(index)]
+            guard let index = integer(index).flatMap({ Int(exactly: $0) }), members.indices.contains(index) else { return .null }
+            return members[index]
         }
     }
 

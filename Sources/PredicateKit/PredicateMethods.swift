@@ -88,6 +88,16 @@ enum PredicateMethods {
     }
 }
 
+extension Expression {
+    /// The comparison that a method such as `hasPrefix:` is; nil for other expressions.
+    package var messageAsComparison: Comparison? {
+        guard case .message(let target, let name, let arguments) = self, arguments.count == 1,
+            let (comparison, options) = PredicateMethods.comparisons[name]
+        else { return nil }
+        return Comparison(target, comparison, arguments[0], options: options)
+    }
+}
+
 extension PredicateValue {
     fileprivate var canonicalNumberText: String? {
         switch self {

@@ -36,6 +36,17 @@ import Testing
         "length(title) > 1", "uppercase(title) == 'STRASSE'", "canonical:(title) == 'ab'", "modulus:by:(pages, 2) == 0",
         "TERNARY(pages > 2, title, author.name) == 'a'", "pages IN {1, weight}", "title == author.name",
         "title != author.name", "author == SELF.author", "TRUEPREDICATE", "NOT FALSEPREDICATE",
+        "author.books.tags.@count > 3", "tags.label.@count > 1", "SUBQUERY(tags.books, $b, $b.pages > 3).@count > 1",
+        "SUBQUERY(tags, $t, $t.label != nil).books.@count > 4", "SUBQUERY(author.books, $b, $b.pages > 1).@sum.pages > 3",
+        "SUBQUERY(SUBQUERY(tags, $t, $t.label != nil), $u, $u.books.@count > 2).@count > 0",
+        "ANY SUBQUERY(tags, $t, $t.books.@count > 3).label == 'a'", "'a' IN tags.@distinctUnionOfObjects.label",
+        "ANY tags.@unionOfObjects.label == 'a'", "author.books.@sum.price > 1", "author.books.price.@max > 1",
+        "author.books.@avg.price < 1", "stddev:(author.books.pages) > 1", "median:(author.books.pages) > 2",
+        "count:(tags) > 1", "count:(SUBQUERY(tags, $t, $t.label == 'a')) == 0", "sum:(author.books.pages) > 5",
+        "FUNCTION(title, 'hasPrefix:', 'a') == YES", "FUNCTION(title, 'localizedStandardContainsString:', 'Ä') == NO",
+        "entity.name == 'Comic'", "entity.name != 'Comic'", "author.entity.name == 'Author'", "author.entity.name == nil",
+        "indexed:by:(pages, 'x') > 2", "noindex:(pages) > 2", "TERNARY(pages > 2, price, pages) > 1",
+        "number IN {CAST('01000000-0000-0000-0000-000000000000', 'NSUUID'), nil}",
         "pages > 1 AND (title == 'a' OR NOT author.name == 'a') AND NOT (isOpen == YES OR weight == nil)",
     ]
 
@@ -101,7 +112,13 @@ import Testing
         let world = try World(seed: 6)
         let numbers = PredicateValue.list((0..<100_000).map { .int($0 * 2) })
         let words = PredicateValue.list((0..<1_000).map { .string("w\($0)\"\\") } + [.string("a"), .string("Äb")])
-        for (format, list) in [("pages IN %@", numbers), ("title IN %@", words), ("title IN[cd] %@", words)] {
+        let ids = PredicateValue.list(
+            (0..<50_000).map { index in
+                .uuid(UUID(uuid: (UInt8(index % 2), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(index / 512), UInt8(index % 256), 0, 0)))
+            })
+        for (format, list) in [
+            ("pages IN %@", numbers), ("title IN %@", words), ("title IN[cd] %@", words), ("number IN %@", ids),
+        ] {
             let predicate = try PredicateKit.Predicate(format: format, [.value(list)])
             #expect(try world.inStore(predicate, "Book") == world.inMemory(predicate, "Book"), "\(format)")
         }
@@ -111,7 +128,9 @@ import Testing
         "tags.label == 'a'", "tags == nil", "nothing == 1", "title.length == 1", "title > 3", "pages CONTAINS 'a'",
         "ANY title == 'a'", "tags.@count.x > 1", "author > nil AND author > author", "title MATCHES '['",
         "SUBQUERY(tags, $t, $t.label == 'a') == nil", "random() > 0", "title == $x", "published == 'a'",
-        "author.books.tags.@count > 0",
+        "tags.@distinctUnionOfObjects.label.@count > 1", "tags[0].label == 'a'", "entity.isAbstract == 1",
+        "SUBQUERY(title, $t, $t == 'a').@count > 0", "tags.label UNION {'a'} == nil", "ANYKEY == 1",
+        "FUNCTION(title, 'capitalizedString') == 'A'", "author < author", "tags.label.@sum > 1",
     ])
     func whatCannotBeSQLIsRefusedWithAReason(format: String) throws {
         let model = try Library.model()
@@ -148,6 +167,16 @@ import Testing
         query.offset = 0
         let books = all.filter { $0.entityIndex == world.model.index("Book") }
         #expect(try world.store.read { try $0.fetchKeys(query) } == books && books.count < 24)
+    }
+
+    @Test(arguments: TextCollation.allCases) func textIsSortedByEachCollationAsInMemory(_ collation: TextCollation) throws {
+        let world = try World(seed: 8)
+        var query = StoreQuery(entity: world.model.index("Book"))
+        query.sort = [SortKey(keyPath: ["title"], ascending: false, collation: collation)]
+        let titles = try world.store.read { try $0.fetchKeys(query) }.map { world.witness($0)?.value(at: ["title"]) ?? .null }
+        #expect(titles.count == 24)
+        #expect(zip(titles, titles.dropFirst()).allSatisfy { query.sort[0].order($0, $1) >= 0 })
+        #expect(Set(titles).count > 5)
     }
 
     @Test func aPrefixOfTextIsLookedUpInAnIndex() throws {

@@ -24,7 +24,12 @@ final class Witness: RowIdentified, PredicateSubject {
         case .slot(let slot)?: return world.value(row.values[slot])
         case .toMany(let index)?:
             return .list((world.members[row.key]?[index] ?? []).compactMap { world.witness($0) })
-        case nil: return key == "objectID" ? .object(PredicateObject(self)) : .null
+        case nil:
+            switch key {
+            case "objectID": return .object(PredicateObject(self))
+            case "entity": return PredicateValue(["name": entity.name] as [String: Any])
+            default: return .null
+            }
         }
     }
 }

@@ -215,12 +215,7 @@ struct FetchPlan {
         query.includesSubentities = parameters.includesSubentities
         query.predicate = predicate
         order = try parameters.sortDescriptors.map { descriptor in
-            guard let key = descriptor.key ?? KeyPathProbe.name(of: descriptor.keyPath, layouts: coordinator.layouts) else {
-                throw CocoaError(
-                    .persistentStoreOperation,
-                    sentence: "A sort descriptor names no attribute of \(name); sort by a key or a property, or sort the results.")
-            }
-            return SortKey(keyPath: key, ascending: descriptor.ascending)
+            try SortKey(descriptor, of: name, layouts: coordinator.layouts)
         }
         query.sort = order
         query.limit = parameters.limit > 0 ? parameters.limit : nil
@@ -288,7 +283,7 @@ struct FetchPlan {
 
     private func precedes(_ first: Placed, _ second: Placed) -> Bool {
         for (index, key) in order.enumerated() {
-            let comparison = PredicateValue.sortOrder(first.value(index, of: order), second.value(index, of: order), key.options)
+            let comparison = key.order(first.value(index, of: order), second.value(index, of: order))
             if comparison != 0 { return (comparison < 0) == key.ascending }
         }
         return first.object.sequence < second.object.sequence

@@ -30,6 +30,17 @@ final class KeyPathProbe {
         return probe.names.joined(separator: ".")
     }
 
+    /// The same for the model in which the key path's class is.
+    static func name(of keyPath: AnyKeyPath) -> String? {
+        guard let root = type(of: keyPath).rootType as? NSManagedObject.Type,
+            let layouts = try? layout(of: root)?.model?.freeze().layouts
+        else { return nil }
+        return name(of: keyPath, layouts: layouts)
+    }
+
+    /// - Returns: nil when no loaded model has an entity of the class.
+    static func layout(of type: NSManagedObject.Type) -> EntityLayout? { ManagedClassEntities.entity(for: type)?.layout }
+
     /// Called by the accessors of a probe.
     static func note(_ name: String, of object: NSManagedObject) { current.value?.note(name, of: object) }
 

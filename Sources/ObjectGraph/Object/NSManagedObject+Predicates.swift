@@ -9,7 +9,12 @@ import SQLiteStore
 extension NSManagedObject: PredicateSubject {
     package func predicateValue(forKey key: String) -> PredicateValue {
         guard let location = layout.entity.location(of: key) else {
-            return layout.entity.composites[key] == nil ? .null : .object(PredicateObject(CompositeSubject(self, key)))
+            if layout.entity.composites[key] != nil { return .object(PredicateObject(CompositeSubject(self, key))) }
+            switch key {
+            case "objectID": return .object(PredicateObject(objectID))
+            case "entity": return .object(PredicateObject(entity))
+            default: return .null
+            }
         }
         switch location {
         case .slot(let index):
@@ -45,4 +50,16 @@ extension NSManagedObject: RowIdentified {
 
 extension NSManagedObjectID: RowIdentified {
     package var rowKey: RowKey? { key }
+}
+
+extension NSEntityDescription: EntityIdentified, PredicateSubject {
+    package var identifiedEntityName: String? { name }
+
+    package func predicateValue(forKey key: String) -> PredicateValue {
+        switch key {
+        case "name": PredicateValue(name)
+        case "managedObjectClassName": PredicateValue(managedObjectClassName)
+        default: .null
+        }
+    }
 }

@@ -148,7 +148,7 @@ extension PredicateParser {
 
     private func negated(_ expression: Expression) -> Expression {
         switch expression {
-        case .constant(.int(let value)): .constant(.int(-value))
+        case .constant(.int(let value)) where value != .min: .constant(.int(-value))
         case .constant(.double(let value)): .constant(.double(-value))
         default: .function("chs:", [expression])
         }
@@ -224,7 +224,7 @@ extension Expression {
     }
 
     /// The value at keys from this expression's value, in its shortest form.
-    func appending(_ keys: [String]) -> Expression {
+    package func appending(_ keys: [String]) -> Expression {
         switch self {
         case .selfObject: .keyPath(keys)
         case .keyPath(let own): .keyPath(own + keys)

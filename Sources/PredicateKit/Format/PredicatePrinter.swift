@@ -134,10 +134,10 @@ extension PredicateValue {
         case .null: "nil"
         case .bool(let value): value ? "1" : "0"
         case .int(let value): String(value)
-        case .double(let value): "\(value)"
+        case .double(let value): value.isFinite ? "\(value)" : "CAST(\"\(value)\", \"NSNumber\")"
         case .decimal(let value): "CAST(\"\(value)\", \"NSDecimalNumber\")"
         case .string(let value): Self.quoted(value)
-        case .date(let value): "CAST(\(value), \"NSDate\")"
+        case .date(let value): "CAST(\(PredicateValue.double(value).formatDescription), \"NSDate\")"
         case .data(let value): "CAST(\"\(value.base64EncodedString())\", \"NSData\")"
         case .uuid(let value): "CAST(\"\(value.uuidString)\", \"NSUUID\")"
         case .url(let value): "CAST(\(Self.quoted(value)), \"NSURL\")"

@@ -40,6 +40,14 @@ open class NSExpression: NSObject, NSCopying {
         super.init()
     }
 
+    /// Fails when the archive holds no expression.
+    public required convenience init?(coder: NSCoder) {
+        guard let text = coder.decodeObject(of: NSString.self, forKey: "format") as String?,
+            let tree = try? Expression(format: text)
+        else { return nil }
+        self.init(tree: tree)
+    }
+
     // MARK: Making expressions
 
     public convenience init(format expressionFormat: String, argumentArray arguments: [Any]) {

@@ -44,10 +44,13 @@ extension NSPredicate {
         }
     }
 
+    /// For initialisers of other modules.
+    package convenience init(meaning tree: Predicate) { self.init(made: NSPredicate.made(tree)) }
+
     /// The predicate that means the same as a tree.
     package static func made(_ tree: Predicate) -> NSPredicate {
         switch tree {
-        case .value(let value): NSPredicate(value: value)
+        case .value(let value): ParsedConstantPredicate(value: value)
         case .comparison(let comparison): NSComparisonPredicate(comparison)
         case .and, .or, .not: ParsedCompoundPredicate(tree)
         case .block(let block): block.reference
@@ -59,6 +62,7 @@ extension NSPredicate {
         switch self {
         case let comparison as NSComparisonPredicate: .comparison(comparison.comparison)
         case let compound as ParsedCompoundPredicate: compound.parsed
+        case let constant as ParsedConstantPredicate: .value(constant.value)
         case let compound as NSCompoundPredicate: Self.tree(of: compound)
         default: Self.isConstant(self) ? .value(evaluate(with: nil)) : .block(PredicateBlock(self))
         }

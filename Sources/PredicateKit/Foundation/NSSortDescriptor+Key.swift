@@ -3,24 +3,44 @@
 
 public import Foundation
 
-/// Handed to a sort descriptor's key path in place of an object: the subscript below tells it the key.
+/// How a descriptor that was made here sorts.
+private struct SortMethod: Hashable {
+    enum Kind: Hashable {
+        case selector(String)
+        /// Code of an app.
+        case comparator
+    }
+    let key: String?
+    /// Set instead of a key.
+    let keyPath: AnyKeyPath?
+    let kind: Kind
+}
+
+/// Handed to a sort descriptor's key path in place of an object: the subscript below tells it the method.
 private final class KeyProbe: NSObject {
-    var keyPath: String?
+    var method: SortMethod?
 }
 
 /// What a sort descriptor compares: the value of a key path, whatever its type.
 public struct SortKeyValue {
-    fileprivate let value: PredicateValue
+    fileprivate let value: Any?
+}
+
+/// Part of the key path of a sort descriptor that was made from a key. Not for use in apps.
+public struct SortMethodBox: Hashable {
+    fileprivate let method: SortMethod
 }
 
 extension NSObject {
     /// The value that a sort descriptor made from a key compares. Not for use in apps.
-    public subscript(sortKeyPath keyPath: String) -> SortKeyValue {
+    public subscript(sortMethod box: SortMethodBox) -> SortKeyValue {
         if let probe = self as? KeyProbe {
-            probe.keyPath = keyPath
-            return SortKeyValue(value: .null)
+            probe.method = box.method
+            return SortKeyValue(value: nil)
         }
-        return SortKeyValue(value: PredicateValue(self).value(at: SortKey(keyPath: keyPath).keyPath[...]))
+        if let keyPath = box.method.keyPath { return SortKeyValue(value: (self as Any)[keyPath: keyPath]) }
+        let keys = Expression.keys(box.method.key ?? "self")
+        return SortKeyValue(value: PredicateValue(self).value(at: keys[...]))
     }
 }
 
@@ -29,22 +49,78 @@ extension NSSortDescriptor {
     ///
     /// Source: `NSSortDescriptor`, "init(key:ascending:)".
     public convenience init(key: String?, ascending: Bool) {
+        self.init(key: key, ascending: ascending, selector: nil)
+    }
+
+    /// - Parameter selector: `compare:`, `caseInsensitiveCompare:`, `localizedCompare:`,
+    ///   `localizedCaseInsensitiveCompare:` or `localizedStandardCompare:`, or nil for the first; others end the
+    ///   process, since methods cannot be found by name here.
+    public convenience init(key: String?, ascending: Bool, selector: Selector?) {
+        let name = selector?.name ?? "compare:"
+        guard let collation = TextCollation.selectors[name] else {
+            preconditionFailure("a sort descriptor cannot compare by \(name)")
+        }
+        let order = SortKey(keyPath: [], collation: collation)
+        self.init(SortMethod(key: key, keyPath: nil, kind: .selector(name)), ascending) { first, second in
+            let order = order.order(PredicateValue(first), PredicateValue(second))
+            return ComparisonResult(rawValue: order) ?? .orderedSame
+        }
+    }
+
+    /// Sorts in memory only: a store refuses a comparator.
+    public convenience init(key: String?, ascending: Bool, comparator: @escaping Comparator) {
+        self.init(SortMethod(key: key, keyPath: nil, kind: .comparator), ascending) { first, second in
+            func value(_ value: Any?) -> Any { PredicateValue(value).foundationValue ?? NSNull() }
+            return comparator(value(first), value(second))
+        }
+    }
+
+    /// Sorts in memory only: a store refuses a comparator.
+    package convenience init(
+        wrapping keyPath: AnyKeyPath, ascending: Bool, comparator: @escaping (Any?, Any?) -> ComparisonResult
+    ) {
+        self.init(SortMethod(key: nil, keyPath: keyPath, kind: .comparator), ascending, comparator)
+    }
+
+    /// Sorts by the value of a property, whatever its type.
+    package convenience init(property keyPath: AnyKeyPath, ascending: Bool) {
+        self.init(SortMethod(key: nil, keyPath: keyPath, kind: .selector("compare:")), ascending) { first, second in
+            let order = PredicateValue.sortOrder(PredicateValue(first), PredicateValue(second))
+            return ComparisonResult(rawValue: order) ?? .orderedSame
+        }
+    }
+
+    /// The key path by which an app named a property.
+    package var propertyKeyPath: AnyKeyPath { method?.keyPath ?? keyPath }
+
+    private convenience init(
+        _ method: SortMethod, _ ascending: Bool, _ order: @escaping (Any?, Any?) -> ComparisonResult
+    ) {
         self.init(
-            keyPath: \NSObject.[sortKeyPath: key ?? "self"], ascending: ascending,
-            comparator: { first, second in
-                guard let first = first as? SortKeyValue, let second = second as? SortKeyValue else {
-                    return .orderedSame
-                }
-                return ComparisonResult(rawValue: PredicateValue.sortOrder(first.value, second.value)) ?? .orderedSame
-            })
+            keyPath: \NSObject.[sortMethod: SortMethodBox(method: method)], ascending: ascending,
+            comparator: { first, second in order((first as? SortKeyValue)?.value, (second as? SortKeyValue)?.value) })
+    }
+
+    private var method: SortMethod? {
+        guard let keyPath = keyPath as? KeyPath<NSObject, SortKeyValue> else { return nil }
+        let probe = KeyProbe()
+        _ = probe[keyPath: keyPath]
+        return probe.method
     }
 
     /// The key path of a descriptor that was made from one; nil for others.
-    public var key: String? {
-        let probe = KeyProbe()
-        _ = (keyPath as? KeyPath<NSObject, SortKeyValue>).map { probe[keyPath: $0] }
-        return probe.keyPath
+    public var key: String? { method?.key }
+
+    /// The method by which a descriptor that was made from a key compares; nil for a comparator.
+    public var selector: Selector? {
+        guard case .selector(let name)? = method?.kind else { return nil }
+        return Selector(name)
     }
+
+    /// Whether code of an app compares.
+    package var hasComparator: Bool { method?.kind == .comparator }
+
+    package var collation: TextCollation? { selector.flatMap { TextCollation.selectors[$0.name] ?? nil } }
 }
 
 extension SortKey {

@@ -37,3 +37,22 @@ final class ParsedCompoundPredicate: NSCompoundPredicate {
 
     override var hash: Int { parsed.canonical.hashValue }
 }
+
+/// TRUEPREDICATE and FALSEPREDICATE of a format.
+final class ParsedConstantPredicate: NSPredicate {
+    let value: Bool
+
+    override init(value: Bool) {
+        self.value = value
+        super.init(value: value)
+    }
+
+    override var predicateFormat: String { Predicate.value(value).formatDescription }
+    override var description: String { Predicate.value(value).formatDescription }
+
+    override func copy(with zone: NSZone? = nil) -> Any { self }
+    override func copy() -> Any { self }
+
+    override func isEqual(_ object: Any?) -> Bool { (object as? NSPredicate)?.tree == .value(value) }
+    override var hash: Int { value.hashValue }
+}

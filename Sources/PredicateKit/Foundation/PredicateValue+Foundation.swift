@@ -88,7 +88,11 @@ final class DictionarySubject: PredicateSubject {
         for (key, value) in dictionary { if case .string(let key) = PredicateValue(key) { values[key] = value } }
     }
 
-    func predicateValue(forKey key: String) -> PredicateValue { PredicateValue(values[key]) }
+    func predicateValue(forKey key: String) -> PredicateValue {
+        PredicateValue(values[key])
+    }
+
+    var members: [PredicateValue] { values.values.map { PredicateValue($0) } }
 }
 
 extension PredicateValue {

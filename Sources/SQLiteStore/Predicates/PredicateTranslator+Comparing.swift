@@ -59,7 +59,7 @@ extension PredicateTranslator {
     ) throws(StoreError) -> SQLFragment {
         try checkKinds(left, right)
         if left.isNull || right.isNull { return SQLFragment("0") }
-        if case .object = left.kind { throw refusal("objects have no order") }
+        if left.kind.isObject { throw refusal("objects have no order") }
         if left.kind == .decimal || right.kind == .decimal {
             return closed(call("TARN_ORDER", left, right) + " \(sign) 0", exact)
         }

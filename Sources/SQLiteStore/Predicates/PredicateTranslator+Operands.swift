@@ -9,51 +9,49 @@ extension PredicateTranslator {
     func operand(_ expression: Expression) throws(StoreError) -> SQLOperand {
         if let constant = try constant(expression) { return try operand(constant) }
         switch expression {
-        case .keyPath, .selfObject, .variable:
-            return try operand(atPath: expression)
-        case .path(.subquery(let collection, let variable, let predicate), let keys):
-            guard keys == ["@count"] else { throw refusal("of a SUBQUERY only @count can be expressed in SQL") }
-            return try counted(subquery: collection, variable, predicate)
-        case .path: return try operand(atPath: expression)
+        case .keyPath, .selfObject, .variable, .path: return try operand(atPath: expression)
         case .function(let name, let arguments): return try function(name, arguments)
         case .conditional(let predicate, let first, let second):
             let (first, second) = (try operand(first), try operand(second))
-            guard first.kind == second.kind || first.isNull || second.isNull else {
+            let areNumbers = first.kind.isNumber && second.kind.isNumber
+            guard first.kind == second.kind || areNumbers || first.isNull || second.isNull else {
                 throw refusal("both results of a conditional expression must be of one kind")
             }
             let test = try condition(predicate)
             return SQLOperand(
                 "CASE WHEN " + test + " THEN " + first.sql + " ELSE " + second.sql + " END",
-                first.isNull ? second.kind : first.kind)
-        case .subquery: throw refusal("of a SUBQUERY only @count can be expressed in SQL")
+                first.isNull ? second.kind : areNumbers && second.kind == .decimal ? .decimal : first.kind)
+        case .subquery: throw refusal("a SUBQUERY is a collection; compare its @count, or its members by ANY and ALL")
         case .aggregate: throw refusal("a list may only stand on the right of IN and BETWEEN")
         case .constant(let value): return try operand(value)
         case .combination(let operation, _, _): throw refusal("\(operation.rawValue) cannot be expressed in SQL")
-        case .message(_, let name, _): throw refusal("the method \(name) cannot be expressed in SQL")
+        case .message(_, let name, _):
+            guard let test = expression.messageAsComparison else {
+                throw refusal("the method \(name) cannot be expressed in SQL")
+            }
+            return SQLOperand("(" + (try condition(.comparison(test), exact: true)) + ")", .number)
         case .anyKey: throw refusal("ANYKEY cannot be expressed in SQL")
         case .block: throw refusal("an expression made from a block cannot run in a store")
         }
     }
 
     private func operand(atPath expression: Expression) throws(StoreError) -> SQLOperand {
+        switch expression {
+        case .keyPath(let keys) where keys.contains(where: { $0.hasPrefix("@") }):
+            return try aggregate(of: .selfObject, keys)
+        case .path(let base, let keys) where keys.contains(where: { $0.hasPrefix("@") }):
+            return try aggregate(of: base, keys)
+        default: break
+        }
         guard let (keys, scope) = path(expression) else {
             if case .variable(let name) = expression { throw refusal("the variable $\(name) has no value") }
+            if try collection(expression) != nil { throw toManyRefusal(expression) }
             throw refusal("this path cannot be expressed in SQL: \(expression.formatDescription)")
         }
-        if keys.contains(where: { $0.hasPrefix("@") }) { return try aggregate(keys, in: scope) }
         switch try target(keys[...], in: scope) {
         case .operand(let operand): return operand
         case .collection: throw toManyRefusal(expression)
         }
-    }
-
-    private func counted(
-        subquery collection: Expression, _ variable: String, _ predicate: PredicateKit.Predicate
-    ) throws(StoreError) -> SQLOperand {
-        guard let step = try self.collection(collection), step.rest.isEmpty else {
-            throw refusal("a SUBQUERY needs a to-many relationship: \(collection.formatDescription)")
-        }
-        return try counted(step, where: (variable, predicate))
     }
 
     // MARK: Constants
@@ -68,6 +66,10 @@ extension PredicateTranslator {
         }
         guard case .object(let object) = value else {
             throw refusal("a list may only stand on the right of IN and BETWEEN")
+        }
+        if let described = object.reference as? any EntityIdentified {
+            let entity = layout.entities.lazy.compactMap { $0 }.first { $0.name == described.identifiedEntityName }
+            return SQLOperand(SQLFragment("?", [.int(entity?.number ?? .min)]), .entity, constant: value)
         }
         guard let identified = object.reference as? any RowIdentified else {
             throw refusal("only managed objects and their identifiers can be looked up in a store")
@@ -89,15 +91,11 @@ extension PredicateTranslator {
 
     private func function(_ name: String, _ arguments: [Expression]) throws(StoreError) -> SQLOperand {
         if PredicateFunctions.volatile.contains(name) { throw refusal("\(name) has another value each time") }
-        let operators = ["count:": "@count", "sum:": "@sum", "min:": "@min", "max:": "@max", "average:": "@avg"]
-        if let name = operators[name], arguments.count == 1 {
-            if case .subquery(let collection, let variable, let predicate) = arguments[0], name == "@count" {
-                return try counted(subquery: collection, variable, predicate)
-            }
-            if let (keys, scope) = path(arguments[0]), try collection(arguments[0]) != nil {
-                return try aggregate(keys + [name], in: scope)
-            }
+        if PredicateFunctions.isStatistic(name), arguments.count == 1, let chain = try collection(arguments[0]) {
+            return try aggregate(name, of: chain)
         }
+        // The second argument of indexed:by: names an index, which SQLite chooses itself.
+        if name == "noindex:" || name == "indexed:by:" { return try operand(arguments[0]) }
         var operands: [SQLOperand] = []
         for argument in arguments {
             if case .aggregate(let members) = argument {
@@ -106,8 +104,7 @@ extension PredicateTranslator {
                 operands.append(try operand(argument))
             }
         }
-        if name == "noindex:", let first = operands.first { return first }
-        guard !operands.contains(where: { if case .object = $0.kind { true } else { false } }) else {
+        guard !operands.contains(where: \.kind.isObject) else {
             throw refusal("\(name) does not take objects")
         }
         let kinds = operands.map(\.kind.letter).joined()

@@ -70,7 +70,7 @@ struct PredicateTranslator {
 
     private func quantified(_ comparison: Comparison) throws(StoreError) -> SQLFragment {
         guard let collection = try collection(comparison.left) else {
-            throw refusal("ANY and ALL need a to-many relationship on the left")
+            throw refusal("ANY and ALL need a to-many relationship on the left: \(comparison.left.formatDescription)")
         }
         let isAll = comparison.modifier == .all
         let found = try exists(collection) { (member) throws(StoreError) in
@@ -78,42 +78,6 @@ struct PredicateTranslator {
             return isAll ? "NOT (" + holds + ")" : holds
         }
         return comparison.modifier == .any ? found : "NOT " + found
-    }
-
-    /// True when some member meets the condition. Further to-many steps are gone through one inside the other.
-    func exists(
-        _ step: CollectionStep, _ condition: (SQLOperand) throws(StoreError) -> SQLFragment
-    ) throws(StoreError) -> SQLFragment {
-        let scope = step.owner.member(of: step.destination)
-        let inner: SQLFragment
-        switch try target(step.rest, in: scope) {
-        case .operand(let operand): inner = try condition(operand)
-        case .collection(let next): inner = try exists(next, condition)
-        }
-        let source = try source(step, scope)
-        return SQLFragment("EXISTS (SELECT 1 FROM \(source.from) WHERE \(source.link) AND (") + inner + "))"
-    }
-
-    /// Call it after everything about the members was translated, since that adds joins.
-    func source(_ step: CollectionStep, _ scope: QueryScope) throws(StoreError) -> (from: String, link: String) {
-        let table = identifier(try layout.entity(step.destination).table)
-        switch step.members {
-        case .transient: throw refusal("a transient relationship is not in the store")
-        case .foreignKey(let key):
-            return (
-                "\(table) \(scope.alias)\(scope.joinClauses)",
-                "\(scope.alias).\(identifier(key.column)) = \(step.owner.alias).Z_PK"
-            )
-        case .join(let side):
-            let pairs = "j\(scope.alias)"
-            return (
-                """
-                \(identifier(side.table)) \(pairs) JOIN \(table) \(scope.alias) \
-                ON \(scope.alias).Z_PK = \(pairs).\(identifier(side.otherColumn))\(scope.joinClauses)
-                """,
-                "\(pairs).\(identifier(side.ownColumn)) = \(step.owner.alias).Z_PK"
-            )
-        }
     }
 
     // MARK: Refusals

@@ -14,3 +14,8 @@ package protocol RowIdentified: PredicateIdentified {
 extension RowIdentified {
     package var predicateIdentity: AnyHashable { rowKey.map(AnyHashable.init) ?? AnyHashable(ObjectIdentifier(self)) }
 }
+
+/// A description of an entity as a constant of a predicate.
+package protocol EntityIdentified: AnyObject {
+    var identifiedEntityName: String? { get }
+}

@@ -14,10 +14,13 @@ import PredicateKit
 /// | `TARN_EQUAL(kinds, a, b)` | 1 or 0; null equals null |
 /// | `TARN_ORDER(kinds, a, b)` | -1, 0, 1, or null without an order |
 /// | `TARN_APPLY(kinds, name, …)` | a function of the predicate language |
+/// | `TARN_AGGREGATE(kind, name, value)` | the same for the values of all rows: `sum:`, `median:` … |
 ///
 /// `kinds` has a letter for each value, see ``SQLOperand/Kind/letter``.
 enum SQLFunctions {
     static func register(on database: OpaquePointer) {
+        registerAggregate(on: database)
+        registerCollations(on: database)
         add(database, "TARN_STRING", 4) { context, _, arguments in
             guard let arguments, let text = SQLFunctions.text(arguments[0]),
                 let pattern = SQLFunctions.text(arguments[1]),
@@ -68,6 +71,61 @@ enum SQLFunctions {
             } catch {
                 sqlite3_result_error(context, error.detail, -1)
             }
+        }
+    }
+
+    /// Values of the rows that an aggregate has seen.
+    private final class Members {
+        var name = ""
+        var values: [PredicateValue] = []
+    }
+
+    private static func members(_ context: OpaquePointer?, bytes: Int32) -> UnsafeMutablePointer<Unmanaged<Members>?>? {
+        sqlite3_aggregate_context(context, bytes)?.assumingMemoryBound(to: Unmanaged<Members>?.self)
+    }
+
+    private static func registerAggregate(on database: OpaquePointer) {
+        let size = Int32(MemoryLayout<Unmanaged<Members>?>.size)
+        precondition(size == 8, "the place for an aggregate's values has the size of a pointer")
+        let code = sqlite3_create_function_v2(
+            database, "TARN_AGGREGATE", 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil, nil,
+            { context, _, arguments in
+                guard let arguments, let place = SQLFunctions.members(context, bytes: 8) else { return }
+                let members: Members
+                if let known = place.pointee {
+                    members = known.takeUnretainedValue()
+                } else {
+                    members = Members()
+                    members.name = SQLFunctions.text(arguments[1]) ?? ""
+                    place.pointee = Unmanaged.passRetained(members)
+                }
+                members.values += SQLFunctions.values(arguments, 2..<3, kinds: arguments[0])
+            },
+            { context in
+                // Without rows there is no place, and no name either: the sum of nothing is 0.
+                guard let kept = SQLFunctions.members(context, bytes: 0)?.pointee else {
+                    return sqlite3_result_null(context)
+                }
+                let members = kept.takeRetainedValue()
+                let result = PredicateFunctions.statistics(members.name, members.values)
+                SQLFunctions.give(context, SQLFunctions.encode(result))
+            }, nil)
+        precondition(code == SQLITE_OK, "a fresh connection takes functions")
+    }
+
+    /// Orders of texts, under the names that indexes of Apple's stores use.
+    private static func registerCollations(on database: OpaquePointer) {
+        for (index, collation) in TextCollation.allCases.enumerated() {
+            let code = sqlite3_create_collation_v2(
+                database, collation.rawValue, SQLITE_UTF8, UnsafeMutableRawPointer(bitPattern: index + 1),
+                { place, firstCount, first, secondCount, second in
+                    func text(_ start: UnsafeRawPointer?, _ count: Int32) -> String {
+                        String(decoding: UnsafeRawBufferPointer(start: start, count: Int(count)), as: UTF8.self)
+                    }
+                    let collation = TextCollation.allCases[Int(bitPattern: place) - 1]
+                    return Int32(collation.order(text(first, firstCount), text(second, secondCount)))
+                }, nil)
+            precondition(code == SQLITE_OK, "a fresh connection takes collations")
         }
     }
 

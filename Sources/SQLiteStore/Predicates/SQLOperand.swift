@@ -18,6 +18,8 @@ struct SQLOperand {
         case uuid
         /// Primary keys of the table of this root entity.
         case object(root: Int)
+        /// Numbers of entities, `Z_ENT`.
+        case entity
         /// The null constant, which may stand beside anything.
         case null
 
@@ -40,11 +42,19 @@ struct SQLOperand {
             case .data: "binary data"
             case .uuid: "a UUID"
             case .object: "an object"
+            case .entity: "an entity"
             case .null: "nil"
             }
         }
 
         var isNumber: Bool { self == .number || self == .decimal }
+
+        var isObject: Bool {
+            switch self {
+            case .object, .entity: true
+            default: false
+            }
+        }
 
         /// How the SQL functions are told what their arguments are.
         var letter: String {
@@ -55,7 +65,7 @@ struct SQLOperand {
             case .date: "t"
             case .data: "b"
             case .uuid: "u"
-            case .object, .null: "-"
+            case .object, .entity, .null: "-"
             }
         }
     }

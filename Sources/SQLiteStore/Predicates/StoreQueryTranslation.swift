@@ -49,13 +49,16 @@ struct StoreQueryTranslation {
             let operand = try translator.operand(.keyPath(key.keyPath))
             let direction = key.ascending ? " ASC" : " DESC"
             switch operand.kind {
-            case .object: throw translator.refusal("objects have no order: \(key.keyPath.joined(separator: "."))")
+            case .object, .entity:
+                throw translator.refusal("objects have no order: \(key.keyPath.joined(separator: "."))")
             case .decimal:
                 // Digits that a double cannot tell do not decide the order. Differs: in memory they do.
                 let value = operand.sql
                 let number =
                     "CASE typeof(" + value + ") WHEN 'blob' THEN CAST(CAST(" + value + " AS TEXT) AS REAL) ELSE "
                 parts.append(number + value + " END" + direction)
+            case .text where key.collation != nil:
+                parts.append(operand.sql + " COLLATE \(key.collation?.rawValue ?? "BINARY")" + direction)
             default: parts.append(translator.folded(operand, key.options).sql + direction)
             }
         }

@@ -8,6 +8,7 @@ struct ValueList {
     private static let inlineMax = 16
     /// SQLite's default limit of arguments is 32,766.
     private static let argumentsMax = 30_000
+    private static let pieceBytes = 16
 
     private let values: [SQLValue]
 
@@ -17,10 +18,28 @@ struct ValueList {
         if values.count > Self.inlineMax, let json {
             return SQLFragment("SELECT value FROM json_each(?)", [.text(json)])
         }
+        if values.count > Self.inlineMax, let pieces {
+            let count = SQLValue.int(Int64(values.count))
+            return SQLFragment(
+                """
+                WITH RECURSIVE places(i) AS (VALUES(0) UNION ALL SELECT i + 1 FROM places WHERE i + 1 < ?) \
+                SELECT substr(?, i * \(Self.pieceBytes) + 1, \(Self.pieceBytes)) FROM places
+                """, [count, .blob(pieces)])
+        }
         guard values.count <= Self.argumentsMax else {
             throw refusal("a list of \(values.count) values is too long, at most \(Self.argumentsMax)")
         }
         return SQLFragment(Array(repeating: "?", count: values.count).joined(separator: ", "), values)
+    }
+
+    /// UUIDs one after the other; nil when the values are others.
+    private var pieces: Data? {
+        var pieces = Data(capacity: values.count * Self.pieceBytes)
+        for value in values {
+            guard case .blob(let bytes) = value, bytes.count == Self.pieceBytes else { return nil }
+            pieces += bytes
+        }
+        return pieces
     }
 
     /// nil when JSON cannot carry the values: a fraction loses digits, bytes have no form, a text may hold zero.

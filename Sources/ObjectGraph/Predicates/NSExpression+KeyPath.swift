@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import class PredicateKit.NSExpression
+
+extension NSExpression {
+    /// The property that a Swift key path names. One that names none of a loaded model ends the process.
+    ///
+    /// Source: developer.apple.com/documentation/foundation/nsexpression/init(forkeypath:)
+    public convenience init<Root: NSManagedObject, Value>(forKeyPath keyPath: KeyPath<Root, Value>) {
+        guard let name = KeyPathProbe.name(of: keyPath) else {
+            preconditionFailure("\(keyPath) is not a path of properties of \(Root.self) in a loaded model")
+        }
+        self.init(forKeyPath: name)
+    }
+}
