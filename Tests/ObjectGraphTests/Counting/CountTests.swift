@@ -5,7 +5,7 @@ import Foundation
 import ObjectGraph
 import Testing
 
-/// What does not depend on the machine: statements and allocations. A number may only sink.
+/// What does not depend on the machine: statements. A number may only sink.
 @Suite struct CountTests {
     private let context: NSManagedObjectContext
     private let other: NSManagedObjectContext
@@ -95,36 +95,6 @@ import Testing
             other.reset()
             let looked = try statements { _ = try other.existingObject(with: stored) }
             #expect(looked <= 3)
-        }
-    }
-
-    // MARK: Allocations, in debug, for each object
-
-    @Test func insertingAndSavingAllocatesLittle() throws {
-        try context.performAndWait {
-            insert(10, into: context)
-            try context.save()
-            let made = try #require(try AllocationCounter.count { insert(1000, into: context) })
-            let saved = try #require(try AllocationCounter.count { try context.save() })
-            #expect(made <= 0)
-            #expect(saved <= 0)
-        }
-    }
-
-    @Test func fetchingAndReadingAllocatesLittle() throws {
-        try context.performAndWait {
-            insert(1000, into: context)
-            try context.save()
-        }
-        try other.performAndWait {
-            var objects: [NSManagedObject] = []
-            let fetched = try #require(try AllocationCounter.count { objects = try notes(other) })
-            let read = try #require(
-                try AllocationCounter.count {
-                    for object in objects { _ = object.value(forKey: "text") }
-                })
-            #expect(fetched <= 0)
-            #expect(read <= 0)
         }
     }
 }
