@@ -82,8 +82,10 @@ final class ArtistRecord: NSManagedObject {
         return context
     }
 
-    private func years(_ made: NSPredicate?, _ context: NSManagedObjectContext) throws -> [Int32] {
-        let predicate = try #require(made)
+    private func years(
+        _ made: NSPredicate?, _ context: NSManagedObjectContext, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> [Int32] {
+        let predicate = try #require(made, sourceLocation: sourceLocation)
         return try context.performAndWait {
             let request = NSFetchRequest<AlbumRecord>(entityName: "Album")
             request.predicate = predicate

@@ -55,7 +55,6 @@ extension NSManagedObjectContext {
         guard !conflicts.isEmpty else { return }
         try ((mergePolicy as? NSMergePolicy) ?? .error).resolve(constraintConflicts: conflicts)
         processPendingChanges()
-        for object in pending where !object.isDeleted { object.dropTemporaryReferences() }
     }
 
     private func pendingDuplicates() -> [NSConstraintConflict] {

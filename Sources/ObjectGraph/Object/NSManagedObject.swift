@@ -337,17 +337,21 @@ enum ManagedClassEntities {
         weak var entity: NSEntityDescription?
     }
 
-    private static let entities = Mutex<[ObjectIdentifier: Reference]>([:])
+    /// Of each class the entities of all models in use, the latest last: when a coordinator goes, others may stay.
+    private static let entities = Mutex<[ObjectIdentifier: [Reference]]>([:])
 
     static func remember(_ layouts: [EntityLayout]) {
         entities.withLock { table in
             for layout in layouts where layout.managedClass != NSManagedObject.self {
-                table[ObjectIdentifier(layout.managedClass)] = Reference(entity: layout.description)
+                var known = table[ObjectIdentifier(layout.managedClass), default: []]
+                known.removeAll { $0.entity == nil || $0.entity === layout.description }
+                table[ObjectIdentifier(layout.managedClass)] = known + [Reference(entity: layout.description)]
             }
         }
     }
 
     static func entity(for type: NSManagedObject.Type) -> NSEntityDescription? {
-        entities.withLock { $0[ObjectIdentifier(type)]?.entity }
+        let known = entities.withLock { $0[ObjectIdentifier(type)] ?? [] }.compactMap(\.entity)
+        return known.last(where: { $0.managedObjectModelReference != nil }) ?? known.last
     }
 }

@@ -68,7 +68,7 @@ import Testing
         try other.performAndWait {
             var objects: [NSManagedObject] = []
             let fetched = try statements { objects = try notes(other) }
-            #expect(fetched <= 3)
+            #expect(fetched <= 4)
             #expect(objects.count == 200)
             let read = StatementCounter.count(file) {
                 for object in objects { #expect(object.value(forKey: "text") is String) }
@@ -77,7 +77,7 @@ import Testing
             let known = try statements { _ = try other.existingObject(with: objects[0].objectID) }
             #expect(known == 0)
             let counted = try statements { _ = try other.count(for: NSFetchRequest<NSManagedObject>(entityName: "Note")) }
-            #expect(counted <= 3)
+            #expect(counted <= 4)
         }
     }
 
