@@ -16,6 +16,10 @@ extension Notification.Name {
     public static let NSManagedObjectContextDidMergeChangesObjectIDs = Notification.Name(
         "NSManagedObjectContextDidMergeChangesObjectIDsNotification")
     public static let NSPersistentStoreRemoteChange = Notification.Name("NSPersistentStoreRemoteChangeNotification")
+    /// The object is the coordinator. Texts of this name and the next but one are the names' own (unverified).
+    public static let NSPersistentStoreCoordinatorStoresWillChange = Notification.Name("NSPersistentStoreCoordinatorStoresWillChangeNotification")
+    /// The object is the store.
+    public static let NSPersistentStoreCoordinatorWillRemoveStore = Notification.Name("NSPersistentStoreCoordinatorWillRemoveStoreNotification")
     public static let NSPersistentStoreCoordinatorStoresDidChange = Notification.Name("NSPersistentStoreCoordinatorStoresDidChangeNotification")
 }
 
@@ -30,6 +34,7 @@ public let NSPersistentStoreURLKey = "storeURL"
 public let NSPersistentHistoryTokenKey = "historyToken"
 public let NSAddedPersistentStoresKey = "added"
 public let NSRemovedPersistentStoresKey = "removed"
+public let NSUUIDChangedPersistentStoresKey = "NSUUIDChangedPersistentStoresKey"
 
 extension NSManagedObjectContext {
     public static let willSaveObjectsNotification = Notification.Name.NSManagedObjectContextWillSave

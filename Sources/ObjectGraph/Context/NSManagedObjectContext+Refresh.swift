@@ -36,6 +36,7 @@ extension NSManagedObjectContext {
         unannounced = []
         forgetUndo()
         retained = [:]
+        watched = [:]
         assignments = [:]
         NotificationCenter.default.post(
             name: .NSManagedObjectContextObjectsDidChange, object: self, userInfo: [NSInvalidatedAllObjectsKey: ids])

@@ -103,6 +103,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         }
         let store = NSPersistentStore(storage, description: description, entities: Set(entities.map(\.index)))
         store.persistentStoreCoordinator = self
+        NotificationCenter.default.post(
+            name: .NSPersistentStoreCoordinatorStoresWillChange, object: self, userInfo: [NSAddedPersistentStoresKey: [store]])
         directory.add(store)
         state.withLock { $0.stores.append(store) }
         storeChanges.add(1, ordering: .relaxed)
@@ -169,11 +171,14 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
     /// Closes a store and takes it away. Its objects become useless.
     open func remove(_ store: NSPersistentStore) throws {
+        let change = [NSRemovedPersistentStoresKey: [store]]
+        NotificationCenter.default.post(name: .NSPersistentStoreCoordinatorStoresWillChange, object: self, userInfo: change)
+        NotificationCenter.default.post(name: .NSPersistentStoreCoordinatorWillRemoveStore, object: store)
         state.withLock { $0.stores.removeAll { $0 === store } }
         storeChanges.add(1, ordering: .relaxed)
         store.storage.close()
         NotificationCenter.default.post(
-            name: .NSPersistentStoreCoordinatorStoresDidChange, object: self, userInfo: [NSRemovedPersistentStoresKey: [store]])
+            name: .NSPersistentStoreCoordinatorStoresDidChange, object: self, userInfo: change)
     }
 
     /// - Returns: nil when no added store has the address's UUID, or the address names no entity of the model.
@@ -230,6 +235,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     package func didCommit(_ commits: [StoreCommit], by saver: NSManagedObjectContext?, merging: Bool = true) {
         let commits = commits.filter { !$0.isEmpty }
         guard !commits.isEmpty else { return }
+        if saver != nil { recentCommits.withLock { $0.add(commits) } }
         for context in state.withLock({ $0.contexts.compactMap(\.context) })
         where merging && context !== saver && context.automaticallyMergesChangesFromParent {
             context.queue.queue.async { context.merge(commits) }
@@ -245,6 +251,11 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     }
 
     var hasCommitObservers: Bool { commitObservers.withLock { !$0.isEmpty } }
+
+    private let recentCommits = Mutex(RecentCommits())
+
+    /// Whether what the store holds in a conflict's row was written by a context of this coordinator.
+    func hasWritten(_ conflict: RowConflict) -> Bool { recentCommits.withLock { $0.contain(conflict.key) } }
 
     private let commitObservers = Mutex<[@Sendable ([StoreCommit]) -> Void]>([])
 

@@ -72,7 +72,7 @@ extension NSManagedObject {
     private final func remember(_ object: NSManagedObject, at location: PropertyLocation) {
         switch location {
         case .slot(let slot): setSlot(slot, to: .reference(object.key))
-        case .toMany(let index): if willWrite() { toMany[index].insert(object.key) }
+        case .toMany(let index): if willWrite() { observing(layout.entity.toMany[index].name) { toMany[index].insert(object.key) } }
         }
     }
 
@@ -85,7 +85,7 @@ extension NSManagedObject {
         case .toMany(let index):
             guard willWrite() else { return }
             let mayBeStored = !object.key.isTemporary || (contextReference?.parent != nil && !object.isInserted)
-            toMany[index].remove(object.key, mayBeStored: mayBeStored)
+            observing(layout.entity.toMany[index].name) { toMany[index].remove(object.key, mayBeStored: mayBeStored) }
         }
     }
 

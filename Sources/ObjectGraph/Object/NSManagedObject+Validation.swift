@@ -50,6 +50,34 @@ extension NSManagedObject {
         }
     }
 
+    /// - Throws: ``CocoaError`` of the rule that a value would violate.
+    final func check(_ value: Any?, forKey key: String) throws {
+        switch location(of: key) {
+        case .slot(let slot):
+            switch layout.entity.slots[slot] {
+            case .attribute(let attribute):
+                guard let stored = AttributeCoding.stored(value, as: attribute.type) else {
+                    throw violation(.managedObjectValidation, key, "is of type \(attribute.type) and cannot hold this value")
+                }
+                try Self.throwCombined(violations(of: attribute, by: stored))
+            case .toOne(let relationship):
+                if value == nil, !relationship.declaration.isOptional {
+                    throw violation(.validationMissingMandatoryProperty, key, "has no value but is required")
+                }
+            }
+        case .toMany(let index):
+            let declaration = layout.entity.toMany[index].declaration
+            let count = managedObjects(value, key: key).count
+            if count == 0, !declaration.isOptional { throw violation(.validationMissingMandatoryProperty, key, "is empty but is required") }
+            if count > 0, count < declaration.minimumCount {
+                throw violation(.validationRelationshipLacksMinimumCount, key, "has fewer than \(declaration.minimumCount) members")
+            }
+            if declaration.maximumCount > 1, count > declaration.maximumCount {
+                throw violation(.validationRelationshipExceedsMaximumCount, key, "has more than \(declaration.maximumCount) members")
+            }
+        }
+    }
+
     private final func violations(of attribute: Attribute, by value: StoredValue) -> [CocoaError] {
         var errors: [CocoaError] = []
         func report(_ code: CocoaError.Code, _ what: String) { errors.append(violation(code, attribute.name, what)) }
