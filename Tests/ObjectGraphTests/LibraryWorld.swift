@@ -21,6 +21,8 @@ struct LibraryWorld {
     let contexts: [NSManagedObjectContext]
     /// What an app holds, objects that are gone included.
     var held: [[NSManagedObject]]
+    /// Whether objects are changed that were deleted.
+    var usesGoneObjects = true
     var random: SeededRandom
     var trace: [String] = []
     private var names = 0
@@ -70,8 +72,8 @@ struct LibraryWorld {
         for (side, context) in contexts.enumerated().reversed() {
             trace.append("\(side): save with all")
             try context.performAndWait { try context.save() }
+            settle()
         }
-        settle()
     }
 
     /// What a parent throws away is gone for children that saved it there: they begin anew.
@@ -85,8 +87,10 @@ struct LibraryWorld {
 
     private func hasChildren(_ side: Int) -> Bool { contexts.contains { $0.parent === contexts[side] } }
 
-    private mutating func pick(_ side: Int, _ entity: String) -> NSManagedObject? {
-        held[side].filter { $0.entity.name == entity }.randomElement(using: &random)
+    private mutating func pick(_ side: Int, _ entity: String? = nil) -> NSManagedObject? {
+        held[side].filter { object in
+            (entity == nil || object.entity.name == entity) && (usesGoneObjects || (!object.isDeleted && object.managedObjectContext != nil))
+        }.randomElement(using: &random)
     }
 
     /// Inserts, changes, relates or deletes.
@@ -127,7 +131,7 @@ struct LibraryWorld {
             let (owner, key, member) = fromBook ? (book, "genres", genre) : (genre, "books", book)
             if isAddition { owner.mutableSetValue(forKey: key).add(member) } else { owner.mutableSetValue(forKey: key).remove(member) }
         case 52..<58:
-            guard let object = held[side].randomElement(using: &random) else { return }
+            guard let object = pick(side) else { return }
             note("delete \(label(object))")
             context.delete(object)
         case 58..<62:

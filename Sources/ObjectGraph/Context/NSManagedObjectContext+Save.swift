@@ -86,6 +86,11 @@ extension NSManagedObjectContext {
     private func writeAtOnce(_ coordinator: NSPersistentStoreCoordinator, _ saved: inout Saved) throws {
         for _ in 0..<Self.conflictRoundsMax {
             guard hasChanges, let store = onlyStore(of: coordinator) else { return }
+            let unnoticed = try watchedConflicts(in: store.number, coordinator)
+            if !unnoticed.isEmpty {
+                try resolve(unnoticed, &saved)
+                continue
+            }
             do {
                 let (draft, objects) = try writeAtOnce(to: store)
                 return finish(draft, objects, &saved)

@@ -303,6 +303,7 @@ extension NSManagedObject {
     static func make(_ key: RowKey, layout: EntityLayout, in context: NSManagedObjectContext) -> NSManagedObject {
         let object = layout.managedClass.dynamicInit(layout.description, nil)
         object.join(context.registry, as: key)
+        if context.isObservationEnabled { object.flags.insert(.observed) }
         if context.retainsRegisteredObjects { context.retain(object) }
         return object
     }
