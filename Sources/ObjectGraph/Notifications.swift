@@ -17,6 +17,7 @@ extension Notification.Name {
     public static let NSManagedObjectContextDidMergeChangesObjectIDs = Notification.Name(
         "NSManagedObjectContextDidMergeChangesObjectIDsNotification")
     public static let NSPersistentStoreRemoteChange = Notification.Name("NSPersistentStoreRemoteChangeNotification")
+    /// The object is the coordinator. Texts of this name and the next but one are the names' own (unverified).
     public static let NSPersistentStoreCoordinatorStoresWillChange = Notification.Name(
         "NSPersistentStoreCoordinatorStoresWillChangeNotification")
     /// The object is the store.

@@ -3,7 +3,6 @@
 
 import Foundation
 import ObjectGraph
-import PredicateKit
 import Testing
 
 /// Two contexts that merge each other's saves do whatever comes to mind, from a seed.
@@ -12,7 +11,7 @@ import Testing
 @Suite struct TwoContextsTests {
     @Test(arguments: Seeds.chosen)
     func bothShowWhatTheStoreHolds(_ seed: UInt64) throws {
-        var world = World(try Library.container(), seed: seed)
+        var world = LibraryWorld(try Library.container(), seed: seed)
         for step in 0..<100 {
             try world.step()
             let difference = try world.differenceWhenQuiet()
@@ -21,163 +20,73 @@ import Testing
         }
     }
 
+    /// Two children of one context over the store, one with a child of its own, beside another context over the store.
+    @Test(arguments: Seeds.chosen)
+    func contextsOverContextsAgreeOnceAllAreSaved(_ seed: UInt64) throws {
+        var world = LibraryWorld(try Library.container(), seed: seed, parents: [nil, 0, 0, 1, nil])
+        for step in 0..<60 {
+            for _ in 0..<4 { try world.step() }
+            if step % 2 == 0 { try world.saveAll() }
+            let difference = try world.differenceWhenQuiet()
+            #expect(difference == nil, "seed \(seed), step \(step)\n\(difference ?? "")\n\(world.trace.suffix(24).joined(separator: "\n"))")
+            if difference != nil { return }
+        }
+    }
+
+    /// The model is a list of what was to be seen after each group of changes.
+    @Test(arguments: Seeds.chosen)
+    func undoAndRedoGoThroughWhatWasThere(_ seed: UInt64) throws {
+        var world = LibraryWorld(try Library.container(), seed: seed, parents: [nil])
+        // What is done to an object that is gone cannot be done again.
+        world.usesGoneObjects = false
+        let context = world.contexts[0]
+        try context.performAndWait {
+            let manager = UndoManager()
+            manager.groupsByEvent = false
+            context.undoManager = manager
+            var (states, now) = ([try world.dump(context)], 0)
+            for step in 0..<80 {
+                var expected: String?
+                switch Int.random(in: 0..<10, using: &world.random) {
+                case 0..<2 where now > 0:
+                    world.trace.append("undo")
+                    context.undo()
+                    now -= 1
+                    expected = states[now]
+                case 2..<4 where now + 1 < states.count:
+                    world.trace.append("redo")
+                    context.redo()
+                    now += 1
+                    expected = states[now]
+                case 4:
+                    world.trace.append("save")
+                    try context.save()
+                    expected = states[now]
+                default:
+                    let undone = manager.undoCount
+                    manager.beginUndoGrouping()
+                    try world.change(0, context)
+                    manager.endUndoGrouping()
+                    if manager.undoCount > undone {
+                        states = Array(states[...now]) + [try world.dump(context)]
+                        now += 1
+                    }
+                }
+                let seen = try world.dump(context)
+                let isRight = expected.map { $0 == seen } ?? true
+                #expect(isRight, "seed \(seed), step \(step)\n\(seen)\n---\n\(expected ?? "")\n\(world.trace.suffix(30).joined(separator: "\n"))")
+                if !isRight { return }
+            }
+            try context.save()
+            let difference = try world.differenceWhenQuiet()
+            #expect(difference == nil, "seed \(seed)\n\(difference ?? "")")
+        }
+    }
+
     enum Seeds {
         static let chosen: [UInt64] = {
             let more = ProcessInfo.processInfo.environment["SIM_SEEDS"].flatMap { UInt64($0) } ?? 0
             return Array(0..<max(24, more))
         }()
-    }
-}
-
-private struct SeededRandom: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-}
-
-private struct World {
-    let container: NSPersistentContainer
-    let contexts: [NSManagedObjectContext]
-    /// What an app holds, objects that are gone included.
-    var held: [[NSManagedObject]] = [[], []]
-    var random: SeededRandom
-    var trace: [String] = []
-    private var names = 0
-    private static let names = ["Book": "title", "Cover": "color"]
-    private static let entities = ["Book", "Cover", "Genre", "Shelf"]
-
-    init(_ container: NSPersistentContainer, seed: UInt64) {
-        self.container = container
-        random = SeededRandom(state: seed)
-        contexts = [container.newBackgroundContext(), container.newBackgroundContext()]
-        let policies: [NSMergePolicy] = [.error, .mergeByPropertyObjectTrump, .mergeByPropertyStoreTrump]
-        for context in contexts {
-            context.automaticallyMergesChangesFromParent = true
-            context.mergePolicy = policies.randomElement(using: &random) ?? .error
-        }
-    }
-
-    mutating func step() throws {
-        let side = Int.random(in: 0...1, using: &random)
-        let context = contexts[side]
-        try context.performAndWait { try act(side, context) }
-        // Somebody looks: faults fire, relationships load.
-        for side in 0...1 where Int.random(in: 0..<3, using: &random) == 0 {
-            contexts[side].performAndWait { for object in held[side] { _ = line(of: object) } }
-        }
-        // The other side's merge was queued by a save; it is done when its queue is free.
-        for context in contexts { context.performAndWait {} }
-    }
-
-    private mutating func pick(_ side: Int, _ entity: String) -> NSManagedObject? {
-        held[side].filter { $0.entity.name == entity }.randomElement(using: &random)
-    }
-
-    private mutating func act(_ side: Int, _ context: NSManagedObjectContext) throws {
-        func note(_ what: String) { trace.append("\(side): \(what)") }
-        func label(_ object: NSManagedObject?) -> String { object.map { "\($0.entity.name ?? "")\($0.objectID.uriRepresentation().lastPathComponent)" } ?? "nil" }
-        switch Int.random(in: 0..<100, using: &random) {
-        case 0..<15:
-            let entity = ["Book", "Book", "Shelf", "Genre", "Cover"].randomElement(using: &random) ?? "Book"
-            let object = NSEntityDescription.insertNewObject(forEntityName: entity, into: context)
-            names += 1
-            object.setValue("\(names)", forKey: Self.names[entity] ?? "name")
-            held[side].append(object)
-            note("insert \(label(object))")
-        case 15..<25:
-            guard let book = pick(side, "Book") else { return }
-            names += 1
-            note("title of \(label(book)) = \(names)")
-            book.setValue("\(names)", forKey: "title")
-        case 25..<38:
-            guard let book = pick(side, "Book") else { return }
-            let shelf = Bool.random(using: &random) ? pick(side, "Shelf") : nil
-            note("\(label(book)).shelf = \(label(shelf))")
-            book.setValue(shelf, forKey: "shelf")
-        case 38..<43:
-            guard let book = pick(side, "Book") else { return }
-            let cover = Int.random(in: 0..<4, using: &random) > 0 ? pick(side, "Cover") : nil
-            let fromCover = cover != nil && Bool.random(using: &random)
-            note("\(label(book)).cover = \(label(cover))\(fromCover ? ", from the cover" : "")")
-            if fromCover { cover?.setValue(book, forKey: "book") } else { book.setValue(cover, forKey: "cover") }
-        case 43..<52:
-            guard let book = pick(side, "Book"), let genre = pick(side, "Genre") else { return }
-            let isAddition = Int.random(in: 0..<3, using: &random) > 0
-            let fromBook = Bool.random(using: &random)
-            note("\(isAddition ? "link" : "unlink") \(label(book)) \(label(genre)) from \(fromBook ? "book" : "genre")")
-            let (owner, key, member) = fromBook ? (book, "genres", genre) : (genre, "books", book)
-            if isAddition { owner.mutableSetValue(forKey: key).add(member) } else { owner.mutableSetValue(forKey: key).remove(member) }
-        case 52..<58:
-            guard let object = held[side].randomElement(using: &random) else { return }
-            note("delete \(label(object))")
-            context.delete(object)
-        case 58..<62:
-            guard let object = held[side].randomElement(using: &random) else { return }
-            let merges = Bool.random(using: &random)
-            note("refresh \(label(object)) merging \(merges)")
-            context.refresh(object, mergeChanges: merges)
-        case 62..<64:
-            note("rollback")
-            context.rollback()
-        case 64..<66:
-            note("reset")
-            context.reset()
-            held[side] = []
-        case 66..<68:
-            note("process, obtain IDs")
-            context.processPendingChanges()
-            try context.obtainPermanentIDs(for: Array(context.insertedObjects))
-        case 68..<72:
-            note("let go of half")
-            held[side] = held[side].enumerated().filter { $0.offset % 2 == 0 }.map(\.element)
-        case 72..<84:
-            note("fetch")
-            for entity in Self.entities {
-                for object in try context.fetch(NSFetchRequest<NSManagedObject>(entityName: entity)) where !held[side].contains(object) {
-                    held[side].append(object)
-                }
-            }
-        default:
-            note("save")
-            try context.save()
-        }
-    }
-
-    /// - Returns: nil when something is unsaved, or all agree.
-    func differenceWhenQuiet() throws -> String? {
-        guard contexts.allSatisfy({ context in context.performAndWait { !context.hasChanges } }) else { return nil }
-        let fresh = container.newBackgroundContext()
-        let dumps = try (contexts + [fresh]).map { context in try context.performAndWait { try dump(context) } }
-        return Set(dumps).count == 1 && !dumps[0].contains("gone") ? nil : dumps.joined(separator: "\n---\n")
-    }
-
-    private func dump(_ context: NSManagedObjectContext) throws -> String {
-        try Self.entities.flatMap { entity in
-            try context.fetch(NSFetchRequest<NSManagedObject>(entityName: entity)).map(line).sorted()
-        }.joined(separator: "\n")
-    }
-
-    private func line(of object: NSManagedObject) -> String {
-        func names(_ key: String, _ name: String) -> String {
-            ((object.value(forKey: key) as? NSSet)?.allObjects ?? [])
-                .compactMap { ($0 as? NSManagedObject)?.value(forKey: name) as? String }.sorted().joined(separator: " ")
-        }
-        switch object.entity.name {
-        case "Book":
-            // A shelf without a name is a reference to a row that is gone.
-            let shelf = (object.value(forKey: "shelf") as? NSManagedObject).map { $0.value(forKey: "name") as? String ?? "gone" } ?? "-"
-            let cover = (object.value(forKey: "cover") as? NSManagedObject).map { $0.value(forKey: "color") as? String ?? "gone" } ?? "-"
-            return "book \(object.value(forKey: "title") as? String ?? "-") on \(shelf) in \(cover) genres \(names("genres", "name"))"
-        case "Cover":
-            let book = (object.value(forKey: "book") as? NSManagedObject).map { $0.value(forKey: "title") as? String ?? "gone" } ?? "-"
-            return "cover \(object.value(forKey: "color") as? String ?? "-") of \(book)"
-        case "Genre": return "genre \(object.value(forKey: "name") as? String ?? "-") books \(names("books", "title"))"
-        default: return "shelf \(object.value(forKey: "name") as? String ?? "-") books \(names("books", "title"))"
-        }
     }
 }

@@ -53,7 +53,7 @@ extension NSManagedObjectContext {
 
     private func settle(_ conflicts: [NSConstraintConflict]) throws {
         guard !conflicts.isEmpty else { return }
-        try ((mergePolicy as? NSMergePolicy) ?? .error).resolve(constraintConflicts: conflicts)
+        try ((mergePolicy as? NSMergePolicy) ?? .error).resolve(mergeConflicts: conflicts)
         processPendingChanges()
     }
 

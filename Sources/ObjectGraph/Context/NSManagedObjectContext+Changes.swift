@@ -86,7 +86,7 @@ extension NSManagedObjectContext {
     public func processPendingChanges() {
         isProcessingScheduled = false
         guard !unannounced.isEmpty else { return }
-        propagateDeletions()
+        if propagatesDeletesAtEndOfEvent { propagateDeletions() }
         registerEvent()
         let changed = inOrder(unannounced)
         unannounced = []
@@ -182,10 +182,12 @@ extension NSManagedObjectContext {
     /// Takes an object out of the context for good.
     func forget(_ object: NSManagedObject) {
         object.willTurnIntoFault()
+        object.willChangeAll()
         registry.remove(object)
         pending.remove(object)
         retained[ObjectIdentifier(object)] = nil
         eventSnapshots[ObjectIdentifier(object)] = nil
+        watched[ObjectIdentifier(object)] = nil
         assignments[ObjectIdentifier(object)] = nil
         object.flags = .detached
         object.contextReference = nil

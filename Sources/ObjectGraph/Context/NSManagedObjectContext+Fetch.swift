@@ -174,10 +174,13 @@ extension NSManagedObjectContext {
     /// Reads a fault's row. A row that is gone leaves an object that is deleted, as Apple's contexts do by default
     /// (`shouldDeleteInaccessibleFaults`). A row that cannot be read now leaves a fault.
     func fulfill(_ object: NSManagedObject) {
-        if !object.flags.contains(.hasRow) {
+        if !object.flags.contains(.hasRow) || stalenessInterval >= 0 {
             let row: Row?
             do { row = try sourceRow(object.key) } catch { return }
             guard let row else {
+                guard shouldHandleInaccessibleFault(object, for: object.objectID, triggeredByProperty: nil) else {
+                    preconditionFailure("Core Data could not fulfill a fault for '\(object.objectID)': its row is gone")
+                }
                 object.lose()
                 pending.remove(object)
                 return

@@ -136,7 +136,11 @@ extension NSManagedObjectContext {
     /// A new object has the same ID here as in the child, its values, and did awake there.
     private func takeNew(_ object: NSManagedObject, from child: NSManagedObjectContext) {
         let known = registry[object.key]
-        if let known, !known.flags.contains(.detached), !known.isFault { return }
+        if let known, !known.flags.contains(.detached), !known.isFault {
+            // The child took a deletion back that it had saved here.
+            if known.isDeleted { insert(known) }
+            return
+        }
         let mine = known ?? NSManagedObject.make(object.key, layout: object.layout, in: self)
         mine.beginInsertion(with: object)
         if let store = child.assignments[ObjectIdentifier(object)] { assignments[ObjectIdentifier(mine)] = store }

@@ -37,6 +37,7 @@ extension NSManagedObjectContext {
         unannounced = []
         forgetUndo()
         retained = [:]
+        watched = [:]
         assignments = [:]
         ContextNotification.objectsDidChange.post(self, [NSInvalidatedAllObjectsKey: ids])
     }

@@ -33,6 +33,7 @@ extension NSManagedObjectContext {
         postObjectsDidChange(
             inserted: [], updated: [], deleted: saved.gone,
             refreshed: saved.merged.filter { $0.contextReference === self && !$0.isDeleted })
+        if case .success = outcome { watched = [:] }
         let failure: (any Error)? = if case .failure(let error) = outcome { error } else { nil }
         if let failure, saved.commits.isEmpty { throw failure }
         announceSaved(saved)
@@ -62,6 +63,7 @@ extension NSManagedObjectContext {
     /// Lets objects and observers change what is to be saved, until nothing new comes of it.
     private func settle() throws {
         for _ in 0..<Self.willSaveRoundsMax {
+            propagateDeletions()
             processPendingChanges()
             let before = pending.arrivals
             for object in pendingInOrder where object.isIn(self) { object.willSave() }
@@ -92,6 +94,11 @@ extension NSManagedObjectContext {
     private func writeAtOnce(_ coordinator: NSPersistentStoreCoordinator, _ saved: inout Saved) throws {
         for _ in 0..<Self.conflictRoundsMax {
             guard hasChanges, let store = onlyStore(of: coordinator) else { return }
+            let unnoticed = try watchedConflicts(in: store.number, coordinator)
+            if !unnoticed.isEmpty {
+                try resolve(unnoticed, &saved)
+                continue
+            }
             do {
                 let (draft, objects) = try writeAtOnce(to: store)
                 return finish(draft, objects, &saved)
@@ -148,6 +155,11 @@ extension NSManagedObjectContext {
         for _ in 0..<Self.conflictRoundsMax {
             let objects = pendingInOrder.filter { $0.key.store == store }
             guard !objects.isEmpty else { return }
+            let unnoticed = try watchedConflicts(in: store, coordinator)
+            if !unnoticed.isEmpty {
+                try resolve(unnoticed, &saved)
+                continue
+            }
             let draft = SaveDraft(objects, author: transactionAuthor, contextName: name)
             do {
                 try coordinator.save(draft.changes, of: objects, in: self)

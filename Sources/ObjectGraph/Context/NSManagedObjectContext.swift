@@ -65,7 +65,33 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         get { mergesAutomatically.withLock { $0 } }
         set { mergesAutomatically.withLock { $0 = newValue } }
     }
-    open var retainsRegisteredObjects = false
+    /// Whether the context keeps objects alive that nobody else holds and that did not change.
+    open var retainsRegisteredObjects = false {
+        didSet {
+            retained = [:]
+            if retainsRegisteredObjects { for object in registry.objects { retained[ObjectIdentifier(object)] = object } }
+        }
+    }
+    /// Whether a fault whose row is gone becomes a deleted object with empty properties. Otherwise firing it ends the
+    /// process, as Apple's exception would.
+    open var shouldDeleteInaccessibleFaults = true
+    /// Whether delete rules are applied when changes are processed; otherwise when they are saved.
+    open var propagatesDeletesAtEndOfEvent = true
+    /// Whether reads of objects' properties are tracked by `withObservationTracking`, and changes told to it. Objects
+    /// of contexts that do without it pay nothing for it.
+    ///
+    /// Tarn's own: on Apple's platforms objects are `ObservableObject`s instead.
+    public final var isObservationEnabled = false {
+        didSet {
+            for object in registry.objects {
+                if isObservationEnabled { object.flags.insert(.observed) } else { object.flags.remove(.observed) }
+            }
+        }
+    }
+    /// Seconds for which a row that a fetch brought may be used when its fault is fired; negative for ever.
+    ///
+    /// Differs: any other value reads the row anew.
+    open var stalenessInterval: TimeInterval = -1
     /// Nil unless it is set: nothing is recorded then.
     open var undoManager: UndoManager? {
         willSet { processPendingChanges() }
@@ -94,6 +120,10 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     /// Collections that apps change relationships by.
     var relationshipViews = RelationshipViews()
     var fetchedPropertyResults = FetchedPropertyResults()
+    /// Objects whose rows the next save checks for others' changes.
+    var watched: [ObjectIdentifier: NSManagedObject] = [:]
+    /// What the merge policy settled in this attempt to save.
+    var settled = SettledConflicts()
     /// Stores that new objects were assigned to.
     var assignments: [ObjectIdentifier: NSPersistentStore] = [:]
     private let mergesAutomatically = Mutex(false)
@@ -124,6 +154,14 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     open var updatedObjects: Set<NSManagedObject> { Set(pending.filter { $0.isUpdated && !$0.isDeleted }) }
     open var deletedObjects: Set<NSManagedObject> { Set(pending.filter(\.isDeleted)) }
     open var registeredObjects: Set<NSManagedObject> { Set(registry.objects) }
+
+    /// Called when a fault is fired whose row is gone.
+    ///
+    /// - Parameter property: The property that was read, where that is known.
+    /// - Returns: Whether the object becomes a deleted one with empty properties. Otherwise the process ends.
+    open func shouldHandleInaccessibleFault(
+        _ fault: NSManagedObject, for objectID: NSManagedObjectID, triggeredByProperty property: NSPropertyDescription?
+    ) -> Bool { shouldDeleteInaccessibleFaults }
 
     // MARK: Objects by identity
 
@@ -182,6 +220,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
     func enter(_ object: NSManagedObject) {
         registry.insert(object)
+        if isObservationEnabled { object.flags.insert(.observed) }
         if retainsRegisteredObjects { retain(object) }
     }
 

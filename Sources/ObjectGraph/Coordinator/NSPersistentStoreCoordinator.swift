@@ -129,6 +129,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     package func didCommit(_ commits: [StoreCommit], by saver: NSManagedObjectContext?, merging: Bool = true) {
         let commits = commits.filter { !$0.isEmpty }
         guard !commits.isEmpty else { return }
+        if saver != nil { recentCommits.withLock { $0.add(commits) } }
         for context in state.withLock({ $0.contexts.compactMap(\.context) })
         where merging && context !== saver && context.automaticallyMergesChangesFromParent {
             context.queue.queue.async { context.merge(commits) }
@@ -144,6 +145,11 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     }
 
     var hasCommitObservers: Bool { commitObservers.withLock { !$0.isEmpty } }
+
+    private let recentCommits = Mutex(RecentCommits())
+
+    /// Whether what the store holds in a conflict's row was written by a context of this coordinator.
+    func hasWritten(_ conflict: RowConflict) -> Bool { recentCommits.withLock { $0.contain(conflict.key) } }
 
     private let commitObservers = Mutex<[@Sendable ([StoreCommit]) -> Void]>([])
 

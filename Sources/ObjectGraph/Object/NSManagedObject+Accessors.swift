@@ -14,8 +14,10 @@ extension NSManagedObject {
 
     @inline(__always)
     private final func willRead(_ key: ManagedPropertyKey) {
-        guard !flags.isDisjoint(with: [.fault, .detached]) else { return }
-        if flags.contains(.probe) { KeyPathProbe.note(key.name, of: self) } else { willRead() }
+        guard !flags.isDisjoint(with: [.fault, .detached, .observed]) else { return }
+        if flags.contains(.probe) { return KeyPathProbe.note(key.name, of: self) }
+        if flags.contains(.observed) { noteRead(key.name) }
+        willRead()
     }
 
     @inline(__always)
@@ -79,6 +81,7 @@ extension NSManagedObject {
 
     public final func _object<T: NSManagedObject>(_ key: ManagedPropertyKey, as type: T.Type) -> T? {
         if flags.contains(.probe) { return KeyPathProbe.destination(key.name, of: self) as? T }
+        willRead(key)
         return toOne(key.slot(in: layout)) as? T
     }
     public final func _setObject(_ key: ManagedPropertyKey, _ value: NSManagedObject?) { setToOne(key.slot(in: layout), to: value) }

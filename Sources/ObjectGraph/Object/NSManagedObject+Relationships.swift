@@ -78,7 +78,7 @@ extension NSManagedObject {
         var seen: Set<RowKey> = []
         let wanted = keys.filter { members.contains($0) && seen.insert($0).inserted }
         guard toMany[index].orderedMembers != wanted, willWrite() else { return }
-        toMany[index].arrange(wanted)
+        observing(layout.entity.toMany[index].name) { toMany[index].arrange(wanted) }
         refreshViews(index)
     }
 
@@ -96,7 +96,7 @@ extension NSManagedObject {
         case .slot(let slot): setSlot(slot, to: .reference(object.key))
         case .toMany(let index):
             guard willWrite() else { return }
-            toMany[index].insert(object.key)
+            observing(layout.entity.toMany[index].name) { toMany[index].insert(object.key) }
             refreshViews(index)
         }
     }
@@ -110,7 +110,7 @@ extension NSManagedObject {
         case .toMany(let index):
             guard willWrite() else { return }
             let mayBeStored = !object.key.isTemporary || (contextReference?.parent != nil && !object.isInserted)
-            toMany[index].remove(object.key, mayBeStored: mayBeStored)
+            observing(layout.entity.toMany[index].name) { toMany[index].remove(object.key, mayBeStored: mayBeStored) }
             refreshViews(index)
         }
     }

@@ -39,6 +39,7 @@ extension NSManagedObject {
     ///
     /// - Returns: Relationships whose other sides must follow, by ``followKept(_:)``, once all rows are merged.
     final func merge(_ row: Row) -> [KeptReference] {
+        willChangeAll()
         toMany.fault()
         guard let committed, !isFault else {
             take(row)
@@ -79,6 +80,7 @@ extension NSManagedObject {
 
     /// Back to what was last fetched or saved.
     final func revert() {
+        willChangeAll()
         if let committed { values = committed }
         committed = nil
         toMany.rollback()
@@ -87,6 +89,7 @@ extension NSManagedObject {
 
     final func turnIntoFault() {
         guard !isFault else { return }
+        willChangeAll()
         willTurnIntoFault()
         committed = nil
         flags.insert(.fault)
@@ -99,6 +102,7 @@ extension NSManagedObject {
     ///
     /// Source: developer.apple.com/documentation/coredata/nsmanagedobjectcontext/shoulddeleteinaccessiblefaults
     final func lose() {
+        willChangeAll()
         flags.remove([.fault, .hasRow])
         flags.insert([.deleted, .detached])
         committed = nil
@@ -108,7 +112,7 @@ extension NSManagedObject {
 
     /// A row that was missing may be there by now: the next read looks.
     final func revive() {
-        flags = .fault
+        flags = flags.contains(.observed) ? [.fault, .observed] : .fault
         toMany = ToManyStates(like: toMany, isNew: false)
     }
 
@@ -128,6 +132,7 @@ extension NSManagedObject {
     ///
     /// The members of its one-to-many relationships are the members' changes, and stay.
     final func revertAlone() {
+        willChangeAll()
         retractDeletion()
         if let committed {
             for (slot, definition) in layout.entity.slots.enumerated() where values[slot] != committed[slot] {

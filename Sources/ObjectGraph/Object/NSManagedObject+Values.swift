@@ -29,7 +29,7 @@ extension NSManagedObject {
 
     final func setSlot(_ slot: Int, to value: StoredValue) {
         guard willWrite() else { return }
-        values[slot] = value
+        observing(layout.entity.slots[slot].name) { values[slot] = value }
     }
 
     /// Takes the snapshot that changes are measured against, and tells the context.
@@ -55,6 +55,7 @@ extension NSManagedObject {
 
     final func readProperty(_ key: String) -> Any? {
         if flags.contains(.probe) { KeyPathProbe.note(key, of: self) }
+        if flags.contains(.observed) { noteRead(key) }
         guard let location = layout.entity.location(of: key) else { return unmodelled(key) }
         switch location {
         case .slot(let index):
@@ -167,7 +168,7 @@ extension NSManagedObject {
         return object
     }
 
-    private final func managedObjects(_ value: Any?, key: String) -> [NSManagedObject] {
+    final func managedObjects(_ value: Any?, key: String) -> [NSManagedObject] {
         let elements: [Any] =
             switch value {
             case nil, is NSNull: []

@@ -3,6 +3,7 @@
 
 public import Foundation
 package import ManagedModel
+import Observation
 import SQLiteStore
 import Synchronization
 
@@ -32,6 +33,8 @@ open class NSManagedObject: NSObject {
         static let presented = Flags(rawValue: 256)
         /// Holds nothing, and tells what is read: see ``KeyPathProbe``.
         static let probe = Flags(rawValue: 512)
+        /// Reads and changes are told to observation: see ``NSManagedObjectContext/isObservationEnabled``.
+        static let observed = Flags(rawValue: 1024)
         static let pending: Flags = [.inserted, .updated, .deleted]
     }
 
@@ -51,6 +54,8 @@ open class NSManagedObject: NSObject {
     @exclusivity(unchecked) private final var hasLeft = false
     /// Optimistic-lock version of the row that `values` came from; 0 before the first save.
     @exclusivity(unchecked) final var version: Int64 = 0
+    /// Made by the first read of an object that can be observed.
+    final var observation: ObservationRegistrar?
     /// Rises with creation: saves and notifications go in the order in which objects came to be.
     final let sequence: Int64
     /// Changed by ``setKey(_:)`` only.
@@ -92,6 +97,10 @@ open class NSManagedObject: NSObject {
     convenience init(dynamicEntity entity: NSEntityDescription, context: NSManagedObjectContext?) {
         self.init(entity: entity, insertInto: context)
     }
+
+    /// Whether setting a property that the entity does not have leaves the context without changes. Always so here:
+    /// the context does not observe such properties.
+    open class var contextShouldIgnoreUnmodeledPropertyChanges: Bool { true }
 
     /// The entity that belongs to this class in any model that is in use.
     open class func entity() -> NSEntityDescription {
@@ -189,6 +198,8 @@ open class NSManagedObject: NSObject {
     public final var isUpdated: Bool { flags.contains(.updated) && !flags.contains(.inserted) }
     public final var isDeleted: Bool { flags.contains(.deleted) }
     public final var isFault: Bool { flags.contains(.fault) }
+    /// 0 for an object whose values are here, 1 for a fault.
+    public final var faultingState: Int { isFault ? 1 : 0 }
     public final var hasChanges: Bool { !flags.isDisjoint(with: .pending) && !flags.contains(.detached) }
 
     /// Whether a persistent value differs from what was last saved.
@@ -325,6 +336,7 @@ extension NSManagedObject {
     static func make(_ key: RowKey, layout: EntityLayout, in context: NSManagedObjectContext) -> NSManagedObject {
         let object = layout.managedClass.dynamicInit(layout.description, nil)
         object.join(context.registry, as: key)
+        if context.isObservationEnabled { object.flags.insert(.observed) }
         if context.retainsRegisteredObjects { context.retain(object) }
         return object
     }

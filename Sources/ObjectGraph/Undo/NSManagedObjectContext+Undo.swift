@@ -116,6 +116,7 @@ extension NSManagedObjectContext {
     private func restore(_ change: UndoChange) {
         let object = change.object
         guard !change.slots.isEmpty || !change.members.isEmpty || !change.orders.isEmpty, object.willWrite() else { return }
+        object.willChangeAll()
         for (slot, value) in change.slots { object.values[slot] = living(value) }
         for (relationship, joined, left) in change.members {
             for key in joined { object.toMany[relationship].remove(aliases[key] ?? key, mayBeStored: true) }

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+import SQLiteStore
+
+// Conflicts of a save, and what a merge policy makes of them.
+
+/// What became of objects whose conflicts a merge policy settled.
+struct SettledConflicts {
+    /// Objects that took values from the store.
+    var merged: [NSManagedObject] = []
+    /// Objects whose deletion by somebody else was accepted.
+    var gone: [NSManagedObject] = []
+    /// Objects whose own deletion somebody else had done already.
+    var deleted: [NSManagedObject] = []
+}
+
+extension NSManagedObjectContext {
+    private var policy: NSMergePolicy { mergePolicy as? NSMergePolicy ?? .error }
+
+    /// Brings the pending objects of some conflicts to a state whose save can be tried again.
+    ///
+    /// - Throws: What the merge policy throws.
+    func resolve(_ conflicts: [RowConflict], _ saved: inout Saved) throws {
+        let met = conflicts.compactMap { conflict -> NSMergeConflict? in
+            guard let object = registry[conflict.key] else { return nil }
+            return NSMergeConflict(object, conflict, isOurs: persistentStoreCoordinator?.hasWritten(conflict) ?? false)
+        }
+        guard !met.isEmpty else {
+            throw CocoaError(.managedObjectMerge, sentence: "Could not merge changes: somebody else changed the same objects.")
+        }
+        settled = SettledConflicts()
+        defer { settled = SettledConflicts() }
+        try policy.resolve(mergeConflicts: met)
+        // What the policy did not touch keeps its changes over what the store holds.
+        for conflict in met where conflict.sourceObject.managedObjectContext === self {
+            let object = conflict.sourceObject
+            let isSettled = conflict.persisted == nil ? object.pendingPlace < 0 : object.version == conflict.persisted?.version
+            if !isSettled {
+                settle(conflict, by: conflict.persisted == nil ? .rollbackMergePolicyType : .mergeByPropertyObjectTrumpMergePolicyType)
+            }
+        }
+        saved.merged += settled.merged
+        saved.deleted += settled.deleted
+        saved.gone += settled.gone
+    }
+
+    /// Puts an object over what the store holds now.
+    func settle(_ conflict: NSMergeConflict, by policy: NSMergePolicyType) {
+        let object = conflict.sourceObject
+        guard let persisted = conflict.persisted else { return settleGone(object) }
+        if policy == .rollbackMergePolicyType {
+            let wasDeleted = object.isDeleted
+            pending.remove(object)
+            object.revertAlone()
+            _ = object.merge(persisted)
+            if wasDeleted { object.leaveDeleted() }
+        } else if object.isDeleted {
+            // Property by property there is nothing that a deletion could be merged with, and its delete rules were
+            // applied already: it stands.
+            object.version = persisted.version
+        } else {
+            object.rebase(onto: persisted, by: policy)
+        }
+        object.awake(fromSnapshotEvents: .mergePolicy)
+        settled.merged.append(object)
+    }
+
+    private func settleGone(_ object: NSManagedObject) {
+        dropReferences(to: [object])
+        if object.isDeleted {
+            pending.remove(object)
+            settled.deleted.append(object)
+        } else {
+            settled.gone.append(object)
+            forget(object)
+        }
+    }
+
+    // MARK: Objects that did not change
+
+    /// Makes the next save check that nobody else changed the object's row, whether or not it changes here.
+    ///
+    /// The check is made just before the save writes.
+    public func detectConflicts(for object: NSManagedObject) {
+        preconditionIsCurrent()
+        precondition(object.contextReference === self, "\(object.layout.name) is in another context")
+        guard !object.isInserted else { return }
+        object.willRead()
+        watched[ObjectIdentifier(object)] = object
+    }
+
+    /// Conflicts of objects that are watched, of one store.
+    func watchedConflicts(in store: UInt16, _ coordinator: NSPersistentStoreCoordinator) throws -> [RowConflict] {
+        let objects = watched.values.filter { $0.key.store == store && $0.flags.isDisjoint(with: [.pending, .detached]) && !$0.isFault }
+        guard !objects.isEmpty else { return [] }
+        let rows = Dictionary(try coordinator.rows(objects.map(\.key)).map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        return objects.sorted { $0.sequence < $1.sequence }.filter { rows[$0.key]?.version != $0.version }.map {
+            RowConflict(key: $0.key, expectedVersion: $0.version, persisted: rows[$0.key])
+        }
+    }
+}
+
+extension NSManagedObject {
+    /// Measures the object's changes against a newer row.
+    final func rebase(onto row: Row, by policy: NSMergePolicyType) {
+        willChangeAll()
+        let base = committed ?? values
+        var merged = row.values
+        for slot in values.indices {
+            let changedHere = values[slot] != base[slot]
+            let changedThere = row.values[slot] != base[slot]
+            let keepsMine =
+                switch policy {
+                case .overwriteMergePolicyType: true
+                case .mergeByPropertyStoreTrumpMergePolicyType: changedHere && !changedThere
+                default: changedHere
+                }
+            if keepsMine { merged[slot] = values[slot] }
+            if merged[slot] != values[slot] { reloadOwners(slot, [values[slot], base[slot], merged[slot]]) }
+        }
+        committed = row.values
+        values = merged
+        version = row.version
+    }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+import ManagedModel
+import SQLiteStore
+
+/// An object and the row under it that somebody else changed.
+///
+/// Snapshots hold attributes and the IDs of to-one destinations. There are two kinds: another context of the same
+/// coordinator saved, and ``cachedSnapshot`` is what it saved, or somebody else wrote the file, and ``cachedSnapshot``
+/// is what was read and ``persistedSnapshot`` what is there now.
+///
+/// Differs: which kind it is is known of the coordinator's last saves only; older ones count as somebody else's.
+///
+/// Source: developer.apple.com/documentation/coredata/nsmergeconflict
+open class NSMergeConflict: NSObject {
+    public let sourceObject: NSManagedObject
+    /// What the object's changes are measured against: its values when it was fetched or saved.
+    public let objectSnapshot: [String: Any]?
+    public let cachedSnapshot: [String: Any]?
+    public let persistedSnapshot: [String: Any]?
+    /// 0 when the row is gone.
+    public let newVersionNumber: Int
+    public let oldVersionNumber: Int
+    /// What the store holds now; nil when the row is gone.
+    let persisted: Row?
+
+    public init(
+        source srcObject: NSManagedObject, newVersion newvers: Int, oldVersion oldvers: Int, cachedSnapshot cachesnap: [String: Any]?,
+        persistedSnapshot persnap: [String: Any]?
+    ) {
+        sourceObject = srcObject
+        objectSnapshot = srcObject.baseSnapshot
+        cachedSnapshot = cachesnap
+        persistedSnapshot = persnap
+        newVersionNumber = newvers
+        oldVersionNumber = oldvers
+        persisted = (persnap ?? cachesnap).flatMap { newvers == 0 ? nil : srcObject.row(of: $0, version: Int64(newvers)) }
+    }
+
+    /// - Parameter isOurs: Whether a context of the same coordinator wrote what the store holds.
+    init(_ object: NSManagedObject, _ conflict: RowConflict, isOurs: Bool) {
+        sourceObject = object
+        objectSnapshot = object.baseSnapshot
+        let now = conflict.persisted.map { object.snapshot(of: $0.values) }
+        cachedSnapshot = isOurs ? now : object.baseSnapshot
+        persistedSnapshot = isOurs ? nil : now
+        newVersionNumber = Int(conflict.persisted?.version ?? 0)
+        oldVersionNumber = Int(conflict.expectedVersion)
+        persisted = conflict.persisted
+    }
+
+    open override var description: String {
+        let version = newVersionNumber == 0 ? "<deleted>" : "\(newVersionNumber)"
+        return "<NSMergeConflict: \(sourceObject.objectID) with oldVersion = \(oldVersionNumber) and newVersion = \(version)>"
+    }
+}
+
+extension NSManagedObject {
+    fileprivate final var baseSnapshot: [String: Any] { snapshot(of: committed ?? values) }
+
+    /// Attributes and the IDs of to-one destinations, by name.
+    final func snapshot(of row: ContiguousArray<StoredValue>) -> [String: Any] {
+        var result: [String: Any] = [:]
+        for (index, slot) in layout.entity.slots.enumerated() {
+            switch slot {
+            case .attribute(let attribute): result[attribute.name] = AttributeCoding.value(row[index], of: attribute) ?? NSNull()
+            case .toOne(let relationship):
+                let id = row[index].reference.flatMap { contextReference?.object(for: $0).objectID }
+                result[relationship.name] = id ?? NSNull()
+            }
+        }
+        return result
+    }
+
+    /// The row that a snapshot describes. What it does not name is as it was.
+    fileprivate final func row(of snapshot: [String: Any], version: Int64) -> Row {
+        var row = committed ?? values
+        for (index, slot) in layout.entity.slots.enumerated() {
+            guard let value = snapshot[slot.name] else { continue }
+            switch slot {
+            case .attribute(let attribute): row[index] = AttributeCoding.stored(value, as: attribute.type) ?? .null
+            case .toOne: row[index] = (value as? NSManagedObjectID).map { .reference($0.key) } ?? .null
+            }
+        }
+        return Row(key: key, version: version, values: row)
+    }
+}
