@@ -30,7 +30,8 @@ open class NSConstraintConflict: NSObject {
         self.conflictingObjects = conflictingObjects
         self.conflictingSnapshots = conflictingSnapshots.compactMap { $0 as? [AnyHashable: Any] }
         let values = self.conflictingSnapshots.first ?? databaseSnapshot ?? [:]
-        constraintValues = Dictionary(uniqueKeysWithValues: constraint.compactMap { name in values[name].map { (name, $0) } })
+        let source = conflictingObjects.first ?? databaseObject
+        constraintValues = constraint.reduce(into: [:]) { $0[$1] = values[$1] ?? source?.value(forKey: $1) ?? NSNull() }
     }
 
     open override var description: String {
