@@ -241,26 +241,17 @@ struct FetchPlan {
         return objects.map(Placed.init).sorted(by: precedes).map(\.object)
     }
 
-    /// Puts objects into a list that is in order already. It reads the keys of few of the list's members, so that one
-    /// change among very many objects costs little and fires no faults.
-    func sorted(_ added: [NSManagedObject], into list: [NSManagedObject]) -> [NSManagedObject] {
-        guard !order.isEmpty, !list.isEmpty else { return sorted(list + added) }
-        var result: [NSManagedObject] = []
-        result.reserveCapacity(list.count + added.count)
-        var start = 0
-        for new in added.map(Placed.init).sorted(by: precedes) {
-            var end = list.count
-            var low = start
-            while low < end {
-                let middle = (low + end) / 2
-                if precedes(new, Placed(list[middle])) { end = middle } else { low = middle + 1 }
-            }
-            result += list[start..<low]
-            result.append(new.object)
-            start = low
+    /// Where an object belongs in a list that is in order already. It reads the keys of few of the list's members, so
+    /// that one change among very many objects costs little and fires few faults.
+    func place(for object: NSManagedObject, among count: Int, _ member: (Int) -> NSManagedObject) -> Int {
+        guard !order.isEmpty else { return count }
+        let placed = Placed(object)
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if precedes(placed, Placed(member(middle))) { high = middle } else { low = middle + 1 }
         }
-        result += list[start...]
-        return result
+        return low
     }
 
     /// An object with the values of the keys that were needed so far.
