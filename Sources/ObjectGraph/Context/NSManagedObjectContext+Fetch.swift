@@ -18,8 +18,8 @@ extension NSManagedObjectContext {
         case .managedObjectIDResultType: return try cast(fetchIDs(parameters), of: request)
         case .countResultType: return try cast([NSNumber(value: count(parameters))], of: request)
         case .managedObjectResultType: return try cast(fetchObjects(parameters), of: request)
-        default:
-            throw CocoaError(.persistentStoreUnsupportedRequestType, sentence: "Dictionary results are not supported yet.")
+        case .dictionaryResultType: return try cast(fetchDictionaries(parameters), of: request)
+        default: throw CocoaError(.persistentStoreUnsupportedRequestType, sentence: "A fetch request has one result type.")
         }
     }
 
@@ -60,6 +60,9 @@ extension NSManagedObjectContext {
     private func count(_ parameters: FetchParameters) throws -> Int {
         processPendingChanges()
         let plan = try FetchPlan(parameters, coordinator: requireCoordinator())
+        if !parameters.groups.isEmpty || (parameters.isDistinct && parameters.resultType == .dictionaryResultType) {
+            return try DictionaryPlan(parameters, plan, coordinator: requireCoordinator()).count()
+        }
         guard !overlays(plan), parent == nil else { return try fetchObjects(parameters).count }
         return try plan.stores.reduce(0) { try $0 + $1.count(plan.query) }
     }
