@@ -57,7 +57,7 @@ struct DictionaryPlan {
 
     func count() throws -> Int {
         if plan.stores.count > 1 { return try fetchMerged().count }
-        return try plan.stores.first.map { store in try store.translated { try store.storage.read { try $0.count(query) } } } ?? 0
+        return try plan.stores.first.map { store in try store.translated { try store.requireSQLite().read { try $0.count(query) } } } ?? 0
     }
 
     func fetch() throws -> [NSDictionary] {
@@ -67,7 +67,7 @@ struct DictionaryPlan {
     }
 
     private func values(_ query: DictionaryQuery, in store: NSPersistentStore) throws -> [[StoredValue]] {
-        try store.translated { try store.storage.read { try $0.values(query) } }
+        try store.translated { try store.requireSQLite().read { try $0.values(query) } }
     }
 
     /// Rows of several stores: put in order, thinned out and cut here.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import Foundation
-import ManagedModel
+package import ManagedModel
 import PredicateKit
 
 /// A query for dictionaries as SQL.
