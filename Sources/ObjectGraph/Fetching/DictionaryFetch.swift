@@ -57,7 +57,7 @@ struct DictionaryPlan {
 
     func count() throws -> Int {
         if plan.stores.count > 1 { return try fetchMerged().count }
-        return try plan.stores.first.map { store in try store.translated { try store.requireSQLite().read { try $0.count(query) } } } ?? 0
+        return try plan.stores.first.map { store in try store.translated { try store.storage.read { try $0.count(query) } } } ?? 0
     }
 
     func fetch() throws -> [NSDictionary] {
@@ -67,7 +67,7 @@ struct DictionaryPlan {
     }
 
     private func values(_ query: DictionaryQuery, in store: NSPersistentStore) throws -> [[StoredValue]] {
-        try store.translated { try store.requireSQLite().read { try $0.values(query) } }
+        try store.translated { try store.storage.read { try $0.values(query) } }
     }
 
     /// Rows of several stores: put in order, thinned out and cut here.
@@ -140,7 +140,7 @@ struct DictionaryPlan {
     // MARK: Names
 
     private static func column(_ property: Any, _ layout: EntityLayout, _ coordinator: NSPersistentStoreCoordinator) throws -> Column {
-        if let description = property as? NSExpressionDescription {
+        if let description = property as? any ComputedProperty {
             guard let expression = description.expression else {
                 throw CocoaError(.persistentStoreOperation, sentence: "The expression description '\(description.name)' has no expression.")
             }
@@ -148,7 +148,7 @@ struct DictionaryPlan {
             return Column(name: description.name, expression: expression.tree, type: type == .undefined ? nil : type)
         }
         guard let name = (property as? NSPropertyDescription)?.name ?? property as? String else {
-            throw CocoaError(.persistentStoreOperation, sentence: "A \(type(of: property)) is no property to fetch or group by.")
+            throw CocoaError(.persistentStoreOperation, sentence: "A \(Swift.type(of: property)) is no property to fetch or group by.")
         }
         let keys = name.split(separator: ".").map(String.init)
         return Column(name: name, expression: .keyPath(keys), type: try type(of: keys[...], name, layout, coordinator))
@@ -169,6 +169,12 @@ struct DictionaryPlan {
             return try type(of: keys.dropFirst(), path, coordinator.layouts[relationship.destination], coordinator)
         }
     }
+}
+
+/// A property that is computed from rows when they are fetched.
+protocol ComputedProperty: NSPropertyDescription {
+    var expression: PredicateKit.NSExpression? { get }
+    var expressionResultType: NSAttributeType { get }
 }
 
 extension Double {

@@ -137,8 +137,9 @@ import Testing
             #expect(turn { items["b"]?.setValue("tool", forKey: "kind") } == ["will", "update b 0.1", "did"])
             #expect(turn { items["a"]?.setValue(9, forKey: "amount") } == ["will", "move a 0.0>0.2", "did"])
             #expect(names(results) == ["b", "c", "a"])
+            let c = try #require(items["c"])
             let mixed = turn {
-                context.delete(items["c"] ?? NSManagedObject())
+                context.delete(c)
                 items["d"] = Shelves.insert("Item", ["name": "d", "amount": 0], into: context)
                 items["a"]?.setValue(7, forKey: "amount")
             }
