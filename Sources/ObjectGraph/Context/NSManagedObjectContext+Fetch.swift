@@ -18,8 +18,8 @@ extension NSManagedObjectContext {
         case .managedObjectIDResultType: return try cast(fetchIDs(parameters), of: request)
         case .countResultType: return try cast([NSNumber(value: count(parameters))], of: request)
         case .managedObjectResultType: return try cast(fetchObjects(parameters), of: request)
-        default:
-            throw CocoaError(.persistentStoreUnsupportedRequestType, sentence: "Dictionary results are not supported yet.")
+        case .dictionaryResultType: return try cast(fetchDictionaries(parameters), of: request)
+        default: throw CocoaError(.persistentStoreUnsupportedRequestType, sentence: "A fetch request has one result type.")
         }
     }
 
@@ -60,6 +60,9 @@ extension NSManagedObjectContext {
     private func count(_ parameters: FetchParameters) throws -> Int {
         processPendingChanges()
         let plan = try FetchPlan(parameters, coordinator: requireCoordinator())
+        if !parameters.groups.isEmpty || (parameters.isDistinct && parameters.resultType == .dictionaryResultType) {
+            return try DictionaryPlan(parameters, plan, coordinator: requireCoordinator()).count()
+        }
         guard !overlays(plan), parent == nil else { return try fetchObjects(parameters).count }
         return try plan.stores.reduce(0) { try $0 + $1.count(plan.query) }
     }
@@ -247,26 +250,17 @@ struct FetchPlan {
         return objects.map(Placed.init).sorted(by: precedes).map(\.object)
     }
 
-    /// Puts objects into a list that is in order already. It reads the keys of few of the list's members, so that one
-    /// change among very many objects costs little and fires no faults.
-    func sorted(_ added: [NSManagedObject], into list: [NSManagedObject]) -> [NSManagedObject] {
-        guard !order.isEmpty, !list.isEmpty else { return sorted(list + added) }
-        var result: [NSManagedObject] = []
-        result.reserveCapacity(list.count + added.count)
-        var start = 0
-        for new in added.map(Placed.init).sorted(by: precedes) {
-            var end = list.count
-            var low = start
-            while low < end {
-                let middle = (low + end) / 2
-                if precedes(new, Placed(list[middle])) { end = middle } else { low = middle + 1 }
-            }
-            result += list[start..<low]
-            result.append(new.object)
-            start = low
+    /// Where an object belongs in a list that is in order already. It reads the keys of few of the list's members, so
+    /// that one change among very many objects costs little and fires few faults.
+    func place(for object: NSManagedObject, among count: Int, _ member: (Int) -> NSManagedObject) -> Int {
+        guard !order.isEmpty else { return count }
+        let placed = Placed(object)
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if precedes(placed, Placed(member(middle))) { high = middle } else { low = middle + 1 }
         }
-        result += list[start...]
-        return result
+        return low
     }
 
     /// An object with the values of the keys that were needed so far.

@@ -43,8 +43,15 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopying {
     open var returnsObjectsAsFaults = true
     open var shouldRefreshRefetchedObjects = false
     open var relationshipKeyPathsForPrefetching: [String]?
-    /// Accepted; objects come with all their properties.
+    /// Of dictionary results: names and key paths of attributes and to-one relationships, their descriptions, and
+    /// `NSExpressionDescription`s; nil for all attributes. Objects come with all their properties.
     open var propertiesToFetch: [Any]?
+    /// Whether equal dictionaries come once.
+    open var returnsDistinctResults = false
+    /// Of dictionary results: rows that have equal values of these make one dictionary.
+    open var propertiesToGroupBy: [Any]?
+    /// Which groups are wanted. What is fetched may be named, also as a variable.
+    open var havingPredicate: NSPredicate?
 
     public override init() {
         givenEntityName = nil
@@ -74,6 +81,9 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopying {
         shouldRefreshRefetchedObjects = other.shouldRefreshRefetchedObjects
         relationshipKeyPathsForPrefetching = other.relationshipKeyPathsForPrefetching
         propertiesToFetch = other.propertiesToFetch
+        returnsDistinctResults = other.returnsDistinctResults
+        propertiesToGroupBy = other.propertiesToGroupBy
+        havingPredicate = other.havingPredicate
         affectedStores = other.affectedStores
     }
 
@@ -98,7 +108,8 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopying {
             entityName: entityName, predicate: predicate, sortDescriptors: sortDescriptors ?? [], limit: fetchLimit,
             offset: fetchOffset, resultType: resultType, includesSubentities: includesSubentities,
             includesPendingChanges: includesPendingChanges, returnsObjectsAsFaults: returnsObjectsAsFaults,
-            refreshesRefetched: shouldRefreshRefetchedObjects, affectedStores: affectedStores)
+            refreshesRefetched: shouldRefreshRefetchedObjects, affectedStores: affectedStores,
+            properties: propertiesToFetch, groups: propertiesToGroupBy ?? [], having: havingPredicate, isDistinct: returnsDistinctResults)
     }
 }
 
@@ -114,4 +125,8 @@ package struct FetchParameters {
     package var returnsObjectsAsFaults: Bool
     package var refreshesRefetched: Bool
     package var affectedStores: [NSPersistentStore]?
+    var properties: [Any]?
+    var groups: [Any]
+    var having: NSPredicate?
+    var isDistinct: Bool
 }

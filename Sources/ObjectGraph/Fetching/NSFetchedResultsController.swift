@@ -19,7 +19,12 @@ public protocol NSFetchedResultsSectionInfo: AnyObject {
     var objects: [Any]? { get }
 }
 
-/// Told what happened to the results. Every method has an empty default.
+/// Told what happened to the results. A delegate has methods of one form, and only those are called: the one for
+/// snapshots, else, without sections, the one for differences, else those for each change. All have defaults.
+///
+/// A snapshot's sections are named by their names, items by object IDs; objects that changed in their place, or moved,
+/// are marked as reloaded. The method for snapshots is also called when the results are fetched. In a difference an
+/// object that only changed is taken out and put in again.
 ///
 /// The controller that is passed shares all state with the one that was made and is equal to it (`==`), but is
 /// another object (`!==`): Swift off Apple's platforms cannot pass `NSFetchedResultsController<Post>` where
@@ -27,6 +32,12 @@ public protocol NSFetchedResultsSectionInfo: AnyObject {
 ///
 /// Source: developer.apple.com/documentation/coredata/nsfetchedresultscontrollerdelegate
 public protocol NSFetchedResultsControllerDelegate: AnyObject {
+    func controller(
+        _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
+        didChangeContentWith snapshot: NSDiffableDataSourceSnapshotReference)
+    func controller(
+        _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
+        didChangeContentWith diff: CollectionDifference<NSManagedObjectID>)
     func controllerWillChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>)
     func controller(
         _ controller: NSFetchedResultsController<any NSFetchRequestResult>, didChange anObject: Any,
@@ -41,6 +52,14 @@ public protocol NSFetchedResultsControllerDelegate: AnyObject {
 }
 
 extension NSFetchedResultsControllerDelegate {
+    public func controller(
+        _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
+        didChangeContentWith snapshot: NSDiffableDataSourceSnapshotReference
+    ) { snapshot.isUnwanted = true }
+    public func controller(
+        _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
+        didChangeContentWith diff: CollectionDifference<NSManagedObjectID>
+    ) { controller.results.isDifferenceUnwanted = true }
     public func controllerWillChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>) {}
     public func controller(
         _ controller: NSFetchedResultsController<any NSFetchRequestResult>, didChange anObject: Any,
@@ -53,10 +72,14 @@ extension NSFetchedResultsControllerDelegate {
     public func controllerDidChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>) {}
     public func controller(
         _ controller: NSFetchedResultsController<any NSFetchRequestResult>, sectionIndexTitleForSectionName sectionName: String
-    ) -> String? { sectionName.first.map { String($0).uppercased() } }
+    ) -> String? { FetchedResults.defaultTitle(ofSection: sectionName) }
 }
 
-/// A fetch whose results follow what happens in a context.
+/// A fetch whose results follow what happens in a context, once there is a delegate or somebody reads ``snapshots``.
+///
+/// Objects that are inserted, changed or deleted in the context, or merged into it, move in, about or out. What happens
+/// to related objects is not followed. When the context is reset or the store removed, the results are empty until the
+/// next ``performFetch()``.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsfetchedresultscontroller
 open class NSFetchedResultsController<ResultType>: NSObject {
@@ -71,7 +94,8 @@ open class NSFetchedResultsController<ResultType>: NSObject {
     /// - Parameters:
     ///   - fetchRequest: Needs at least one sort descriptor.
     ///   - sectionNameKeyPath: Groups objects; the first sort descriptor must order them the same way.
-    ///   - cacheName: Accepted; sections are computed anew for now.
+    ///   - cacheName: A name under which the sections are kept between runs of the program, as long as neither the
+    ///     request nor the store's file changes.
     public init(
         fetchRequest: NSFetchRequest<ResultType>, managedObjectContext context: NSManagedObjectContext,
         sectionNameKeyPath: String?, cacheName name: String?
@@ -79,7 +103,7 @@ open class NSFetchedResultsController<ResultType>: NSObject {
         self.fetchRequest = fetchRequest
         self.sectionNameKeyPath = sectionNameKeyPath
         cacheName = name
-        results = FetchedResults(context, sectionNameKeyPath: sectionNameKeyPath)
+        results = FetchedResults(context, sectionNameKeyPath: sectionNameKeyPath, cacheName: name)
     }
 
     private init<Other>(sharing other: NSFetchedResultsController<Other>) {
@@ -98,25 +122,29 @@ open class NSFetchedResultsController<ResultType>: NSObject {
     open var delegate: (any NSFetchedResultsControllerDelegate)? {
         get { results.delegate }
         set {
+            if results.controller == nil {
+                let erased = NSFetchedResultsController<any NSFetchRequestResult>(sharing: self)
+                self.erased = erased
+                results.controller = erased
+            }
             results.delegate = newValue
-            guard results.controller == nil else { return }
-            let erased = NSFetchedResultsController<any NSFetchRequestResult>(sharing: self)
-            self.erased = erased
-            results.controller = erased
         }
     }
 
     /// Fetches, and follows changes from then on.
     ///
-    /// - Throws: ``CocoaError`` when the request has no sort descriptor, or the fetch fails.
+    /// - Throws: ``CocoaError`` 134070 when the request has no sort descriptor, 134060 when the order does not group
+    ///   what belongs into one section, or what the fetch throws. The results are as they were then.
     open func performFetch() throws { try results.perform(fetchRequest.parameters) }
 
     open var fetchedObjects: [ResultType]? { results.isFetched ? results.objects.compactMap { $0 as? ResultType } : nil }
-    open var sections: [any NSFetchedResultsSectionInfo]? { results.isFetched ? results.sections : nil }
+    open var sections: [any NSFetchedResultsSectionInfo]? { results.isFetched ? results.sectionInfos : nil }
 
     /// - Precondition: The path is within the results.
     open func object(at indexPath: IndexPath) -> ResultType {
-        guard let object = results.sections[indexPath[0]].members[indexPath[1]] as? ResultType else {
+        let place = results.sections.starts[indexPath[0]] + indexPath[1]
+        precondition(results.sections.range(indexPath[0]).contains(place), "the index path is within the results")
+        guard let object = results.list[place] as? ResultType else {
             preconditionFailure("the fetch request's result type is not that of its entity's class")
         }
         return object
@@ -127,26 +155,36 @@ open class NSFetchedResultsController<ResultType>: NSObject {
     /// The sections' index titles, each once.
     open var sectionIndexTitles: [String] {
         var titles: [String] = []
-        for section in results.sections {
+        for section in results.sections.entries {
             if let title = sectionIndexTitle(forSectionName: section.name), titles.last != title { titles.append(title) }
         }
         return titles
     }
 
     open func sectionIndexTitle(forSectionName sectionName: String) -> String? {
-        guard let delegate = results.delegate, let controller = results.controller else {
-            return sectionName.first.map { String($0).uppercased() }
-        }
-        return delegate.controller(controller, sectionIndexTitleForSectionName: sectionName)
+        results.title(ofSection: sectionName)
     }
 
     /// The first section with an index title; `sectionIndex` is the title's place among ``sectionIndexTitles``.
     open func section(forSectionIndexTitle title: String, at sectionIndex: Int) -> Int {
-        results.sections.firstIndex { sectionIndexTitle(forSectionName: $0.name) == title } ?? 0
+        results.sections.entries.firstIndex { sectionIndexTitle(forSectionName: $0.name) == title } ?? 0
     }
 
-    /// Sections are not kept between runs, so there is nothing to delete.
-    open class func deleteCache(withName name: String?) {}
+    /// Forgets the sections that are kept under a name; under all names for nil.
+    open class func deleteCache(withName name: String?) { SectionCache.delete(name) }
+
+    /// The results now, and after each change. A reader that is slow misses what is out of date.
+    ///
+    /// Tarn's own; to be asked for on the context's queue, and read anywhere. The sequence ends with the controller.
+    ///
+    ///     for await snapshot in controller.snapshots { show(snapshot.itemIdentifiers) }
+    public final var snapshots: AsyncStream<NSDiffableDataSourceSnapshot<String, NSManagedObjectID>> {
+        managedObjectContext.preconditionIsCurrent()
+        let state = ResultsState(list: results.list, sections: results.sections)
+        let first = NSDiffableDataSourceSnapshot(SnapshotContents<String, NSManagedObjectID>(state, reloaded: ResultsChanges()))
+        defer { results.follow() }
+        return results.streams.stream(startingWith: results.isFetched ? first : nil)
+    }
 }
 
 /// A controller, whatever its result type.

@@ -8,6 +8,7 @@ extension PredicateTranslator {
     /// An expression that has one value for each row.
     func operand(_ expression: Expression) throws(StoreError) -> SQLOperand {
         if let constant = try constant(expression) { return try operand(constant) }
+        if isAggregating, let operand = try aggregated(expression) { return operand }
         switch expression {
         case .keyPath, .selfObject, .variable, .path: return try operand(atPath: expression)
         case .function(let name, let arguments): return try function(name, arguments)

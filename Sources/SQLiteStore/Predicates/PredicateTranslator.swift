@@ -15,6 +15,8 @@ struct PredicateTranslator {
     let root: QueryScope
     /// Iterators of the subqueries around the place that is being translated.
     var variables: [String: QueryScope] = [:]
+    /// Whether functions of one row's value are meant over all rows of a group.
+    var isAggregating = false
 
     func condition(_ predicate: PredicateKit.Predicate, exact: Bool = false) throws(StoreError) -> SQLFragment {
         switch predicate {

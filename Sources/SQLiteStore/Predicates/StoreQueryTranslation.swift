@@ -16,13 +16,7 @@ struct StoreQueryTranslation {
         let root = QueryScope(entity: query.entity, names: AliasSource())
         let translator = PredicateTranslator(
             layout: layout, storeNumber: store.number, now: store.options.clock, root: root)
-        var conditions: [SQLFragment] = []
-        let numbers = query.includesSubentities ? entity.hierarchyNumbers : [entity.number]
-        if !entity.ownsTable || numbers.count < entity.hierarchyNumbers.count {
-            let list = numbers.map { String($0) }.joined(separator: ", ")
-            conditions.append(SQLFragment(numbers.count == 1 ? "t0.Z_ENT = \(list)" : "t0.Z_ENT IN (\(list))"))
-        }
-        if let predicate = query.predicate { conditions.append("(" + (try translator.condition(predicate)) + ")") }
+        let conditions = try Self.conditions(query, entity, translator)
         let order = try Self.order(query.sort, translator)
 
         var tail = SQLFragment(" FROM \(identifier(entity.table)) t0\(root.joinClauses)")
@@ -40,13 +34,30 @@ struct StoreQueryTranslation {
     func primaryKeys() -> SQLFragment { "SELECT t0.Z_PK" + tail }
     func count() -> SQLFragment { isCut ? "SELECT COUNT(*) FROM (SELECT 1" + tail + ")" : "SELECT COUNT(*)" + tail }
 
-    private static func order(
-        _ keys: [SortKey], _ translator: PredicateTranslator
+    static func conditions(
+        _ query: StoreQuery, _ entity: EntityLayout, _ translator: PredicateTranslator
+    ) throws(StoreError) -> [SQLFragment] {
+        var conditions: [SQLFragment] = []
+        let numbers = query.includesSubentities ? entity.hierarchyNumbers : [entity.number]
+        if !entity.ownsTable || numbers.count < entity.hierarchyNumbers.count {
+            let list = numbers.map { String($0) }.joined(separator: ", ")
+            conditions.append(SQLFragment(numbers.count == 1 ? "t0.Z_ENT = \(list)" : "t0.Z_ENT IN (\(list))"))
+        }
+        if let predicate = query.predicate { conditions.append("(" + (try translator.condition(predicate)) + ")") }
+        return conditions
+    }
+
+    /// - Parameters:
+    ///   - aliases: What names of computed columns stand for.
+    ///   - endsByKey: Whether equal rows come in order of their primary key.
+    static func order(
+        _ keys: [SortKey], _ translator: PredicateTranslator, aliases: [String: Expression] = [:], endsByKey: Bool = true
     ) throws(StoreError) -> SQLFragment? {
         guard let last = keys.last else { return nil }
         var parts: [SQLFragment] = []
         for key in keys {
-            let operand = try translator.operand(.keyPath(key.keyPath))
+            let alias = key.keyPath.count == 1 ? aliases[key.keyPath[0]] : nil
+            let operand = try translator.operand(alias ?? .keyPath(key.keyPath))
             let direction = key.ascending ? " ASC" : " DESC"
             switch operand.kind {
             case .object, .entity:
@@ -63,7 +74,7 @@ struct StoreQueryTranslation {
             }
         }
         // Rows that are equal by all keys stay in a defined order, the one in which an index gives them.
-        parts.append(SQLFragment("t0.Z_PK\(last.ascending ? " ASC" : " DESC")"))
+        if endsByKey { parts.append(SQLFragment("t0.Z_PK\(last.ascending ? " ASC" : " DESC")")) }
         return .joined(parts, ", ")
     }
 }

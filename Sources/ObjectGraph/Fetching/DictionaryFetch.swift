@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+import PredicateKit
+import SQLiteStore
+
+extension NSManagedObjectContext {
+    /// What the stores hold, as dictionaries. Unsaved changes play no part.
+    ///
+    /// Source: developer.apple.com/documentation/coredata/nsfetchrequest/includespendingchanges
+    func fetchDictionaries(_ parameters: FetchParameters) throws -> [NSDictionary] {
+        processPendingChanges()
+        let coordinator = requireCoordinator()
+        return try DictionaryPlan(parameters, FetchPlan(parameters, coordinator: coordinator), coordinator: coordinator).fetch()
+    }
+}
+
+/// A request for dictionaries with names looked up.
+struct DictionaryPlan {
+    private struct Column {
+        let name: String
+        let expression: PredicateKit.Expression
+        /// nil for an expression that does not say what it gives.
+        let type: AttributeType?
+    }
+
+    private let plan: FetchPlan
+    private let columns: [Column]
+    private let query: DictionaryQuery
+    private let coordinator: NSPersistentStoreCoordinator
+
+    /// - Throws: ``CocoaError`` 134070 for a property that the entity does not have, or that is to-many.
+    init(_ parameters: FetchParameters, _ plan: FetchPlan, coordinator: NSPersistentStoreCoordinator) throws {
+        self.plan = plan
+        self.coordinator = coordinator
+        let layout = coordinator.layouts[plan.query.entity]
+        let attributes = layout.entity.slots.compactMap { slot -> Any? in
+            if case .attribute(let attribute) = slot, !attribute.isTransient { attribute.name } else { nil }
+        }
+        let grouped = try parameters.groups.map { try Self.column($0, layout, coordinator) }
+        columns = try parameters.properties?.map { try Self.column($0, layout, coordinator) }
+            ?? (grouped.isEmpty ? attributes.map { try Self.column($0, layout, coordinator) } : grouped)
+        var query = DictionaryQuery(plan.query, columns: columns.map { .init($0.name, $0.expression) })
+        query.groups = grouped.map(\.expression)
+        query.having = try parameters.having.map(FetchPlan.tree(of:))
+        query.isDistinct = parameters.isDistinct
+        if query.having != nil, query.groups.isEmpty {
+            throw CocoaError(.persistentStoreOperation, sentence: "A fetch request with a having predicate needs properties to group by.")
+        }
+        if columns.isEmpty {
+            throw CocoaError(.persistentStoreOperation, sentence: "A fetch of dictionaries needs properties to fetch.")
+        }
+        self.query = query
+    }
+
+    func count() throws -> Int {
+        if plan.stores.count > 1 { return try fetchMerged().count }
+        return try plan.stores.first.map { store in try store.translated { try store.storage.read { try $0.count(query) } } } ?? 0
+    }
+
+    func fetch() throws -> [NSDictionary] {
+        if plan.stores.count > 1 { return try fetchMerged().map(dictionary) }
+        guard let store = plan.stores.first else { return [] }
+        return try values(query, in: store).map(dictionary)
+    }
+
+    private func values(_ query: DictionaryQuery, in store: NSPersistentStore) throws -> [[StoredValue]] {
+        try store.translated { try store.storage.read { try $0.values(query) } }
+    }
+
+    /// Rows of several stores: put in order, thinned out and cut here.
+    private func fetchMerged() throws -> [[StoredValue]] {
+        guard !query.isGrouped else {
+            throw CocoaError(
+                .persistentStoreOperation,
+                sentence: "Groups and totals are computed by one store; name it in the request's affectedStores, and add up the results.")
+        }
+        var each = query
+        // What the order is by is fetched as well, after the columns that were asked for.
+        each.columns += query.rows.sort.map { .init("", .keyPath($0.keyPath)) }
+        (each.rows.limit, each.rows.offset) = (query.rows.limit.map { $0 + query.rows.offset }, 0)
+        var rows: [[StoredValue]] = []
+        for store in plan.stores { rows += try values(each, in: store) }
+        let keys = query.rows.sort.enumerated().map { ($0 + columns.count, $1) }
+        let ordered = rows.enumerated().sorted { first, second in
+            for (place, key) in keys {
+                let order = PredicateValue.sortOrder(
+                    Self.comparable(first.element[place]), Self.comparable(second.element[place]), key.options)
+                if order != 0 { return (order < 0) == key.ascending }
+            }
+            return first.offset < second.offset
+        }
+        var result = ordered.map { Array($0.element.prefix(columns.count)) }
+        if query.isDistinct {
+            var seen: Set<[StoredValue]> = []
+            result = result.filter { seen.insert($0).inserted }
+        }
+        let start = min(query.rows.offset, result.count)
+        let end = query.rows.limit.map { min(start + $0, result.count) } ?? result.count
+        return Array(result[start..<end])
+    }
+
+    private static func comparable(_ value: StoredValue) -> PredicateValue { PredicateValue(foundation(value, nil)) }
+
+    // MARK: Values
+
+    /// A value that is nil has no entry.
+    private func dictionary(_ values: [StoredValue]) -> NSDictionary {
+        let result = NSMutableDictionary(capacity: columns.count)
+        for (column, value) in zip(columns, values) {
+            if case .reference(let key) = value {
+                result[column.name] = coordinator.objectID(for: key)
+            } else if let object = Self.foundation(value, column.type) {
+                result[column.name] = object
+            }
+        }
+        return result
+    }
+
+    /// Numbers come as `NSNumber`, which can be cast to any of Swift's.
+    private static func foundation(_ value: StoredValue, _ type: AttributeType?) -> Any? {
+        switch (value, type) {
+        case (.int(let value), .boolean): NSNumber(value: value != 0)
+        case (.int(let value), .double), (.int(let value), .float): NSNumber(value: Double(value))
+        case (.int(let value), .decimal): NSDecimalNumber(value: value)
+        case (.int(let value), .date): Date(timeIntervalSinceReferenceDate: Double(value))
+        case (.int(let value), _): NSNumber(value: value)
+        case (.double(let value), .integer16), (.double(let value), .integer32), (.double(let value), .integer64):
+            NSNumber(value: Int64(value.rounded(.towardZero).clamped))
+        case (.double(let value), .decimal): NSDecimalNumber(string: String(format: "%.15g", value), locale: nil)
+        case (.double(let value), .date): Date(timeIntervalSinceReferenceDate: value)
+        case (.double(let value), _): NSNumber(value: value)
+        case (.decimal(let value), _): NSDecimalNumber(decimal: value)
+        default: AttributeCoding.value(value, of: type ?? .undefined)
+        }
+    }
+
+    // MARK: Names
+
+    private static func column(_ property: Any, _ layout: EntityLayout, _ coordinator: NSPersistentStoreCoordinator) throws -> Column {
+        if let description = property as? any ComputedProperty {
+            guard let expression = description.expression else {
+                throw CocoaError(.persistentStoreOperation, sentence: "The expression description '\(description.name)' has no expression.")
+            }
+            let type = AttributeType(rawValue: Int(description.expressionResultType.rawValue))
+            return Column(name: description.name, expression: expression.tree, type: type == .undefined ? nil : type)
+        }
+        guard let name = (property as? NSPropertyDescription)?.name ?? property as? String else {
+            throw CocoaError(.persistentStoreOperation, sentence: "A \(Swift.type(of: property)) is no property to fetch or group by.")
+        }
+        let keys = name.split(separator: ".").map(String.init)
+        return Column(name: name, expression: .keyPath(keys), type: try type(of: keys[...], name, layout, coordinator))
+    }
+
+    private static func type(
+        of keys: ArraySlice<String>, _ path: String, _ layout: EntityLayout, _ coordinator: NSPersistentStoreCoordinator
+    ) throws -> AttributeType? {
+        if keys.first == "objectID" || keys.first == "self" || keys.isEmpty { return nil }
+        guard let key = keys.first, case .slot(let slot)? = layout.entity.location(of: key) else {
+            throw CocoaError(
+                .persistentStoreOperation,
+                sentence: "'\(path)' cannot be fetched into dictionaries: it is no attribute and no to-one relationship of \(layout.name).")
+        }
+        switch layout.entity.slots[slot] {
+        case .attribute(let attribute): return attribute.type
+        case .toOne(let relationship):
+            return try type(of: keys.dropFirst(), path, coordinator.layouts[relationship.destination], coordinator)
+        }
+    }
+}
+
+/// A property that is computed from rows when they are fetched.
+protocol ComputedProperty: NSPropertyDescription {
+    var expression: PredicateKit.NSExpression? { get }
+    var expressionResultType: NSAttributeType { get }
+}
+
+extension Double {
+    /// Within what an `Int64` holds.
+    fileprivate var clamped: Double { isNaN ? 0 : Swift.min(Swift.max(self, -0x1p63), 0x1p63.nextDown) }
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+
+/// The state behind a fetched results controller, without its result type.
+///
+/// Used on the context's queue only. What a change costs depends on how many objects changed, and a little on how many
+/// sections and pieces of the list there are; the results themselves are not gone through.
+final class FetchedResults {
+    let context: NSManagedObjectContext
+    let sectionNameKeyPath: String?
+    let cacheName: String?
+    weak var delegate: (any NSFetchedResultsControllerDelegate)? {
+        didSet {
+            form = .unknown
+            follow()
+        }
+    }
+    weak var controller: NSFetchedResultsController<any NSFetchRequestResult>?
+    private(set) var isFetched = false
+    private(set) var list = ResultsList()
+    private(set) var sections = ResultsSections([])
+    private var index: ResultsIndex?
+    private var plan: FetchPlan?
+    private var observations: [any NSObjectProtocol] = []
+    private var flat: [NSManagedObject]?
+    private var infos: [FetchedSection]?
+    /// Which of the delegate's methods is called, once that is known.
+    var form: DelegateForm = .unknown
+    /// Set by the delegate's default method for differences, which nobody wrote.
+    var isDifferenceUnwanted = false
+    let streams = SnapshotStreams()
+
+    enum DelegateForm { case unknown, snapshots, differences, changes }
+
+    init(_ context: NSManagedObjectContext, sectionNameKeyPath: String?, cacheName: String?) {
+        self.context = context
+        self.sectionNameKeyPath = sectionNameKeyPath
+        self.cacheName = cacheName
+    }
+
+    deinit {
+        for observation in observations { NotificationCenter.default.removeObserver(observation) }
+        streams.finish()
+    }
+
+    // MARK: Fetching
+
+    func perform(_ parameters: FetchParameters) throws {
+        context.preconditionIsCurrent()
+        guard !parameters.sortDescriptors.isEmpty else {
+            throw CocoaError(.persistentStoreOperation, sentence: "A fetched results controller needs a request with a sort descriptor.")
+        }
+        let plan = try FetchPlan(parameters, coordinator: context.requireCoordinator())
+        let objects = try context.fetchObjects(parameters)
+        let sections = try ResultsSections(sectioned(objects, plan))
+        self.plan = plan
+        take(ResultsList(objects), sections)
+        index = nil
+        isFetched = true
+        follow()
+        presentFirst()
+    }
+
+    private func take(_ list: ResultsList, _ sections: ResultsSections) {
+        self.list = list
+        self.sections = sections
+        flat = nil
+        infos = nil
+    }
+
+    private func sectioned(_ objects: [NSManagedObject], _ plan: FetchPlan) throws -> [ResultsSections.Entry] {
+        guard let sectionNameKeyPath else { return [.init(name: "", count: objects.count)] }
+        let cache = cacheName.flatMap {
+            context.hasChanges ? nil : SectionCache($0, plan.query, of: plan.stores, sectionNameKeyPath: sectionNameKeyPath)
+        }
+        if let kept = cache?.sections(of: objects.count) { return kept }
+        var entries: [ResultsSections.Entry] = []
+        var seen: Set<String> = []
+        for (place, object) in objects.enumerated() {
+            let name = Self.text(of: object.value(forKeyPath: sectionNameKeyPath))
+            if entries.last?.name == name {
+                entries[entries.count - 1].count += 1
+                continue
+            }
+            guard seen.insert(name).inserted else {
+                throw CocoaError(
+                    .coreData,
+                    sentence: "The fetched object at index \(place) has an out of order section name '\(name)'. "
+                        + "Objects must be sorted by section name: the first sort descriptor must group as '\(sectionNameKeyPath)' does.")
+            }
+            entries.append(.init(name: name, count: 1))
+        }
+        cache?.keep(entries)
+        return entries
+    }
+
+    // MARK: What is there
+
+    var objects: [NSManagedObject] {
+        if let flat { return flat }
+        let objects = list.objects()
+        flat = objects
+        return objects
+    }
+
+    /// Made when they are asked for; the ones that were handed out before stay as they were.
+    var sectionInfos: [FetchedSection] {
+        if let infos { return infos }
+        let made = Self.infos(sections, list, titled: self)
+        infos = made
+        return made
+    }
+
+    static func infos(_ sections: ResultsSections, _ list: ResultsList, titled results: FetchedResults) -> [FetchedSection] {
+        sections.entries.indices.map { FetchedSection(sections.entries[$0].name, list, sections.range($0), results) }
+    }
+
+    func path(of object: NSManagedObject) -> IndexPath? { place(of: object).map(sections.path) }
+
+    private func place(of object: NSManagedObject) -> Int? {
+        if index == nil { index = ResultsIndex(list) }
+        return index?.index(of: object, in: list)
+    }
+
+    // MARK: Following
+
+    /// Whoever has no delegate and no stream is not told, so nothing is followed.
+    ///
+    /// Source: developer.apple.com/documentation/coredata/nsfetchedresultscontroller, "Modes of Operation"
+    func follow() {
+        guard isFetched, observations.isEmpty, delegate != nil || streams.isWanted else { return }
+        let reference = Unchecked(WeakResults(self))
+        observations = [
+            NotificationCenter.default.addObserver(
+                forName: .NSManagedObjectContextObjectsDidChange, object: context, queue: nil
+            ) { notification in
+                // Posted on the context's queue, synchronously.
+                reference.value.results?.contextDidChange(notification)
+            },
+            NotificationCenter.default.addObserver(
+                forName: .NSPersistentStoreCoordinatorStoresDidChange, object: context.persistentStoreCoordinator, queue: nil
+            ) { notification in
+                // Posted wherever the store is removed.
+                guard let removed = notification.userInfo?[NSRemovedPersistentStoresKey] as? [NSPersistentStore] else { return }
+                let numbers = Set(removed.map(\.number))
+                guard let context = reference.value.results?.context else { return }
+                context.perform { reference.value.results?.lose { numbers.contains($0.key.store) } }
+            },
+        ]
+    }
+
+    private func contextDidChange(_ notification: Notification) {
+        guard let plan, isFetched else { return }
+        if notification.userInfo?[NSInvalidatedAllObjectsKey] != nil { return lose { _ in true } }
+        func changed(_ key: String) -> [NSManagedObject] {
+            (notification.userInfo?[key] as? Set<NSManagedObject> ?? []).filter { plan.entities.contains($0.layout.index) }
+        }
+        let deleted = Set(changed(NSDeletedObjectsKey) + changed(NSInvalidatedObjectsKey))
+        let touched = Set(changed(NSInsertedObjectsKey) + changed(NSUpdatedObjectsKey) + changed(NSRefreshedObjectsKey)).subtracting(deleted)
+        guard !deleted.isEmpty || !touched.isEmpty else { return }
+        let accepted = touched.filter { object in
+            // Reading a fault may find that its row is gone.
+            object.willRead()
+            return !object.isDeleted && plan.accepts(object)
+        }
+        apply(gone: deleted.union(touched), accepted: accepted, plan)
+    }
+
+    private func lose(_ isLost: (NSManagedObject) -> Bool) {
+        guard let plan, isFetched else { return }
+        let lost = objects.filter(isLost)
+        if !lost.isEmpty { apply(gone: Set(lost), accepted: [], plan) }
+    }
+
+    private func apply(gone: Set<NSManagedObject>, accepted: Set<NSManagedObject>, _ plan: FetchPlan) {
+        var (list, draft) = (list, ResultsSectionsDraft(sections))
+        let before = ResultsState(list: self.list, sections: sections)
+        var touched: [ObjectIdentifier: ResultsChanges.Touched] = [:]
+        var places: [(index: Int, object: NSManagedObject)] = gone.compactMap { object in place(of: object).map { ($0, object) } }
+        guard !places.isEmpty || !accepted.isEmpty else { return }
+        places.sort { $0.index > $1.index }
+        for (place, object) in places {
+            let section = sections.section(at: place)
+            touched[ObjectIdentifier(object)] = .init(object: object, before: (place, sections.entries[section].name))
+            draft.remove(fromSection: section)
+            index?.didRemove(object, list.remove(at: place))
+        }
+        if index == nil { index = ResultsIndex(list) }
+        var names: [ObjectIdentifier: String] = [:]
+        for object in plan.sorted(Array(accepted)) {
+            let name = sectionNameKeyPath.map { Self.text(of: object.value(forKeyPath: $0)) } ?? ""
+            names[ObjectIdentifier(object)] = name
+            let wanted = plan.place(for: object, among: list.count) { list[$0] }
+            let place = draft.insert(name, at: wanted)
+            index?.didInsert(object, list.insert(object, at: place), in: list)
+        }
+        for object in accepted {
+            guard let place = index?.index(of: object, in: list) else { continue }
+            touched[ObjectIdentifier(object), default: .init(object: object)].after = (place, names[ObjectIdentifier(object)] ?? "")
+        }
+        let (sections, deleted, inserted) = draft.finish(keepingEmpty: sectionNameKeyPath == nil)
+        var changes = ResultsChanges(Array(touched.values))
+        (changes.deletedSections, changes.insertedSections) = (deleted, inserted)
+        take(list, sections)
+        announce(changes, from: before)
+    }
+
+    /// As the number, for what is a number on Apple's platforms.
+    private static func text(of value: Any?) -> String {
+        guard let value else { return "" }
+        // By type: on Linux a cast also bridges, so that any number would pass for a Boolean.
+        let type = type(of: value)
+        if type == Bool.self { return value as? Bool == true ? "1" : "0" }
+        if type == Double.self || type == Float.self { return (value as? Double).map { NSNumber(value: $0).stringValue } ?? "\(value)" }
+        return "\(value)"
+    }
+}
+
+/// Results at one moment.
+struct ResultsState {
+    let list: ResultsList
+    let sections: ResultsSections
+}
+
+private final class WeakResults {
+    weak var results: FetchedResults?
+    init(_ results: FetchedResults) { self.results = results }
+}
+
+/// One section at the moment when it was made.
+final class FetchedSection: NSFetchedResultsSectionInfo {
+    let name: String
+    private let list: ResultsList
+    private let range: Range<Int>
+    private weak var results: FetchedResults?
+
+    init(_ name: String, _ list: ResultsList, _ range: Range<Int>, _ results: FetchedResults) {
+        self.name = name
+        self.list = list
+        self.range = range
+        self.results = results
+    }
+
+    var indexTitle: String? { results.map { $0.title(ofSection: name) } ?? FetchedResults.defaultTitle(ofSection: name) }
+    var numberOfObjects: Int { range.count }
+    var objects: [Any]? { list.objects(range) }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+
+/// What turned one state of the results into the next, as a table view needs to hear it: deletions by their old place,
+/// insertions by their new one, moves by both; an object that only changed keeps its place among the others.
+struct ResultsChanges {
+    struct Change {
+        let object: NSManagedObject
+        let type: NSFetchedResultsChangeType
+        /// Index in the list before, and in the list after.
+        let from: Int?
+        let to: Int?
+    }
+
+    var deletedSections: [Int] = []
+    var insertedSections: [Int] = []
+    private(set) var changes: [Change] = []
+
+    var isEmpty: Bool { deletedSections.isEmpty && insertedSections.isEmpty && changes.isEmpty }
+
+    /// An object that somebody touched, with its places and sections before and after.
+    struct Touched {
+        let object: NSManagedObject
+        var before: (index: Int, section: String)?
+        var after: (index: Int, section: String)?
+    }
+
+    init() {}
+
+    /// - Parameter touched: Everything that went, came or changed. The others kept their order.
+    init(_ touched: [Touched]) {
+        let gone = touched.filter { $0.before != nil && $0.after == nil }.sorted { ($0.before?.index ?? 0) < ($1.before?.index ?? 0) }
+        changes = gone.map { Change(object: $0.object, type: .delete, from: $0.before?.index, to: nil) }
+        let moved = Self.moved(touched)
+        for touch in touched.filter({ $0.after != nil }).sorted(by: { ($0.after?.index ?? 0) < ($1.after?.index ?? 0) }) {
+            let type: NSFetchedResultsChangeType =
+                touch.before == nil ? .insert : moved.contains(ObjectIdentifier(touch.object)) ? .move : .update
+            changes.append(Change(object: touch.object, type: type, from: touch.before?.index, to: touch.after?.index))
+        }
+    }
+
+    /// The objects that are in another section, or in another order among those that stayed.
+    private static func moved(_ touched: [Touched]) -> Set<ObjectIdentifier> {
+        // How many of the others stand before each: what nobody touched keeps its order.
+        let oldPlaces = touched.compactMap(\.before?.index).sorted()
+        let newPlaces = touched.compactMap(\.after?.index).sorted()
+        func rank(_ index: Int, _ places: [Int]) -> Int {
+            var (low, high) = (0, places.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if places[middle] < index { low = middle + 1 } else { high = middle }
+            }
+            return index - low
+        }
+        var moved: Set<ObjectIdentifier> = []
+        var rest: [(id: ObjectIdentifier, before: Int, after: Int)] = []
+        for touch in touched {
+            guard let before = touch.before, let after = touch.after else { continue }
+            if before.section != after.section || rank(before.index, oldPlaces) != rank(after.index, newPlaces) {
+                moved.insert(ObjectIdentifier(touch.object))
+            } else {
+                rest.append((ObjectIdentifier(touch.object), before.index, after.index))
+            }
+        }
+        // They may also have changed order among themselves: as many as can keep theirs.
+        rest.sort { $0.before < $1.before }
+        let kept = longestIncreasing(rest.map(\.after))
+        for (place, entry) in rest.enumerated() where !kept.contains(place) { moved.insert(entry.id) }
+        return moved
+    }
+
+    /// - Returns: Places of a longest increasing subsequence.
+    static func longestIncreasing(_ values: [Int]) -> Set<Int> {
+        var tails: [Int] = []
+        var previous = Array(repeating: -1, count: values.count)
+        for (place, value) in values.enumerated() {
+            var (low, high) = (0, tails.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if values[tails[middle]] < value { low = middle + 1 } else { high = middle }
+            }
+            if low > 0 { previous[place] = tails[low - 1] }
+            if low == tails.count { tails.append(place) } else { tails[low] = place }
+        }
+        var result: Set<Int> = []
+        var place = tails.last ?? -1
+        while place >= 0 {
+            result.insert(place)
+            place = previous[place]
+        }
+        return result
+    }
+
+    /// The same as a difference of identifiers. An object that only changed is taken out and put in again.
+    func difference() -> CollectionDifference<NSManagedObjectID>? {
+        var entries: [CollectionDifference<NSManagedObjectID>.Change] = []
+        for change in changes {
+            let id = change.object.objectID
+            if let from = change.from { entries.append(.remove(offset: from, element: id, associatedWith: change.to)) }
+            if let to = change.to { entries.append(.insert(offset: to, element: id, associatedWith: change.from)) }
+        }
+        return CollectionDifference(entries)
+    }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// Sections and the items in them, each identifier once.
+///
+/// Identifiers that are used twice, or are not there when they are named, end the process with a sentence, as Apple's
+/// snapshots raise an exception.
+struct SnapshotContents<Section: Hashable, Item: Hashable> {
+    private(set) var sections: [(id: Section, items: [Item])] = []
+    private(set) var reloadedSections: [Section] = []
+    private(set) var reloadedItems: [Item] = []
+    private(set) var reconfiguredItems: [Item] = []
+    private var owners: [Item: Section] = [:]
+
+    var items: [Item] { sections.flatMap(\.items) }
+    var itemCount: Int { owners.count }
+
+    func place(ofSection section: Section) -> Int? { sections.firstIndex { $0.id == section } }
+    func section(of item: Item) -> Section? { owners[item] }
+
+    func items(in section: Section) -> [Item] { sections[existing(section)].items }
+
+    /// - Returns: The item's place among all items.
+    func place(ofItem item: Item) -> Int? {
+        guard let owner = owners[item] else { return nil }
+        var place = 0
+        for (id, items) in sections {
+            if id == owner { return items.firstIndex(of: item).map { place + $0 } }
+            place += items.count
+        }
+        return nil
+    }
+
+    // MARK: Items
+
+    mutating func append(items: [Item], to section: Section?) {
+        guard let last = sections.indices.last else { preconditionFailure("a snapshot needs a section before it takes items") }
+        insert(items, section.map(existing) ?? last, at: nil)
+    }
+
+    mutating func insert(items: [Item], beside item: Item, after: Bool) {
+        let (section, place) = position(of: item)
+        insert(items, section, at: place + (after ? 1 : 0))
+    }
+
+    private mutating func insert(_ items: [Item], _ section: Int, at place: Int?) {
+        for item in items {
+            let isNew = owners.updateValue(sections[section].id, forKey: item) == nil
+            precondition(isNew, "an item identifier is in a snapshot once")
+        }
+        sections[section].items.insert(contentsOf: items, at: place ?? sections[section].items.count)
+    }
+
+    mutating func delete(items: [Item]) {
+        let gone = Set(items)
+        let affected = Set(gone.compactMap { owners.removeValue(forKey: $0) })
+        for section in sections.indices where affected.contains(sections[section].id) { sections[section].items.removeAll(where: gone.contains) }
+        reloadedItems.removeAll(where: gone.contains)
+        reconfiguredItems.removeAll(where: gone.contains)
+    }
+
+    mutating func deleteAllItems() { self = SnapshotContents() }
+
+    mutating func move(item: Item, beside other: Item, after: Bool) {
+        let (section, place) = position(of: item)
+        sections[section].items.remove(at: place)
+        owners[item] = nil
+        insert(items: [item], beside: other, after: after)
+    }
+
+    mutating func reload(items: [Item]) {
+        for item in items {
+            precondition(owners[item] != nil, "an item that is reloaded is in the snapshot")
+            reloadedItems.append(item)
+        }
+    }
+
+    mutating func reconfigure(items: [Item]) {
+        for item in items {
+            precondition(owners[item] != nil, "an item that is reconfigured is in the snapshot")
+            reconfiguredItems.append(item)
+        }
+    }
+
+    private func position(of item: Item) -> (section: Int, place: Int) {
+        guard let owner = owners[item] else { preconditionFailure("the item identifier is not in the snapshot") }
+        let section = existing(owner)
+        guard let place = sections[section].items.firstIndex(of: item) else { preconditionFailure("an item is in the section that owns it") }
+        return (section, place)
+    }
+
+    // MARK: Sections
+
+    mutating func append(sections ids: [Section]) { insert(sections: ids, at: sections.count) }
+
+    mutating func insert(sections ids: [Section], beside section: Section, after: Bool) {
+        insert(sections: ids, at: existing(section) + (after ? 1 : 0))
+    }
+
+    private mutating func insert(sections ids: [Section], at place: Int) {
+        let known = Set(sections.map(\.id))
+        precondition(known.isDisjoint(with: ids) && Set(ids).count == ids.count, "a section identifier is in a snapshot once")
+        sections.insert(contentsOf: ids.map { ($0, []) }, at: place)
+    }
+
+    mutating func delete(sections ids: [Section]) {
+        let gone = Set(ids)
+        for section in sections where gone.contains(section.id) { for item in section.items { owners[item] = nil } }
+        sections.removeAll { gone.contains($0.id) }
+        reloadedSections.removeAll(where: gone.contains)
+    }
+
+    mutating func move(section: Section, beside other: Section, after: Bool) {
+        let moved = sections.remove(at: existing(section))
+        sections.insert(moved, at: existing(other) + (after ? 1 : 0))
+    }
+
+    mutating func reload(sections ids: [Section]) {
+        for id in ids { reloadedSections.append(sections[existing(id)].id) }
+    }
+
+    private func existing(_ section: Section) -> Int {
+        guard let place = place(ofSection: section) else { preconditionFailure("the section identifier is not in the snapshot") }
+        return place
+    }
+
+    // MARK: Other identifiers
+
+    /// - Returns: nil where an identifier cannot be converted.
+    func mapped<S: Hashable, I: Hashable>(_ section: (Section) -> S?, _ item: (Item) -> I?) -> SnapshotContents<S, I>? {
+        var result = SnapshotContents<S, I>()
+        for (id, items) in sections {
+            guard let id = section(id) else { return nil }
+            let converted = items.compactMap(item)
+            guard converted.count == items.count else { return nil }
+            result.append(sections: [id])
+            result.append(items: converted, to: id)
+        }
+        result.reloadedSections = reloadedSections.compactMap(section)
+        result.reloadedItems = reloadedItems.compactMap(item)
+        result.reconfiguredItems = reconfiguredItems.compactMap(item)
+        return result
+    }
+}
+
+extension SnapshotContents: Sendable where Section: Sendable, Item: Sendable {}
+
+extension SnapshotContents<String, NSManagedObjectID> {
+    /// Section names and object IDs. What changed but stayed is marked as reloaded.
+    init(_ state: ResultsState, reloaded changes: ResultsChanges) {
+        self.init()
+        for (index, entry) in state.sections.entries.enumerated() {
+            append(sections: [entry.name])
+            append(items: state.list.objects(state.sections.range(index)).map(\.objectID), to: entry.name)
+        }
+        reload(items: changes.changes.filter { $0.type == .update || $0.type == .move }.map(\.object.objectID))
+    }
+}
