@@ -101,7 +101,7 @@ let package = Package(
         .target(
             name: "TarnCommands",
             dependencies: [
-                "CloudEngine", "CloudEngineSQLite", "CloudPush", "CloudServer", "CloudWire", "ManagedAccessors",
+                "CloudEngine", "CloudEngineSQLite", "CloudPush", "CloudServer", "CloudWire", "ManagedAccessors", "SQLiteStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -140,7 +140,11 @@ let package = Package(
         .testTarget(name: "ManagedModelTests", dependencies: ["ManagedModel"]),
         .testTarget(name: "PredicateKitTests", dependencies: ["PredicateKit"]),
         .testTarget(name: "SQLiteStoreTests", dependencies: ["ManagedModel", "PredicateKit", "SQLiteStore"]),
-        .testTarget(name: "ObjectGraphTests", dependencies: ["ManagedModel", "ObjectGraph", "PredicateKit"]),
+        // A disk that fails when a test wants it to.
+        .target(name: "CFaultyDisk", path: "Tests/CFaultyDisk"),
+        .testTarget(
+            name: "ObjectGraphTests",
+            dependencies: ["CFaultyDisk", "ManagedModel", "ObjectGraph", "PredicateKit", "SQLiteStore"]),
         .testTarget(
             name: "ModelCompilerTests", dependencies: ["ManagedModel", "ModelCompiler"], exclude: ["Golden"]),
         .testTarget(
@@ -156,7 +160,7 @@ let package = Package(
             name: "CloudServerTests",
             dependencies: [
                 "CloudEngine", "CloudEngineSQLite", "CloudInProcess", "CloudKit", "CloudPush", "CloudServer", "CloudWire",
-                "TarnCommands",
+                "ManagedModel", "SQLiteStore", "TarnCommands",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -179,7 +183,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-for target in package.targets where target.type != .plugin && target.name != "CRuntimeRecords" {
+for target in package.targets where target.type != .plugin && !["CRuntimeRecords", "CFaultyDisk"].contains(target.name) {
     target.swiftSettings = (target.swiftSettings ?? []) + [
         .treatAllWarnings(as: .error),
         .enableUpcomingFeature("ExistentialAny"),

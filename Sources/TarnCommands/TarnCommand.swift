@@ -8,7 +8,7 @@ public struct TarnCommand: AsyncParsableCommand {
     public static let configuration = CommandConfiguration(
         commandName: "tarn",
         abstract: "A self-hosted cloud for apps that use Core Data with CloudKit.",
-        subcommands: [ServeCommand.self, UserCommand.self, DemoCommand.self, PortCommand.self])
+        subcommands: [ServeCommand.self, UserCommand.self, StoreCommand.self, DemoCommand.self, PortCommand.self])
 
     public init() {}
 

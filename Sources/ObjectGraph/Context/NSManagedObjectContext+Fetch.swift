@@ -61,7 +61,7 @@ extension NSManagedObjectContext {
         processPendingChanges()
         let plan = try FetchPlan(parameters, coordinator: requireCoordinator())
         guard !overlays(plan), parent == nil else { return try fetchObjects(parameters).count }
-        return try plan.stores.reduce(0) { try $0 + $1.count(plan.query) }
+        return try inPinnedState { try plan.stores.reduce(0) { try $0 + $1.count(plan.query) } }
     }
 
     /// Makes no objects where the rows' keys say everything.
@@ -83,7 +83,7 @@ extension NSManagedObjectContext {
         if let parent { return try fetchObjects(parameters, plan, in: parent) }
         guard overlays(plan) || plan.stores.count > 1 else {
             guard let store = plan.stores.first else { return [] }
-            return register(try store.fetchPacked(plan.query), parameters)
+            return register(try inPinnedState { try store.fetchPacked(plan.query) }, parameters)
         }
         // The window is cut after the overlay: what is unsaved may belong into it, or push something out of it.
         var query = plan.query
@@ -91,7 +91,7 @@ extension NSManagedObjectContext {
         query.limit = parameters.limit > 0 ? parameters.offset + parameters.limit + pending.count : nil
         query.offset = 0
         var objects: [NSManagedObject] = []
-        for store in plan.stores { objects += register(try store.fetchPacked(query), parameters) }
+        for store in plan.stores { objects += register(try inPinnedState { try store.fetchPacked(query) }, parameters) }
         return window(try overlay(pending: plan, on: objects), parameters)
     }
 

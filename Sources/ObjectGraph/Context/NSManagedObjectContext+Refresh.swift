@@ -37,6 +37,7 @@ extension NSManagedObjectContext {
         forgetUndo()
         retained = [:]
         assignments = [:]
+        advanceQueryGeneration()
         NotificationCenter.default.post(
             name: .NSManagedObjectContextObjectsDidChange, object: self, userInfo: [NSInvalidatedAllObjectsKey: ids])
     }

@@ -32,6 +32,7 @@ extension NSManagedObjectContext {
             refreshed: saved.merged.filter { $0.contextReference === self && !$0.isDeleted })
         let failure: (any Error)? = if case .failure(let error) = outcome { error } else { nil }
         if let failure, saved.commits.isEmpty { throw failure }
+        advanceQueryGeneration()
         announceSaved(saved)
         if parent == nil { coordinator.didCommit(saved.commits, by: self) }
         tellChildren(of: saved.commits)

@@ -89,6 +89,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     var retained: [ObjectIdentifier: NSManagedObject] = [:]
     /// Stores that new objects were assigned to.
     var assignments: [ObjectIdentifier: NSPersistentStore] = [:]
+    /// See ``setQueryGenerationFrom(_:)``.
+    var readingPoint = ReadingPoint.head
     private let mergesAutomatically = Mutex(false)
     let children = Mutex<[WeakChild]>([])
     /// Keys that a context above made permanent, until this one takes them over.

@@ -4,6 +4,7 @@
 public import Foundation
 import ManagedModel
 package import SQLiteStore
+import Synchronization
 
 /// The types of store. Only the SQLite type is built.
 public let NSSQLiteStoreType = "SQLite"
@@ -26,14 +27,18 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     /// What the store was opened by.
     let source: NSPersistentStoreDescription
     private let entities: Set<Int>
+    let othersObservers = Mutex<[@Sendable () -> Void]>([])
+    /// The last history transaction that listeners were told of.
+    let announced = Mutex<Int64>(0)
 
-    init(_ storage: SQLiteStore, description: NSPersistentStoreDescription, entities: Set<Int>) {
+    /// - Parameter isReadOnly: Also for a reason that the description does not give.
+    init(_ storage: SQLiteStore, description: NSPersistentStoreDescription, entities: Set<Int>, isReadOnly: Bool) {
         self.storage = storage
         self.entities = entities
         source = description
         configurationName = description.configuration ?? "PF_DEFAULT_CONFIGURATION_NAME"
         url = description.url
-        isReadOnly = description.isReadOnly
+        self.isReadOnly = isReadOnly
         options = description.options
         type = description.type
         isHistoryTracked = description.isHistoryTracked

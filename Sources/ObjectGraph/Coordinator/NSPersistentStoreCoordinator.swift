@@ -101,8 +101,10 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         } catch {
             throw CocoaError(error)
         }
-        let store = NSPersistentStore(storage, description: description, entities: Set(entities.map(\.index)))
+        let store = NSPersistentStore(storage, description: description, entities: Set(entities.map(\.index)),
+            isReadOnly: try description.isReadOnly || needsHistory(storage, description))
         store.persistentStoreCoordinator = self
+        try watchIfWanted(store)
         directory.add(store)
         state.withLock { $0.stores.append(store) }
         storeChanges.add(1, ordering: .relaxed)
@@ -235,11 +237,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
             context.queue.queue.async { context.merge(commits) }
         }
         for commit in commits {
-            guard let store = store(numbered: commit.store), store.postsRemoteChanges else { continue }
-            var userInfo: [AnyHashable: Any] = [NSStoreUUIDKey: store.identifier]
-            userInfo[NSPersistentStoreURLKey] = store.url
-            userInfo[NSPersistentHistoryTokenKey] = currentPersistentHistoryToken(fromStores: [store])
-            NotificationCenter.default.post(name: .NSPersistentStoreRemoteChange, object: self, userInfo: userInfo)
+            guard let store = store(numbered: commit.store) else { continue }
+            postRemoteChange(of: store)
         }
         for observer in commitObservers.withLock({ $0 }) { observer(commits) }
     }

@@ -18,12 +18,16 @@ open class NSEntityDescription: NSObject, @unchecked Sendable {
     open var versionHashModifier: String?
     /// Attribute names or descriptions whose values together are unique.
     open var uniquenessConstraints: [[Any]] = []
+    /// Indexes for fetches. They make no difference to whether a store fits the model.
+    open var indexes: [NSFetchIndexDescription] = [] {
+        didSet { for index in indexes { index.entity = self } }
+    }
     open internal(set) weak var superentity: NSEntityDescription?
 
     weak var managedObjectModelReference: NSManagedObjectModel?
     private var ownProperties: [NSPropertyDescription] = []
     private var storedSubentities: [NSEntityDescription] = []
-    /// What the API does not show (code generation, indexes, fetched properties) stays as the model file had it.
+    /// What the API does not show (code generation, fetched properties) stays as the model file had it.
     private var declared = Entity(name: "")
 
     open var managedObjectModel: NSManagedObjectModel {
@@ -104,6 +108,7 @@ open class NSEntityDescription: NSObject, @unchecked Sendable {
         entity.className = className.last.map(String.init) ?? "NSManagedObject"
         entity.classModule = className.count == 2 ? String(className[0]) : nil
         entity.userInfo = strings(of: userInfo)
+        entity.indexes = indexes.map(\.value)
         entity.renamingIdentifier = renamingIdentifier
         entity.versionHashModifier = versionHashModifier
         entity.uniquenessConstraints = uniquenessConstraints.map { constraint in
@@ -135,6 +140,7 @@ open class NSEntityDescription: NSObject, @unchecked Sendable {
         versionHashModifier = entity.versionHashModifier
         uniquenessConstraints = entity.uniquenessConstraints
         declared = entity
+        indexes = entity.indexes.map { NSFetchIndexDescription($0) }
         properties =
             entity.attributes.map { NSAttributeDescription($0) } + entity.relationships.map { NSRelationshipDescription($0) }
     }

@@ -58,6 +58,9 @@ struct StoreLayoutBuilder {
                 return table
             }
         }
+        recorded.indexes = Dictionary(
+            ordered.flatMap { table in table.indexes.map { ($0.name, StoreSchema.create($0, on: table)) } },
+            uniquingKeysWith: { first, _ in first })
         return StoreLayout(model: model, entities: layouts, tables: ordered, joins: joins, recorded: recorded)
     }
 
