@@ -102,7 +102,7 @@ let package = Package(
             name: "TarnCommands",
             dependencies: [
                 "CloudEngine", "CloudEngineSQLite", "CloudPush", "CloudServer", "CloudWire", "ManagedAccessors", "ManagedModel",
-                "ModelCompiler",
+                "ModelCompiler", "SQLiteStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -141,10 +141,12 @@ let package = Package(
         .testTarget(name: "ManagedModelTests", dependencies: ["ManagedModel"]),
         .testTarget(name: "PredicateKitTests", dependencies: ["PredicateKit"]),
         .testTarget(name: "SQLiteStoreTests", dependencies: ["ManagedModel", "PredicateKit", "SQLiteStore"]),
+        // A disk that fails when a test wants it to.
+        .target(name: "CFaultyDisk", path: "Tests/CFaultyDisk"),
         .testTarget(
             name: "ObjectGraphTests",
             dependencies: [
-                "ManagedModel", "ObjectGraph", "PredicateKit",
+                "CFaultyDisk", "ManagedModel", "ObjectGraph", "PredicateKit", "SQLiteStore",
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         .testTarget(
@@ -162,7 +164,7 @@ let package = Package(
             name: "CloudServerTests",
             dependencies: [
                 "CloudEngine", "CloudEngineSQLite", "CloudInProcess", "CloudKit", "CloudPush", "CloudServer", "CloudWire",
-                "TarnCommands",
+                "ManagedModel", "SQLiteStore", "TarnCommands",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -185,7 +187,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-for target in package.targets where target.type != .plugin && target.name != "CRuntimeRecords" {
+for target in package.targets where target.type != .plugin && !["CRuntimeRecords", "CFaultyDisk"].contains(target.name) {
     target.swiftSettings = (target.swiftSettings ?? []) + [
         .treatAllWarnings(as: .error),
         .enableUpcomingFeature("ExistentialAny"),

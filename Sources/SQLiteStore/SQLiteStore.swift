@@ -52,8 +52,11 @@ package final class SQLiteStore: Sendable {
     package let url: URL?
     package let options: Options
     let layout: StoreLayout
-    private let database: any DatabaseWriter
+    let database: any DatabaseWriter
     private let lock: FileLock?
+    /// nil for a store in memory, and for a file that keeps no log.
+    let generations: GenerationKeeper?
+    let watch = Mutex<FileWatch?>(nil)
     /// nil for a store in memory, which one connection has, and for one that may only be read.
     private let points: PointReader?
     private let isClosed = Mutex(false)
@@ -79,6 +82,7 @@ package final class SQLiteStore: Sendable {
             let opened = try Self.open(url, options, prepare)
             self.database = opened.database
             self.lock = opened.lock
+            generations = (opened.database as? DatabasePool).map(GenerationKeeper.init)
             self.identifier = opened.result.identifier
             self.layout = opened.result.layout
             points =
@@ -102,6 +106,8 @@ package final class SQLiteStore: Sendable {
             return isClosed
         }
         if wasClosed { return }
+        watch.withLock { $0.take() }?.cancel()
+        generations?.close()
         points?.close()
         // Closing the last connection moves the log into the file, so it waits for its turn like any writer. When no
         // turn comes the file is left for the next opening, which is as safe.
@@ -110,12 +116,16 @@ package final class SQLiteStore: Sendable {
 
     // MARK: Reading and writing
 
-    /// Runs `body` on one consistent snapshot. The reader must not leave the closure.
+    /// Runs `body` on one consistent snapshot: of now, or of the view that the thread's ``GenerationScope`` names. The
+    /// reader must not leave the closure.
     ///
     /// - Throws: What `body` throws, or ``StoreError``.
     package func read<T>(_ body: (StoreReader) throws -> T) throws -> T {
         try translatingErrors {
-            try database.read { database in try body(StoreReader(Connection(database), self)) }
+            if let generation = GenerationScope.generation(of: number) {
+                return try generation.read { database in try body(StoreReader(Connection(database), self)) }
+            }
+            return try database.read { database in try body(StoreReader(Connection(database), self)) }
         }
     }
 
@@ -123,7 +133,7 @@ package final class SQLiteStore: Sendable {
     ///   entity, which may be an heir of the one asked for.
     package func row(_ key: RowKey) throws -> ManagedModel.Row? {
         guard key.store == number else { return nil }
-        guard let points else { return try read { try $0.row(key) } }
+        guard let points, GenerationScope.generation(of: number) == nil else { return try read { try $0.row(key) } }
         do throws(StoreError) {
             return try points.row(key.primaryKey, try layout.entity(key.entityIndex), layout, store: number)
         } catch {
@@ -162,7 +172,7 @@ package final class SQLiteStore: Sendable {
     @discardableResult
     package func save(_ changes: StoreChanges) throws -> Int64? { try write { try $0.apply(changes) } }
 
-    private func inTurn<T>(_ body: () throws -> T) throws -> T {
+    func inTurn<T>(_ body: () throws -> T) throws -> T {
         if let lock { try lock.withTurn(body) } else { try body() }
     }
 

@@ -142,6 +142,14 @@ package struct HistoryTransaction: Sendable {
     }
 }
 
+extension HistoryTransaction {
+    func with(_ changes: [HistoryChange]) -> HistoryTransaction {
+        HistoryTransaction(
+            number: number, timestamp: timestamp, author: author, contextName: contextName, bundleID: bundleID,
+            processID: processID, changes: changes)
+    }
+}
+
 package struct HistoryChange: Sendable {
     /// Raw values are those of `NSPersistentHistoryChangeType` and of the `ZCHANGETYPE` column.
     package enum Kind: Int, Sendable {

@@ -8,7 +8,9 @@ public struct TarnCommand: AsyncParsableCommand {
     public static let configuration = CommandConfiguration(
         commandName: "tarn",
         abstract: "A self-hosted cloud for apps that use Core Data with CloudKit.",
-        subcommands: [ServeCommand.self, UserCommand.self, DemoCommand.self, ModelCommand.self, PortCommand.self])
+        subcommands: [
+            ServeCommand.self, UserCommand.self, StoreCommand.self, DemoCommand.self, ModelCommand.self, PortCommand.self,
+        ])
 
     public init() {}
 

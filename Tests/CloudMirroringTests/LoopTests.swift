@@ -53,6 +53,29 @@ import Testing
         }
     }
 
+    /// Saves a tag through a container of its own on a device's file, as another process of the device does.
+    private func saveElsewhere(_ name: String, on device: Device) throws {
+        let other = NSPersistentContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(Posts.model))
+        let description = NSPersistentStoreDescription(url: device.file)
+        description.setOption(NSNumber(value: true), forKey: NSPersistentHistoryTrackingKey)
+        other.persistentStoreDescriptions = [description]
+        try other.load()
+        let context = other.newBackgroundContext()
+        try context.performAndWait {
+            context.insert("Tag", ["name": name])
+            try context.save()
+        }
+    }
+
+    @Test func whatAnotherProcessSavesIsSentWithoutBeingAskedFor() async throws {
+        let pair = try await Pair()
+        try await pair.agree()
+        try saveElsewhere("elsewhere", on: pair.tablet)
+        try await pair.phone.until { _ in try pair.phone.read { try $0.all("Tag").count } == 1 }
+        try await pair.agree { !$0.isEmpty }
+        try await pair.discard()
+    }
+
     @Test func whatIsSavedOnOneDeviceAppearsOnTheOther() async throws {
         let pair = try await Pair()
         try pair.tablet.edit { context in

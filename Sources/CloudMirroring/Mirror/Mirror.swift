@@ -68,6 +68,12 @@ final class Mirror: Sendable {
         coordinator.observeCommits { [feed] commits in
             if commits.contains(where: { $0.store == store }) { feed.yield(.storeChanged) }
         }
+        do {
+            try coordinator.observeOthers(of: self.store) { [feed] in feed.yield(.storeChanged) }
+        } catch {
+            // What other processes save is sent with the next save here, or the next sync.
+            logger.warning("the store's file cannot be watched", metadata: ["store": "\(self.store.identifier)"])
+        }
         running.withLock { $0.loop = Task { await self.run() } }
         feed.yield(.started)
     }

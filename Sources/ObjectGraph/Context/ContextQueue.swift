@@ -3,6 +3,7 @@
 
 import Dispatch
 import Foundation
+import SQLiteStore
 
 /// The queue that a context's objects stay on.
 ///

@@ -64,7 +64,7 @@ extension NSManagedObjectContext {
             return try DictionaryPlan(parameters, plan, coordinator: requireCoordinator()).count()
         }
         guard !overlays(plan), parent == nil else { return try fetchObjects(parameters).count }
-        return try plan.stores.reduce(0) { try $0 + $1.count(plan.query) }
+        return try inPinnedState { try plan.stores.reduce(0) { try $0 + $1.count(plan.query) } }
     }
 
     /// Makes no objects where the rows' keys say everything.
@@ -120,7 +120,7 @@ extension NSManagedObjectContext {
     }
 
     private func found(_ query: StoreQuery, in store: NSPersistentStore, _ parameters: FetchParameters) throws -> [NSManagedObject] {
-        if store.sqlite != nil { return register(try store.fetchPacked(query), parameters) }
+        if store.sqlite != nil { return register(try inPinnedState { try store.fetchPacked(query) }, parameters) }
         return register(try Self.current.with(self) { try store.fetch(query) }, parameters)
     }
 

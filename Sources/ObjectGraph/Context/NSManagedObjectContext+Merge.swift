@@ -30,6 +30,7 @@ extension NSManagedObjectContext {
 
     private func mergeSave(_ userInfo: [AnyHashable: Any]) {
         guard let coordinator = persistentStoreCoordinator else { return }
+        advanceQueryGeneration()
         func keys(_ name: String) -> [RowKey] {
             let elements: [Any] =
                 switch userInfo[name] {
@@ -84,6 +85,7 @@ extension NSManagedObjectContext {
     package func merge(_ commits: [StoreCommit]) {
         preconditionIsCurrent()
         guard persistentStoreCoordinator != nil else { return }
+        advanceQueryGeneration()
         var merged = Merged()
         for commit in commits { merge(commit, &merged) }
         let deleted = unique(merged.deleted)

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Foundation
+import SQLiteStore
 
 extension NSManagedObjectContext {
     public enum ScheduledTaskType: Sendable {

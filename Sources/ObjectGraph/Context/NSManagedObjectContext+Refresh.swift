@@ -39,6 +39,7 @@ extension NSManagedObjectContext {
         retained = [:]
         watched = [:]
         assignments = [:]
+        advanceQueryGeneration()
         ContextNotification.objectsDidChange.post(self, [NSInvalidatedAllObjectsKey: ids])
     }
 

@@ -36,6 +36,7 @@ extension NSManagedObjectContext {
         if case .success = outcome { watched = [:] }
         let failure: (any Error)? = if case .failure(let error) = outcome { error } else { nil }
         if let failure, saved.commits.isEmpty { throw failure }
+        advanceQueryGeneration()
         announceSaved(saved)
         if parent == nil { coordinator.didCommit(saved.commits, by: self) }
         tellChildren(of: saved.commits)

@@ -14,19 +14,19 @@ extension NSManagedObjectContext {
     ///
     /// - Returns: nil when there is none, or the context above is about to delete it.
     func sourceRow(_ key: RowKey) throws -> Row? {
-        guard let parent else { return key.isTemporary ? nil : try requireCoordinator().row(key) }
+        guard let parent else { return key.isTemporary ? nil : try inPinnedState { try requireCoordinator().row(key) } }
         return try reading(parent) { try $0.currentRow(aliases[key] ?? key) }
     }
 
     /// The rows under several objects, in no particular order; what is gone is left out.
     func sourceRows(_ keys: [RowKey]) throws -> [Row] {
-        guard let parent else { return try requireCoordinator().rows(keys.filter { !$0.isTemporary }) }
+        guard let parent else { return try inPinnedState { try requireCoordinator().rows(keys.filter { !$0.isTemporary }) } }
         return try reading(parent) { try $0.currentRows(keys.map { aliases[$0] ?? $0 }) }
     }
 
     /// The members of a to-many relationship, as they are under this context.
     func sourceDestinations(of key: RowKey, toMany index: Int) throws -> [RowKey] {
-        guard let parent else { return key.isTemporary ? [] : try requireCoordinator().destinations(of: key, toMany: index) }
+        guard let parent else { return key.isTemporary ? [] : try inPinnedState { try requireCoordinator().destinations(of: key, toMany: index) } }
         return try reading(parent) { try $0.currentDestinations(of: aliases[key] ?? key, toMany: index) }
     }
 

@@ -126,6 +126,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     var settled = SettledConflicts()
     /// Stores that new objects were assigned to.
     var assignments: [ObjectIdentifier: NSPersistentStore] = [:]
+    /// See ``setQueryGenerationFrom(_:)``.
+    var readingPoint = ReadingPoint.head
     private let mergesAutomatically = Mutex(false)
     let children = Mutex<[WeakChild]>([])
     /// Keys that a context above made permanent, until this one takes them over.

@@ -43,6 +43,9 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     /// What the store was opened by.
     final var source: NSPersistentStoreDescription?
     private final var entities: Set<Int> = []
+    final let othersObservers = Mutex<[@Sendable () -> Void]>([])
+    /// The last history transaction that listeners were told of.
+    final let announced = Mutex<Int64>(0)
 
     /// - Parameter url: `/dev/null` for a store without a file.
     public init(

@@ -31,6 +31,7 @@ extension NSPersistentStoreCoordinator {
 
     package func add(_ description: NSPersistentStoreDescription) throws -> NSPersistentStore {
         let store = try makeStore(description)
+        try watchIfWanted(store)
         let change: [AnyHashable: Any] = [NSAddedPersistentStoresKey: [store]]
         NotificationCenter.default.post(name: .NSPersistentStoreCoordinatorStoresWillChange, object: self, userInfo: change)
         attach(store)

@@ -135,11 +135,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
             context.queue.queue.async { context.merge(commits) }
         }
         for commit in commits {
-            guard let store = store(numbered: commit.store), store.postsRemoteChanges else { continue }
-            var userInfo: [AnyHashable: Any] = [NSStoreUUIDKey: store.identifier ?? ""]
-            userInfo[NSPersistentStoreURLKey] = store.url
-            userInfo[NSPersistentHistoryTokenKey] = currentPersistentHistoryToken(fromStores: [store])
-            NotificationCenter.default.post(name: .NSPersistentStoreRemoteChange, object: self, userInfo: userInfo)
+            guard let store = store(numbered: commit.store) else { continue }
+            postRemoteChange(of: store)
         }
         for observer in commitObservers.withLock({ $0 }) { observer(commits) }
     }

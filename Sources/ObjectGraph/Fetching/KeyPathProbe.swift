@@ -3,6 +3,7 @@
 
 import Foundation
 import ManagedModel
+import SQLiteStore
 
 /// Finds the properties that a Swift key path goes through.
 ///

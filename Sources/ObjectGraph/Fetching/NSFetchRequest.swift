@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 public import Foundation
+import SQLiteStore
 
 /// What a fetch may return. Adopted by managed objects, object IDs, dictionaries and numbers.
 public protocol NSFetchRequestResult: NSObjectProtocol {}

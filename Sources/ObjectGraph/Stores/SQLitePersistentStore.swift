@@ -22,7 +22,14 @@ final class SQLitePersistentStore: NSPersistentStore, @unchecked Sendable {
         var metadata = try translated { try opened.read { try $0.metadata() } }
         if isInMemory { metadata[NSStoreTypeKey] = NSInMemoryStoreType }
         adoptMetadata(metadata)
+        if !plan.description.isHistoryTracked, try hasHistory() { isReadOnly = true }
     }
+
+    /// Whether the store has a history. Without going on with it, a save would leave a gap that whoever reads the
+    /// history does not see; such a store is opened for reading.
+    ///
+    /// Source: core-data-api, "Persistent history" (the framework's log says that it forces the store read-only).
+    private func hasHistory() throws -> Bool { try translated { try storage.read { try $0.latestTransaction() } > 0 } }
 
     override func close() { sqlite?.close() }
 

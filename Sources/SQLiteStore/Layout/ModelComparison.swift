@@ -10,10 +10,15 @@ struct ModelComparison {
     let columns: [String: [String]]
     /// nil for a store that was never opened here, such as one of Apple's: then every column must be there.
     let recorded: RecordedModel?
+    /// What is known of a store that was never opened here.
+    let foreign: ForeignStore?
 
     /// - Throws: ``StoreError`` with `.incompatibleModel` that names the first property that does not fit.
     func check() throws(StoreError) {
-        guard let recorded else { return try checkColumns() }
+        guard let recorded else {
+            try foreign?.check(against: layout, columns)
+            return
+        }
         for (name, earlier) in recorded.entities.sorted(by: { $0.key < $1.key }) {
             guard let entity = layout.recorded.entities[name] else {
                 if layout.model.entity(named: name) != nil { continue }
@@ -30,20 +35,6 @@ struct ModelComparison {
                     throw refusal("a property is stored in another way", "\(name).\(property) \(difference)")
                 }
             }
-        }
-    }
-
-    private func checkColumns() throws(StoreError) {
-        for table in layout.tables {
-            guard let present = columns[table.name] else {
-                throw refusal("the store was made for another model", "no table \(table.name)")
-            }
-            if let missing = table.columns.first(where: { !present.contains($0.name) }) {
-                throw refusal("the store was made for another model", "no column \(table.name).\(missing.name)")
-            }
-        }
-        if let missing = layout.joins.first(where: { columns[$0.name] == nil }) {
-            throw refusal("the store was made for another model", "no table \(missing.name)")
         }
     }
 

@@ -8,6 +8,8 @@ import ManagedModel
 /// the store: names of entities and properties, how each is stored, and where.
 struct RecordedModel: Codable, Equatable, Sendable {
     var entities: [String: RecordedEntity] = [:]
+    /// Name to statement of the indexes that the model asked for; nil in records of before they were kept.
+    var indexes: [String: String]?
 
     /// Sorted keys, so that equal models are equal bytes.
     func encoded() throws(StoreError) -> Data {
@@ -21,6 +23,7 @@ struct RecordedModel: Codable, Equatable, Sendable {
     /// Without the entities that the model has in another configuration only.
     func limited(to layout: RecordedModel, or model: ResolvedModel) -> RecordedModel {
         var limited = self
+        limited.indexes = layout.indexes
         limited.entities = entities.filter { layout.entities[$0.key] != nil || model.entity(named: $0.key) == nil }
         return limited
     }

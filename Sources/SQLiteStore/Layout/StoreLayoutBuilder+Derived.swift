@@ -132,9 +132,9 @@ extension StoreLayoutBuilder {
             DerivedColumn(
                 name: name,
                 triggers: events.enumerated().map { index, event in
-                    let name = "\"\(StoreRules.triggerPrefix)\(self.name)_\(index)\""
+                    let name = "\"\(DerivedTriggers.triggerPrefix)\(self.name)_\(index)\""
                     return (
-                        "\(StoreRules.triggerPrefix)\(self.name)_\(index)",
+                        "\(DerivedTriggers.triggerPrefix)\(self.name)_\(index)",
                         """
                         CREATE TRIGGER \(name) AFTER \(event.event) BEGIN UPDATE \(table) SET \(column) = \(event.value ?? value) \
                         WHERE \(event.rows) AND Z_ENT IN (\(numbers)); END

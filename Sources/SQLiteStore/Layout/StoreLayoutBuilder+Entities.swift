@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import ManagedModel
+import PredicateKit
 
 extension StoreLayoutBuilder {
     // MARK: Indexes
@@ -36,10 +37,15 @@ extension StoreLayoutBuilder {
                 }
             }
             guard !parts.isEmpty, !parts.contains(where: { $0 == nil }) else { continue }
+            let partial = index.partialPredicateFormat.flatMap { format in
+                (try? PredicateKit.Predicate(format: format)).flatMap { PartialIndexCondition(column: column).sql($0) }
+            }
+            let conditions = [condition, partial].compactMap { $0 }
             tables[entity.root]?.indexes.append(
                 .init(
                     name: "Z_\(entity.name)_\(index.name)", isUnique: false,
-                    columns: parts.compactMap { $0 }.joined(separator: ", "), condition: condition))
+                    columns: parts.compactMap { $0 }.joined(separator: ", "),
+                    condition: conditions.isEmpty ? nil : conditions.joined(separator: " AND ")))
         }
         for constraint in entity.declaration.uniquenessConstraints where !constraint.isEmpty {
             let parts = constraint.map(column)

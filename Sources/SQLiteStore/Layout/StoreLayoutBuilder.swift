@@ -60,8 +60,11 @@ struct StoreLayoutBuilder {
                 return table
             }
         }
-        return StoreLayout(model: model, entities: layouts, tables: ordered, joins: joins, recorded: recorded,
-            derivedColumns: derivedColumns)
+        recorded.indexes = Dictionary(
+            ordered.flatMap { table in table.indexes.map { ($0.name, StoreSchema.create($0, on: table)) } },
+            uniquingKeysWith: { first, _ in first })
+        return StoreLayout(
+            model: model, entities: layouts, tables: ordered, joins: joins, recorded: recorded, derivedColumns: derivedColumns)
     }
 
     private static func place(_ column: TableLayout.Column, _ index: Int) -> (Int, Int, Int, Int) {

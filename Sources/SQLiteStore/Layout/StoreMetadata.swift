@@ -36,9 +36,18 @@ struct StoreMetadata {
 
     /// Entities of the earlier record that are not in the model stay recorded: they belong to another configuration.
     mutating func record(_ model: RecordedModel, keepingOthersOf earlier: RecordedModel? = nil) throws(StoreError) {
+        let others = Set(earlier?.entities.keys.filter { model.entities[$0] == nil } ?? [])
         var model = model
         for (name, entity) in earlier?.entities ?? [:] where model.entities[name] == nil {
             model.entities[name] = entity
+        }
+        // Those of another configuration's tables belong to it.
+        for (name, statement) in earlier?.indexes ?? [:] where model.indexes?[name] == nil {
+            if let entity = earlier?.entities.keys.first(where: { name.hasPrefix("Z_\($0)_") || name.hasPrefix("Z\($0.uppercased())_") }),
+                others.contains(entity)
+            {
+                model.indexes?[name] = statement
+            }
         }
         values[StoreFormat.MetadataKey.format] = StoreFormat.current.rawValue
         values[StoreFormat.MetadataKey.model] = try model.encoded()

@@ -42,7 +42,7 @@ struct StoreOpening {
         for statement in StoreSchema.metadata { try connection.execute(statement) }
         let identifier = options.makeIdentifier().uuidString.uppercased()
         try bringTables(of: layout, upFrom: [:])
-        try StoreRules(connection: connection, layout: layout).bringUpToDate()
+        try DerivedTriggers(connection: connection, layout: layout).bringUpToDate()
         var metadata = StoreMetadata.initial
         try metadata.record(layout.recorded)
         metadata.recordVersion(options)
@@ -73,7 +73,13 @@ struct StoreOpening {
         let hasSameTables = existing.recorded?.limited(to: layout.recorded, or: model) == layout.recorded
         let hasSameVersion = options.ignoresVersions || options.versionHashes.isEmpty || metadata.hasVersion(options)
         if hasSameTables && (hasSameVersion || isReadOnly) {
-            if !isReadOnly { try StoreRules(connection: connection, layout: layout).bringUpToDate() }
+            if isReadOnly { return result }
+            if try bringIndexes(of: layout, upFrom: existing.recorded) {
+                try metadata.record(layout.recorded, keepingOthersOf: existing.recorded)
+                try connection.execute("UPDATE Z_METADATA SET Z_PLIST = ?", [.blob(try metadata.encoded())])
+            }
+            try DerivedTriggers(connection: connection, layout: layout).bringUpToDate()
+            if options.isHistoryEnabled { try bringHistory(of: layout) }
             return result
         }
         if !options.allowsModelChanges && !options.ignoresVersions && metadata.hasRecordedVersion {
@@ -82,14 +88,19 @@ struct StoreOpening {
                 detail: metadata.differences(from: options).joined(separator: ", "))
         }
 
-        let comparison = ModelComparison(layout: layout, columns: columns, recorded: existing.recorded)
+        let comparison = ModelComparison(
+            layout: layout, columns: columns, recorded: existing.recorded,
+            foreign: existing.recorded == nil ? try ForeignStore(connection, metadata, existing.numbers) : nil)
         try comparison.check()
+        // A store of Apple's that fits is read as it is.
+        if isReadOnly, existing.recorded == nil { return result }
         if isReadOnly {
             throw StoreError(
                 .incompatibleModel, "the store needs to be brought up to date, which a read-only store cannot be")
         }
+        _ = try bringIndexes(of: layout, upFrom: existing.recorded)
         try comparison.fill(connection) { () throws(StoreError) in try bringTables(of: layout, upFrom: columns) }
-        try StoreRules(connection: connection, layout: layout).bringUpToDate()
+        try DerivedTriggers(connection: connection, layout: layout).bringUpToDate()
         try metadata.record(layout.recorded, keepingOthersOf: existing.recorded)
         metadata.recordVersion(options)
         try connection.execute("UPDATE Z_METADATA SET Z_PLIST = ?", [.blob(try metadata.encoded())])
@@ -118,22 +129,63 @@ struct StoreOpening {
                 for statement in StoreSchema.create(join) { try connection.execute(statement) }
             }
         }
-        for statement in StoreSchema.history { try connection.execute(statement) }
-        let present = try connection.columnNames(of: "ACHANGE")
-        for index in 0..<layout.tombstoneCount where !present.contains("ZTOMBSTONE\(index)") {
-            try connection.execute("ALTER TABLE ACHANGE ADD COLUMN ZTOMBSTONE\(index) BLOB")
-        }
+        if options.isHistoryEnabled { try bringHistory(of: layout) }
         let entities = layout.entities.compactMap { $0 }.map { entity in
             (
                 entity.number, entity.name,
                 layout.model.entities[entity.index].superentity.flatMap { layout.entities[$0]?.number } ?? 0
             )
         }
-        for (number, name, parent) in entities + HistoryEntity.names.map({ ($0.0, $0.1, 0) }) {
-            try connection.execute(
-                "INSERT OR IGNORE INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, 0)",
-                [.int(number), .text(name), .int(parent)])
+        for (number, name, parent) in entities { try bringEntity(number, name, parent) }
+    }
+
+    private func bringEntity(_ number: Int64, _ name: String, _ parent: Int64) throws(StoreError) {
+        try connection.execute(
+            "INSERT OR IGNORE INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, 0)",
+            [.int(number), .text(name), .int(parent)])
+    }
+
+    /// A store without history gets no tables for it: Apple's framework opens one that has them for reading only,
+    /// unless it is told to go on with the history.
+    private func bringHistory(of layout: StoreLayout) throws(StoreError) {
+        let before = try connection.columnNames(of: "ACHANGE")
+        let wanted = (0..<layout.tombstoneCount).map { "ZTOMBSTONE\($0)" }
+        if !before.isEmpty, wanted.allSatisfy(before.contains) { return }
+        for statement in StoreSchema.history { try connection.execute(statement) }
+        let present = try connection.columnNames(of: "ACHANGE")
+        for name in wanted where !present.contains(name) {
+            try connection.execute("ALTER TABLE ACHANGE ADD COLUMN \(name) BLOB")
         }
+        for (number, name) in HistoryEntity.names { try bringEntity(number, name, 0) }
+    }
+
+    /// Drops indexes that the model no longer asks for, and those that it asks for in another way; makes what is
+    /// missing. An index is no part of what a store must agree about.
+    ///
+    /// - Returns: Whether there was anything to do.
+    private func bringIndexes(of layout: StoreLayout, upFrom recorded: RecordedModel?) throws(StoreError) -> Bool {
+        let wanted = layout.recorded.indexes ?? [:]
+        let tables = Set(layout.tables.map { $0.name.uppercased() })
+        var present: Set<String> = []
+        do {
+            try connection.query("SELECT name, tbl_name FROM sqlite_master WHERE type = 'index'") { row in
+                if let name = row.text(0), tables.contains((row.text(1) ?? "").uppercased()) { present.insert(name) }
+            }
+        } catch { throw StoreError(error) }
+        var hasChanged = false
+        for (name, statement) in (recorded?.indexes ?? [:]).sorted(by: { $0.key < $1.key })
+        where present.contains(name) && wanted[name] != statement {
+            try connection.execute("DROP INDEX \(identifier(name))")
+            present.remove(name)
+            hasChanged = true
+        }
+        // New tables come with their indexes.
+        guard recorded?.limited(to: layout.recorded, or: model) == layout.recorded else { return hasChanged }
+        for (name, statement) in wanted.sorted(by: { $0.key < $1.key }) where !present.contains(name) {
+            try connection.execute(statement)
+            hasChanged = true
+        }
+        return hasChanged || recorded?.indexes != wanted
     }
 
     // MARK: What is there

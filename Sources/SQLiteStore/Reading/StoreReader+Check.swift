@@ -53,6 +53,7 @@ extension StoreReader {
                     """)
             }
         }
+        guard try hasHistory() else { return problems }
         try count(
             "changes without a transaction", "ACHANGE WHERE ZTRANSACTIONID NOT IN (SELECT Z_PK FROM ATRANSACTION)")
         try count(

@@ -13,16 +13,19 @@ extension StoreReader {
 
     /// - Returns: Transactions with a greater number, oldest first, with their changes in the order they were made.
     package func history(after number: Int64, limit: Int? = nil) throws -> [HistoryTransaction] {
-        struct Head {
-            let number: Int64
-            let timestamp: Double
-            let strings: [String?]
-        }
-        var heads: [Head] = []
+        let heads = try historyHeads(after: number, limit: limit)
+        guard let last = heads.last else { return [] }
+        let changes = try historyChanges("> \(number) AND ZTRANSACTIONID <= \(last.number)")
+        return heads.map { $0.with(changes[$0.number] ?? []) }
+    }
+
+    /// - Returns: Transactions with a greater number, oldest first, without their changes.
+    package func historyHeads(after number: Int64, limit: Int? = nil) throws -> [HistoryTransaction] {
+        var heads: [HistoryTransaction] = []
+        guard try hasHistory() else { return [] }
         try connection.query(
             """
-            SELECT t.Z_PK, t.ZTIMESTAMP, IFNULL(a.ZNAME, t.ZAUTHOR), IFNULL(c.ZNAME, t.ZCONTEXTNAME), \
-            IFNULL(b.ZNAME, t.ZBUNDLEID), IFNULL(p.ZNAME, t.ZPROCESSID) FROM ATRANSACTION t \
+            SELECT t.Z_PK, t.ZTIMESTAMP, \(try historyTexts()) FROM ATRANSACTION t \
             LEFT JOIN ATRANSACTIONSTRING a ON a.Z_PK = t.ZAUTHORTS \
             LEFT JOIN ATRANSACTIONSTRING c ON c.Z_PK = t.ZCONTEXTNAMETS \
             LEFT JOIN ATRANSACTIONSTRING b ON b.Z_PK = t.ZBUNDLEIDTS \
@@ -30,24 +33,66 @@ extension StoreReader {
             WHERE t.Z_PK > ? ORDER BY t.Z_PK LIMIT ?
             """, [.int(number), .int(Int64(limit ?? -1))]
         ) { row in
-            heads.append(Head(number: row.int(0), timestamp: row.double(1), strings: (2...5).map(row.text)))
+            heads.append(
+                HistoryTransaction(
+                    number: row.int(0), timestamp: row.double(1), author: row.text(2), contextName: row.text(3),
+                    bundleID: row.text(4), processID: row.text(5), changes: []))
         }
-        guard let last = heads.last else { return [] }
+        return heads
+    }
+
+    /// - Returns: The changes of some transactions, in the order they were made.
+    package func historyChanges(of transactions: [Int64]) throws -> [Int64: [HistoryChange]] {
+        guard let first = transactions.min(), let last = transactions.max() else { return [:] }
+        if last - first + 1 == Int64(transactions.count) {
+            return try historyChanges(">= \(first) AND ZTRANSACTIONID <= \(last)")
+        }
+        return try historyChanges("IN (\(transactions.map { String($0) }.joined(separator: ", ")))")
+    }
+
+    /// - Returns: 0 when there is none.
+    package func lastTransaction(notAfter timestamp: Double) throws -> Int64 { try lastTransaction("<= ?", timestamp) }
+
+    /// - Returns: 0 when there is none.
+    package func lastTransaction(before timestamp: Double) throws -> Int64 { try lastTransaction("< ?", timestamp) }
+
+    private func lastTransaction(_ condition: String, _ timestamp: Double) throws -> Int64 {
+        guard try hasHistory() else { return 0 }
+        return try connection.first("SELECT MAX(Z_PK) FROM ATRANSACTION WHERE ZTIMESTAMP \(condition)", [.double(timestamp)]) {
+            $0.int(0)
+        } ?? 0
+    }
+
+    /// Whether the store has the tables of a history. One that was never opened with history has none.
+    func hasHistory() throws(StoreError) -> Bool {
+        try connection.first(
+            "SELECT COUNT(*) FROM sqlite_master WHERE name IN ('ATRANSACTION', 'ACHANGE', 'ATRANSACTIONSTRING')"
+        ) { $0.int(0) } == 3
+    }
+
+    /// Author, context name, bundle and process: by reference, or inline as older frameworks wrote them; a store has
+    /// the columns of the framework that made it.
+    private func historyTexts() throws(StoreError) -> String {
+        let columns = try connection.columnNames(of: "ATRANSACTION")
+        return [("a", "ZAUTHOR"), ("c", "ZCONTEXTNAME"), ("b", "ZBUNDLEID"), ("p", "ZPROCESSID")].map { alias, column in
+            columns.contains(column) ? "IFNULL(\(alias).ZNAME, t.\(column))" : "\(alias).ZNAME"
+        }.joined(separator: ", ")
+    }
+
+    private func historyChanges(_ condition: String) throws -> [Int64: [HistoryChange]] {
         var changes: [Int64: [HistoryChange]] = [:]
-        let tombstones = (0..<layout.tombstoneCount).map { ", ZTOMBSTONE\($0)" }.joined()
+        // A store of Apple's that is only read may have fewer of them.
+        let present = Set(try connection.columnNames(of: "ACHANGE"))
+        let tombstones = (0..<layout.tombstoneCount).map { present.contains("ZTOMBSTONE\($0)") ? ", ZTOMBSTONE\($0)" : ", NULL" }.joined()
         try connection.query(
             """
             SELECT ZTRANSACTIONID, Z_PK, ZCHANGETYPE, ZENTITY, ZENTITYPK, ZCOLUMNS\(tombstones) FROM ACHANGE \
-            WHERE ZTRANSACTIONID > ? AND ZTRANSACTIONID <= ? ORDER BY ZTRANSACTIONID, Z_PK
-            """, [.int(number), .int(last.number)]
+            WHERE ZTRANSACTIONID \(condition) ORDER BY ZTRANSACTIONID, Z_PK
+            """
         ) { row in
             if let change = try change(row) { changes[row.int(0), default: []].append(change) }
         }
-        return heads.map { head in
-            HistoryTransaction(
-                number: head.number, timestamp: head.timestamp, author: head.strings[0], contextName: head.strings[1],
-                bundleID: head.strings[2], processID: head.strings[3], changes: changes[head.number] ?? [])
-        }
+        return changes
     }
 
     /// - Returns: nil for a change of an entity that this store does not have.

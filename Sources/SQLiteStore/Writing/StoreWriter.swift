@@ -77,10 +77,16 @@ package final class StoreWriter: StoreReader {
         try connection.execute("UPDATE Z_METADATA SET Z_PLIST = ?", [.blob(try stored.encoded())])
     }
 
-    /// Forgets the history transactions with a smaller number.
-    package func purgeHistory(before number: Int64) throws {
+    /// Forgets the history transactions with a smaller number. Their texts stay, as in Apple's stores.
+    ///
+    /// - Returns: How many there were.
+    @discardableResult
+    package func purgeHistory(before number: Int64) throws -> Int {
+        guard try hasHistory() else { return 0 }
+        let count = try connection.first("SELECT COUNT(*) FROM ATRANSACTION WHERE Z_PK < ?", [.int(number)]) { $0.int(0) }
         try connection.execute("DELETE FROM ACHANGE WHERE ZTRANSACTIONID < ?", [.int(number)])
         try connection.execute("DELETE FROM ATRANSACTION WHERE Z_PK < ?", [.int(number)])
+        return Int(count ?? 0)
     }
 
     /// - Returns: The new last key.

@@ -4,7 +4,7 @@
 import Foundation
 
 /// A value for the length of a call, on the calling thread only.
-struct ThreadValue<Value>: Sendable {
+package struct ThreadValue<Value>: Sendable {
     private final class Box {
         let value: Value
         init(_ value: Value) { self.value = value }
@@ -16,10 +16,12 @@ struct ThreadValue<Value>: Sendable {
         return key
     }()
 
-    /// nil outside any call of ``with(_:_:)`` on this thread.
-    var value: Value? { pthread_getspecific(key).map { Unmanaged<Box>.fromOpaque($0).takeUnretainedValue().value } }
+    package init() {}
 
-    func with<T>(_ value: Value, _ body: () throws -> T) rethrows -> T {
+    /// nil outside any call of ``with(_:_:)`` on this thread.
+    package var value: Value? { pthread_getspecific(key).map { Unmanaged<Box>.fromOpaque($0).takeUnretainedValue().value } }
+
+    package func with<T>(_ value: Value, _ body: () throws -> T) rethrows -> T {
         let previous = pthread_getspecific(key)
         let box = Box(value)
         pthread_setspecific(key, Unmanaged.passUnretained(box).toOpaque())

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import SQLiteStore
+import Synchronization
+
+// What other processes, and other coordinators of this one, write to the same files.
+
+extension NSPersistentStoreCoordinator {
+    /// Begins to watch a store whose description asks for remote-change notifications.
+    func watchIfWanted(_ store: NSPersistentStore) throws {
+        guard store.postsRemoteChanges, store.sqlite != nil else { return }
+        try watchOthers(of: store)
+    }
+
+    /// Calls a function after each commit that somebody else made to a store of this coordinator. It must return at once.
+    ///
+    /// - Throws: ``CocoaError`` when the store's file cannot be watched.
+    package func observeOthers(of store: NSPersistentStore, _ observer: @escaping @Sendable () -> Void) throws {
+        store.othersObservers.withLock { $0.append(observer) }
+        try watchOthers(of: store)
+    }
+
+    private func watchOthers(of store: NSPersistentStore) throws {
+        try store.translated {
+            let latest = try store.storage.read { try $0.latestTransaction() }
+            store.announced.withLock { $0 = max($0, latest) }
+            try store.storage.watchOthers { [weak self, weak store] in
+                guard let self, let store, store.hasNews() else { return }
+                self.postRemoteChange(of: store)
+                for observer in store.othersObservers.withLock({ $0 }) { observer() }
+            }
+        }
+    }
+
+    func postRemoteChange(of store: NSPersistentStore) {
+        guard store.postsRemoteChanges else { return }
+        _ = store.hasNews()
+        var userInfo: [AnyHashable: Any] = [NSStoreUUIDKey: store.identifier ?? ""]
+        userInfo[NSPersistentStoreURLKey] = store.url
+        userInfo[NSPersistentHistoryTokenKey] = currentPersistentHistoryToken(fromStores: [store])
+        NotificationCenter.default.post(name: .NSPersistentStoreRemoteChange, object: self, userInfo: userInfo)
+    }
+}
+
+extension NSPersistentStore {
+    /// Whether the history has gone on since listeners were told; without a history any commit may be news. A commit
+    /// that only reserves keys for a save is none.
+    fileprivate func hasNews() -> Bool {
+        guard isHistoryTracked, let latest = try? storage.read({ try $0.latestTransaction() }) else { return true }
+        return announced.withLock { announced in
+            defer { announced = max(announced, latest) }
+            return latest > announced
+        }
+    }
+}

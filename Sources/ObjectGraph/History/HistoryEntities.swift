@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+package import PredicateKit
+import Synchronization
+
+// Transactions and changes as something to fetch. Their entities belong to no model: they only say what a fetch
+// request is about.
+
+enum HistoryEntities {
+    static let transaction = "TRANSACTION"
+    static let change = "CHANGE"
+
+    private struct Made: @unchecked Sendable {
+        // Unchecked: nobody changes the descriptions once they are made.
+        let transaction: NSEntityDescription
+        let change: NSEntityDescription
+    }
+
+    private static let made: Made = {
+        let transaction = entity(
+            HistoryEntities.transaction,
+            [
+                ("author", .stringAttributeType), ("bundleID", .stringAttributeType), ("contextName", .stringAttributeType),
+                ("processID", .stringAttributeType), ("timestamp", .dateAttributeType), ("token", .integer64AttributeType),
+            ])
+        let change = entity(
+            HistoryEntities.change,
+            [
+                ("changeID", .integer64AttributeType), ("changeType", .integer16AttributeType),
+                ("changedObjectID", .objectIDAttributeType), ("updatedProperties", .transformableAttributeType),
+            ])
+        let changes = NSRelationshipDescription()
+        let owner = NSRelationshipDescription()
+        (changes.name, owner.name) = ("changes", "transaction")
+        (changes.maxCount, owner.maxCount) = (0, 1)
+        (changes.destinationEntity, owner.destinationEntity) = (change, transaction)
+        (changes.inverseRelationship, owner.inverseRelationship) = (owner, changes)
+        transaction.properties.append(changes)
+        change.properties.append(owner)
+        return Made(transaction: transaction, change: change)
+    }()
+
+    static var transactionDescription: NSEntityDescription { made.transaction }
+    static var changeDescription: NSEntityDescription { made.change }
+
+    static func request(_ entity: NSEntityDescription) -> NSFetchRequest<any NSFetchRequestResult> {
+        let request = NSFetchRequest<any NSFetchRequestResult>()
+        request.entity = entity
+        return request
+    }
+
+    private static func entity(_ name: String, _ attributes: [(String, NSAttributeType)]) -> NSEntityDescription {
+        let entity = NSEntityDescription()
+        entity.name = name
+        entity.properties = attributes.map { name, type in
+            let attribute = NSAttributeDescription()
+            attribute.name = name
+            attribute.attributeType = type
+            return attribute
+        }
+        return entity
+    }
+}
+
+extension NSPersistentHistoryTransaction {
+    /// - Returns: nil for a context without a coordinator.
+    public class func entityDescription(with context: NSManagedObjectContext) -> NSEntityDescription? {
+        context.persistentStoreCoordinator == nil ? nil : HistoryEntities.transactionDescription
+    }
+
+    public class var entityDescription: NSEntityDescription? { HistoryEntities.transactionDescription }
+
+    /// A new request for transactions, to set a predicate on: `author`, `contextName`, `bundleID`, `processID` and
+    /// `timestamp` have values there.
+    public class var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? {
+        HistoryEntities.request(HistoryEntities.transactionDescription)
+    }
+}
+
+extension NSPersistentHistoryTransaction: PredicateSubject {
+    package func predicateValue(forKey key: String) -> PredicateValue {
+        switch key {
+        case "author": PredicateValue(author)
+        case "contextName": PredicateValue(contextName)
+        case "bundleID": .string(bundleID)
+        case "processID": .string(processID)
+        case "storeID": .string(storeID)
+        case "timestamp": .date(timestamp.timeIntervalSinceReferenceDate)
+        case "transactionNumber": .int(transactionNumber)
+        case "token": .object(PredicateObject(token))
+        case "changes": .list((changes ?? []).map { .object(PredicateObject($0)) })
+        default: .null
+        }
+    }
+}
+
+extension NSPersistentHistoryChange {
+    /// - Returns: nil for a context without a coordinator.
+    public class func entityDescription(with context: NSManagedObjectContext) -> NSEntityDescription? {
+        context.persistentStoreCoordinator == nil ? nil : HistoryEntities.changeDescription
+    }
+
+    public class var entityDescription: NSEntityDescription? { HistoryEntities.changeDescription }
+
+    /// A new request for changes, to set a predicate on: `changeType`, `changedObjectID`, `changeID`,
+    /// `updatedProperties` (names) and paths that begin with `transaction` have values there.
+    public class var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? {
+        HistoryEntities.request(HistoryEntities.changeDescription)
+    }
+}
+
+extension NSPersistentHistoryChange: PredicateSubject {
+    package func predicateValue(forKey key: String) -> PredicateValue {
+        switch key {
+        case "changeID": .int(changeID)
+        case "changeType": .int(Int64(changeType.rawValue))
+        case "changedObjectID": .object(PredicateObject(changedObjectID))
+        case "updatedProperties": .list((updatedProperties ?? []).map { .string($0.name) })
+        case "transaction": transaction.map { .object(PredicateObject($0)) } ?? .null
+        default: .null
+        }
+    }
+}
+
+extension NSPersistentHistoryToken: PredicateIdentified {
+    package var predicateIdentity: AnyHashable { AnyHashable(positions) }
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import PredicateKit
+import SQLiteStore
+
+extension NSPersistentStoreCoordinator {
+    /// The newest point of the history of some stores; all of them for nil and for none.
+    ///
+    /// - Returns: nil when none of them tracks history.
+    public func currentPersistentHistoryToken(fromStores stores: [Any]?) -> NSPersistentHistoryToken? {
+        let named = stores?.compactMap { $0 as? NSPersistentStore } ?? []
+        var positions: [String: Int64] = [:]
+        for store in named.isEmpty ? persistentStores : named where store.isHistoryTracked {
+            guard let number = try? store.storage.read({ try $0.latestTransaction() }) else { continue }
+            positions[store.identifier] = number
+        }
+        return positions.isEmpty ? nil : NSPersistentHistoryToken(positions)
+    }
+
+    func execute(_ request: NSPersistentHistoryChangeRequest) throws -> NSPersistentHistoryResult {
+        let stores = request.affectedStores ?? persistentStores
+        guard stores.allSatisfy(\.isHistoryTracked) else {
+            throw CocoaError(
+                .persistentStoreUnsupportedRequestType,
+                sentence: "A store tracks no history; set NSPersistentHistoryTrackingKey in its description before loading it.")
+        }
+        switch request.action {
+        case .fetch:
+            let filter = try HistoryFilter(request.fetchRequest)
+            let histories = try stores.map { try history(of: $0, request, filter) }
+            return NSPersistentHistoryResult(Self.answer(interleaved(histories), request), request.resultType)
+        case .delete:
+            let count = try stores.reduce(0) { try $0 + purge($1, before: request.point) }
+            return NSPersistentHistoryResult(request.resultType == .count ? count : true, request.resultType)
+        }
+    }
+
+    private static func answer(
+        _ transactions: [NSPersistentHistoryTransaction], _ request: NSPersistentHistoryChangeRequest
+    ) -> Any {
+        let changes = transactions.flatMap { $0.changes ?? [] }
+        switch request.resultType {
+        case .statusOnly: return true
+        case .objectIDs: return changes.map(\.changedObjectID)
+        case .count: return request.fetchRequest?.entity?.name == HistoryEntities.transaction ? transactions.count : changes.count
+        case .transactionsOnly, .transactionsAndChanges: return transactions
+        case .changesOnly:
+            // Their transactions go with the array that is not handed out.
+            return changes
+        }
+    }
+
+    /// In the order of numbers within a store, whatever the clock did; by time among stores.
+    private func interleaved(_ histories: [[NSPersistentHistoryTransaction]]) -> [NSPersistentHistoryTransaction] {
+        if histories.count == 1 { return histories[0] }
+        var rest = histories.map { $0[...] }.filter { !$0.isEmpty }
+        var result: [NSPersistentHistoryTransaction] = []
+        while let next = rest.indices.min(by: { rest[$0][rest[$0].startIndex].timestamp < rest[$1][rest[$1].startIndex].timestamp }) {
+            result.append(rest[next].removeFirst())
+            if rest[next].isEmpty { rest.remove(at: next) }
+        }
+        return result
+    }
+
+    private func history(
+        of store: NSPersistentStore, _ request: NSPersistentHistoryChangeRequest, _ filter: HistoryFilter
+    ) throws -> [NSPersistentHistoryTransaction] {
+        let read = try store.translated {
+            try store.storage.read { reader in
+                let last = try reader.latestTransaction()
+                let start = try start(of: request.point, in: store, reader)
+                let heads = try reader.historyHeads(after: start)
+                // Numbers have no gaps, so what does not follow at once was deleted.
+                let isExpired = request.point.isExact && start > 0 && start < last && heads.first?.number != start + 1
+                return (heads: heads, isExpired: isExpired || (request.point.isExact && start > last))
+            }
+        }
+        if read.isExpired {
+            throw CocoaError(
+                .persistentHistoryTokenExpired,
+                sentence: "The history after the token was deleted; read the objects anew and go on from the current token.")
+        }
+        let wanted = read.heads.filter { filter.mayAccept(NSPersistentHistoryTransaction($0, changes: nil, store: store)) }
+        if request.resultType == .transactionsOnly, !filter.needsChanges {
+            return wanted.map { NSPersistentHistoryTransaction($0, changes: nil, store: store) }
+        }
+        let changes = try store.translated { try store.storage.read { try $0.historyChanges(of: wanted.map(\.number)) } }
+        return wanted.compactMap { head in
+            let made = (changes[head.number] ?? []).map { NSPersistentHistoryChange($0, self) }
+            let whole = NSPersistentHistoryTransaction(head, changes: made, store: store)
+            // A change points weakly at its transaction, and the filter may ask for it.
+            let kept = withExtendedLifetime(whole) { filter.accepts(whole) ? filter.kept(of: made) : nil }
+            guard let kept, !filter.isAboutChanges || !kept.isEmpty else { return nil }
+            return NSPersistentHistoryTransaction(head, changes: request.resultType == .transactionsOnly ? nil : kept, store: store)
+        }
+    }
+
+    private func start(
+        of point: NSPersistentHistoryChangeRequest.Point, in store: NSPersistentStore, _ reader: StoreReader
+    ) throws -> Int64 {
+        switch point {
+        case .start: 0
+        case .token(let token): token.positions[store.identifier] ?? 0
+        case .transaction(let transaction): transaction.storeID == store.identifier ? transaction.transactionNumber : 0
+        case .date(let date): try reader.lastTransaction(notAfter: date.timeIntervalSinceReferenceDate)
+        }
+    }
+
+    /// - Returns: How many transactions went.
+    private func purge(_ store: NSPersistentStore, before point: NSPersistentHistoryChangeRequest.Point) throws -> Int {
+        try store.translated {
+            try store.storage.write { writer in
+                let number: Int64
+                switch point {
+                case .start: return 0
+                case .token(let token):
+                    guard let position = token.positions[store.identifier] else { return 0 }
+                    number = position
+                case .transaction(let transaction):
+                    guard transaction.storeID == store.identifier else { return 0 }
+                    number = transaction.transactionNumber
+                case .date(let date):
+                    number = try writer.lastTransaction(before: date.timeIntervalSinceReferenceDate) + 1
+                }
+                return try writer.purgeHistory(before: number)
+            }
+        }
+    }
+}
+
+extension NSPersistentHistoryChangeRequest: ExecutableRequest {
+    /// - Throws: ``CocoaError`` 134091 for a store that tracks no history, 134301 for a token whose history was deleted.
+    func execute(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
+        try context.requireCoordinator().execute(self)
+    }
+}
+
+extension NSPersistentHistoryChangeRequest.Point {
+    /// Names a transaction that must still be followed by its successor.
+    fileprivate var isExact: Bool {
+        switch self {
+        case .token, .transaction: true
+        case .start, .date: false
+        }
+    }
+}
+
+/// The predicate of a history request's fetch request.
+private struct HistoryFilter {
+    let isAboutChanges: Bool
+    /// A transaction's own values do not decide.
+    let needsChanges: Bool
+    private let predicate: NSPredicate?
+
+    /// - Throws: ``CocoaError`` 134070 for a request about anything but transactions and changes.
+    init(_ request: NSFetchRequest<any NSFetchRequestResult>?) throws {
+        predicate = request?.predicate
+        switch request?.entityName {
+        case nil, HistoryEntities.transaction?: isAboutChanges = false
+        case HistoryEntities.change?: isAboutChanges = true
+        case let other?:
+            throw CocoaError(
+                .persistentStoreOperation,
+                sentence: "History is fetched by a request for transactions or for changes, not for the entity '\(other)'.")
+        }
+        needsChanges = isAboutChanges || (predicate.flatMap(parsed)?.formatDescription.contains("changes") ?? false)
+    }
+
+    /// Before the changes were read.
+    func mayAccept(_ transaction: NSPersistentHistoryTransaction) -> Bool { needsChanges || accepts(transaction) }
+
+    func accepts(_ transaction: NSPersistentHistoryTransaction) -> Bool { isAboutChanges || matches(transaction) }
+
+    func kept(of changes: [NSPersistentHistoryChange]) -> [NSPersistentHistoryChange] {
+        isAboutChanges ? changes.filter { matches($0) } : changes
+    }
+
+    private func matches(_ subject: some PredicateSubject & AnyObject) -> Bool {
+        guard let predicate else { return true }
+        guard let tree = parsed(predicate) else { return predicate.evaluate(with: subject) }
+        let now = { Date().timeIntervalSinceReferenceDate }
+        return (try? tree.evaluate(on: .object(PredicateObject(subject)), now: now)) ?? false
+    }
+}

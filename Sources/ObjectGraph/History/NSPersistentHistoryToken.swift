@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+
+/// A point in the history of some stores. It may be archived, and stands for the same point in a later run.
+///
+/// Source: developer.apple.com/documentation/coredata/nspersistenthistorytoken
+public final class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding, Sendable {
+    /// Store identifier to transaction number.
+    let positions: [String: Int64]
+
+    init(_ positions: [String: Int64]) { self.positions = positions }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public func encode(with coder: NSCoder) {
+        let text = positions.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: "\n")
+        coder.encode(text as NSString, forKey: "positions")
+    }
+
+    public init?(coder: NSCoder) {
+        guard let text = coder.decodeObject(of: NSString.self, forKey: "positions") else { return nil }
+        var positions: [String: Int64] = [:]
+        for line in String(text).split(separator: "\n") {
+            let parts = line.split(separator: " ")
+            guard parts.count == 2, let number = Int64(parts[1]) else { return nil }
+            positions[String(parts[0])] = number
+        }
+        self.positions = positions
+    }
+
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    public override func isEqual(_ object: Any?) -> Bool { (object as? Self)?.positions == positions }
+    public override var hash: Int { positions.hashValue }
+}

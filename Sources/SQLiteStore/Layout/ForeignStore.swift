@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ManagedModel
+
+/// What a store of Apple's framework tells of the model it was made for: entity names, tables and columns.
+///
+/// Its version hashes stand in the metadata too, but how they are computed is not public: only their names are used.
+struct ForeignStore {
+    /// Names of the entities it was made for.
+    private let entities: Set<String>
+    /// Upper-case table and column to the declared type.
+    private let types: [String: [String: String]]
+    /// Columns of properties that are no longer in the model may be there, since a migration was put off.
+    private let isMigrationDeferred: Bool
+
+    init(_ connection: Connection, _ metadata: StoreMetadata, _ numbers: [String: Int64]) throws(StoreError) {
+        let hashes = metadata.values["NSStoreModelVersionHashes"] as? [String: Any]
+        entities = Set(hashes.map { Array($0.keys) } ?? numbers.filter { $0.value < 16_000 }.map(\.key))
+        isMigrationDeferred = metadata.values["NSPersistentStoreDeferredLightweightMigrationOptionKey"] != nil
+        var types: [String: [String: String]] = [:]
+        do {
+            try connection.query(
+                """
+                SELECT m.name, c.name, c.type FROM sqlite_master m, pragma_table_info(m.name) c \
+                WHERE m.type = 'table' AND m.name LIKE 'Z%'
+                """
+            ) { row in
+                guard let table = row.text(0), let column = row.text(1) else { return }
+                types[table.uppercased(), default: [:]][column.uppercased()] = (row.text(2) ?? "").uppercased()
+            }
+        } catch { throw StoreError(error) }
+        self.types = types
+    }
+
+    /// - Throws: ``StoreError`` with `.incompatibleModel` that names the first entity or property that differs, and how.
+    func check(against layout: StoreLayout, _ columns: [String: [String]]) throws(StoreError) {
+        for name in layout.recorded.entities.keys.sorted() where !entities.contains(name) {
+            throw refusal("an entity of the model is not in the store", name)
+        }
+        for name in entities.sorted() where layout.model.entity(named: name) == nil {
+            throw refusal("an entity of the store is not in the model", name)
+        }
+        for (name, entity) in layout.recorded.entities.sorted(by: { $0.key < $1.key }) {
+            guard let index = layout.model.entity(named: name)?.index, let table = layout.entities[index]?.table else { continue }
+            guard let present = types[table.uppercased()] else {
+                throw refusal("an entity of the model has no table in the store", "\(name), table \(table)")
+            }
+            for (property, record) in entity.properties.sorted(by: { $0.key < $1.key }) {
+                try check(record, "\(name).\(property)", table, present, columns)
+            }
+        }
+        if isMigrationDeferred { return }
+        for table in layout.tables {
+            let known = Set(["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map { $0.name.uppercased() })
+            let unknown = (types[table.name.uppercased()] ?? [:]).keys.filter { !known.contains($0) }
+            if let first = unknown.min() {
+                throw refusal(
+                    "a property of the store is not in the model",
+                    "\(layout.model.entities[table.root].name), column \(table.name).\(first)")
+            }
+        }
+    }
+
+    private func check(
+        _ record: RecordedProperty, _ name: String, _ table: String, _ present: [String: String], _ columns: [String: [String]]
+    ) throws(StoreError) {
+        switch record.kind {
+        case .attribute, .toOne:
+            for column in [record.column, record.entityColumn, record.orderColumn].compactMap({ $0 }) {
+                guard let type = present[column.uppercased()] else {
+                    let what: StaticString =
+                        column == record.column
+                        ? "a property of the model is not in the store" : "a relationship is stored in another way"
+                    throw refusal(what, "\(name), no column \(table).\(column)")
+                }
+                let wanted = record.kind == .attribute ? record.storage?.declaredType ?? "" : "INTEGER"
+                if type != wanted {
+                    throw refusal(
+                        "a property has another type than in the store",
+                        "\(name) is \(wanted) in the model, and column \(table).\(column) is \(type)")
+                }
+            }
+        case .toManyByKey: return
+        case .toManyByTable:
+            guard let join = record.table, let pairs = columns[join.uppercased()] else {
+                throw refusal("a relationship of the model is not in the store", "\(name), no table \(record.table ?? "")")
+            }
+            for column in [record.column, record.otherColumn, record.orderColumn].compactMap({ $0 })
+            where !pairs.contains(column.uppercased()) {
+                throw refusal("a relationship is stored in another way", "\(name), no column \(join).\(column)")
+            }
+        }
+    }
+
+    private func refusal(_ what: StaticString, _ detail: String) -> StoreError {
+        StoreError(.incompatibleModel, what, detail: detail)
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import PredicateKit
+
+/// The condition of a partial index as SQL: comparisons of attributes with constants, joined by AND, OR and NOT.
+///
+/// SQLite takes no parameters and no functions of ours there, so constants are written out.
+///
+/// Source: sqlite.org, "Partial Indexes".
+struct PartialIndexCondition {
+    /// Column by property name; nil for what has none.
+    let column: (String) -> String?
+
+    /// - Returns: nil for what SQLite does not take; the index is made over all rows then, which is as correct.
+    func sql(_ predicate: PredicateKit.Predicate) -> String? {
+        switch predicate {
+        case .value(let value): value ? "1" : "0"
+        case .not(let inner): sql(inner).map { "NOT (\($0))" }
+        case .and(let parts): joined(parts, " AND ", empty: "1")
+        case .or(let parts): joined(parts, " OR ", empty: "0")
+        case .comparison(let comparison): sql(comparison)
+        case .block: nil
+        }
+    }
+
+    private func joined(_ parts: [PredicateKit.Predicate], _ word: String, empty: String) -> String? {
+        if parts.isEmpty { return empty }
+        let all = parts.map { sql($0) }
+        return all.contains { $0 == nil } ? nil : "(" + all.compactMap { $0 }.joined(separator: word) + ")"
+    }
+
+    private func sql(_ comparison: Comparison) -> String? {
+        guard comparison.modifier == .direct, comparison.options.isDisjoint(with: [.caseInsensitive, .diacriticInsensitive]),
+            case .keyPath(let path) = comparison.left, path.count == 1, let column = column(path[0]),
+            case .constant(let value) = comparison.right
+        else { return nil }
+        let place = identifier(column)
+        if value == .null {
+            switch comparison.operator {
+            case .equalTo: return "\(place) IS NULL"
+            case .notEqualTo: return "\(place) IS NOT NULL"
+            default: return nil
+            }
+        }
+        guard let literal = literal(value) else { return nil }
+        switch comparison.operator {
+        case .equalTo: return "\(place) = \(literal)"
+        case .notEqualTo: return "(\(place) <> \(literal) OR \(place) IS NULL)"
+        case .lessThan: return "\(place) < \(literal)"
+        case .lessThanOrEqualTo: return "\(place) <= \(literal)"
+        case .greaterThan: return "\(place) > \(literal)"
+        case .greaterThanOrEqualTo: return "\(place) >= \(literal)"
+        default: return nil
+        }
+    }
+
+    private func literal(_ value: PredicateValue) -> String? {
+        switch value {
+        case .bool(let value): value ? "1" : "0"
+        case .int(let value): "\(value)"
+        case .double(let value), .date(let value): value.isFinite ? "\(value)" : nil
+        case .string(let value), .url(let value):
+            value.utf8.contains(0) ? nil : "'" + value.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import Foundation
+import SQLiteStore
+
+/// `tarn store`: looks into an app's store. Never changes it, and works while the app has it open.
+struct StoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "store", abstract: "Look into the SQLite store of an app.",
+        subcommands: [Info.self, Check.self])
+
+    struct Info: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Describe a store whose model is not at hand.",
+            discussion: """
+                Prints entities, tables, relationships, history and bookkeeping of a store that this framework or Apple's \
+                wrote. Relationships are guessed from names where the store has no record of its model.
+                """)
+
+        @Argument(help: "The store's file, such as Model.sqlite.")
+        var file: String
+        @Flag(help: "Print one JSON object instead of text.")
+        var json = false
+
+        func run() async throws {
+            let description = try CommandError.translating { try StoreDescription(of: URL(fileURLWithPath: file)) }
+            Output.line(json ? try StoreReport.json(description) : StoreReport.text(description))
+        }
+    }
+
+    struct Check: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Verify every invariant of a store.",
+            discussion: """
+                Prints a line for each violation: rule, table, key, and what is wrong. The exit code is 0 for a sound store, \
+                1 when there are violations, 2 when the file cannot be read as a store.
+                """)
+
+        @Argument(help: "The store's file, such as Model.sqlite.")
+        var file: String
+        @Flag(help: "Print one JSON object instead of text.")
+        var json = false
+
+        static let unsound = ExitCode(1)
+        static let unreadable = ExitCode(2)
+
+        func run() async throws {
+            let check: StoreCheck
+            do {
+                check = try CommandError.translating { try StoreCheck.run(on: URL(fileURLWithPath: file)) }
+            } catch let error as CommandError {
+                Output.note("Error: \(error.description)")
+                throw Self.unreadable
+            }
+            Output.line(json ? try StoreReport.json(check, of: file) : StoreReport.text(check, of: file))
+            if !check.counts.isEmpty { throw Self.unsound }
+        }
+    }
+}
+
+extension CommandError {
+    /// Runs `body` and says what a store's file is about in words.
+    static func translating<T>(_ body: () throws -> T) throws -> T {
+        do {
+            return try body()
+        } catch let error as StoreError {
+            throw CommandError(error)
+        }
+    }
+
+    init(_ error: StoreError) {
+        let advice =
+            switch error.code {
+            case .notFound: "name the store's file"
+            case .notPermitted: "give yourself permission to read it"
+            case .corrupt: "name a store's file, or restore it from a backup"
+            case .newerFormat: "use the newer release that wrote it"
+            case .busy: "try again in a moment"
+            default: "check the file and its disk"
+            }
+        let what = "\(error.what)"
+        let detail = error.detail.isEmpty ? "" : " (\(error.detail))"
+        self.init("\(what.prefix(1).uppercased())\(what.dropFirst())\(detail): \(advice).")
+    }
+}
