@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func indexesAreMadeChangedAndDroppedInPlace() throws {
-        try Library.withFolder { folder in
+        try Library.withFolder { (folder) throws in
             let url = folder.appending(path: "a.sqlite")
             let title = FetchIndex.Element(property: "title")
             #expect(try statements(url, []) == [])

@@ -72,7 +72,7 @@ final class Mirror: Sendable {
             try coordinator.observeOthers(of: self.store) { [feed] in feed.yield(.storeChanged) }
         } catch {
             // What other processes save is sent with the next save here, or the next sync.
-            logger.warning("the store's file cannot be watched", metadata: ["store": "\(self.store.identifier)"])
+            logger.warning("the store's file cannot be watched", metadata: ["store": "\(self.store.identifier ?? "")"])
         }
         running.withLock { $0.loop = Task { await self.run() } }
         feed.yield(.started)

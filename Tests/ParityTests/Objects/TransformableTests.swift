@@ -108,6 +108,7 @@ struct TransformableTests {
 
     @Test("Transformers are found by their names")
     func registry() throws {
+        ValueTransformer.setValueTransformer(WordsTransformer(), forName: NSValueTransformerName("Words"))
         let words = try #require(ValueTransformer(forName: NSValueTransformerName("Words")))
         #expect(words is WordsTransformer)
         #expect(words.transformedValue(["a", "b"]) as? Data == Data("a b".utf8))
