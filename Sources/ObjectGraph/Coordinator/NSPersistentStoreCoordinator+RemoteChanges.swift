@@ -48,7 +48,8 @@ extension NSPersistentStore {
     /// Whether the history has gone on since listeners were told; without a history any commit may be news. A commit
     /// that only reserves keys for a save is none.
     fileprivate func hasNews() -> Bool {
-        guard isHistoryTracked, let latest = try? storage.read({ try $0.latestTransaction() }) else { return true }
+        guard isHistoryTracked else { return true }
+        guard let latest = try? storage.read({ try $0.latestTransaction() }) else { return false }
         return announced.withLock { announced in
             defer { announced = max(announced, latest) }
             return latest > announced

@@ -34,7 +34,7 @@ extension SQLiteStore {
     /// - Throws: ``StoreError`` with `.notPermitted` when the file cannot be watched.
     package func watchOthers(_ changed: @escaping @Sendable () -> Void) throws {
         guard let url else { return }
-        let check = OthersCheck(database, changed)
+        let check = OthersCheck(database, inTurn: { [weak self] in try self?.inTurn($0) }, changed)
         try check.begin()
         let watch = try FileWatch(url: url) { check.schedule() }
         self.watch.withLock { $0 = watch }
@@ -44,7 +44,10 @@ extension SQLiteStore {
 /// Asks the writing connection whether somebody else has committed. It is the only one of this store that commits, so
 /// whatever it has not done itself was done by others.
 ///
-/// Source: sqlite.org, "PRAGMA data_version".
+/// The kernel reports what a writer puts into the log before that is a commit, and nothing afterwards. So the question
+/// waits until the writer is done: for the turn, and for SQLite's own lock, which programs take that know no turns.
+///
+/// Source: sqlite.org, "PRAGMA data_version" and "Write-Ahead Logging".
 private final class OthersCheck: Sendable {
     private struct State {
         var version: Int64 = 0
@@ -53,10 +56,15 @@ private final class OthersCheck: Sendable {
 
     private let state = Mutex(State())
     private let database: any DatabaseWriter
+    private let inTurn: @Sendable (() throws -> Void) throws -> Void
     private let changed: @Sendable () -> Void
 
-    init(_ database: any DatabaseWriter, _ changed: @escaping @Sendable () -> Void) {
+    init(
+        _ database: any DatabaseWriter, inTurn: @escaping @Sendable (() throws -> Void) throws -> Void,
+        _ changed: @escaping @Sendable () -> Void
+    ) {
         self.database = database
+        self.inTurn = inTurn
         self.changed = changed
     }
 
@@ -74,13 +82,25 @@ private final class OthersCheck: Sendable {
         guard isFirst else { return }
         database.asyncWriteWithoutTransaction { [self] database in
             state.withLock { $0.isScheduled = false }
-            // A store that was closed meanwhile has nothing to tell.
-            guard let version = try? Int64.fetchOne(database, sql: "PRAGMA data_version") else { return }
+            // Of a file that others hold too long nobody knows.
+            guard let version = try? versionAfterWriters(database) else { return changed() }
             let isNew = state.withLock { state in
                 defer { state.version = version }
                 return state.version != version
             }
             if isNew { changed() }
         }
+    }
+
+    private func versionAfterWriters(_ database: Database) throws -> Int64? {
+        var version: Int64?
+        try inTurn {
+            // Who may only read cannot wait, and asks again with the next write.
+            try database.inTransaction(database.configuration.readonly ? .deferred : .immediate) {
+                version = try Int64.fetchOne(database, sql: "PRAGMA data_version")
+                return .rollback
+            }
+        }
+        return version
     }
 }
