@@ -21,6 +21,28 @@ import Testing
         }
     }
 
+    @Test func keyValueCodingFindsWhatIsMarkedForObjectiveC() throws {
+        let context = try NoteModel.container().newBackgroundContext()
+        try context.performAndWait {
+            for title in ["Walden", "Emma", "Emil"] { Note(context: context).title = title }
+            try context.save()
+            let results = NSFetchedResultsController(
+                fetchRequest: Note.fetchRequest(), managedObjectContext: context, sectionNameKeyPath: "initial", cacheName: nil)
+            results.fetchRequest.sortDescriptors = [NSSortDescriptor(key: "title", ascending: true)]
+            try results.performFetch()
+            #expect(results.sections?.map(\.name) == ["E", "W"])
+            let note = try #require(results.fetchedObjects?.first)
+            #expect(note.value(forKey: "short") as? Bool == true && note.value(forKey: "isShort") as? Bool == true)
+            #expect(NSPredicate(format: "initial == 'E' AND rank == 0").evaluate(with: note))
+            note.setValue("Milo", forKey: "nickname")
+            #expect(note.revealed == "Milo" && note.value(forKeyPath: "nickname") as? String == "*Milo*")
+            note.setValue(nil, forKey: "nickname")
+            #expect(note.revealed == nil && note.value(forKey: "nickname") == nil)
+            note.setValue(NSNumber(value: 30), forKey: "rank")
+            #expect(note.stars == 3 && note.value(forKey: "rank") as? Int == 30)
+        }
+    }
+
     private func fill(_ note: Note) {
         note.uuid = UUID(uuidString: "00112233-4455-6677-8899-AABBCCDDEEFF")
         note.title = "Walden"

@@ -3,9 +3,12 @@
 
 extension DeclarationScanner {
     mutating func scanProperties(_ prefix: Prefix, _ scope: [String], _ access: SourceIndex.Access) {
+        let isVariable = current.isWord("var")
+        var names: [String] = []
         repeat {
             advance()
             let name = current.text
+            names.append(name)
             let line = current.line
             advance()
             var type: TypeSyntax?
@@ -23,7 +26,44 @@ extension DeclarationScanner {
                 skipValue()
             }
         } while current.isMark(",")
+        let start = place
         if current.isMark("{") { skipBrackets() }
+        guard prefix.isExposed, !prefix.isManaged, let access = keyedAccess(prefix, scope, access) else { return }
+        let accessors = accessors(from: start)
+        guard accessors.isPlain else { return }
+        for name in names {
+            index.keyed.append(
+                SourceIndex.KeyedProperty(
+                    name: name, key: prefix.selector ?? name,
+                    isSettable: isVariable && accessors.isSettable && !access.hidesSetter, scope: scope, conditions: declarationConditions, file: file))
+        }
+    }
+
+    /// - Returns: nil for what key-value coding of objects does not reach, or another file cannot read.
+    private func keyedAccess(
+        _ prefix: Prefix, _ scope: [String], _ access: SourceIndex.Access
+    ) -> (level: SourceIndex.Access, hidesSetter: Bool)? {
+        let level = prefix.access ?? access
+        guard !scope.isEmpty, !level.isHidden, !isIsolated, !prefix.isIsolated,
+            prefix.modifiers.isDisjoint(with: ["static", "class", "weak", "unowned"])
+        else { return nil }
+        return (level, prefix.modifiers.contains("private(set)") || prefix.modifiers.contains("fileprivate(set)"))
+    }
+
+    /// What a property's block from a token on says: nothing for a stored property.
+    private func accessors(from start: Int) -> (isSettable: Bool, isPlain: Bool) {
+        guard start < place, tokens[start].isMark("{") else { return (true, true) }
+        var depth = 0
+        var words: [String] = []
+        for token in tokens[start..<place] {
+            if token.isMark("{") { depth += 1 }
+            if token.isMark("}") { depth -= 1 }
+            if depth == 1, token.kind == .word { words.append(token.text) }
+        }
+        let isObserved = words.contains("didSet") || words.contains("willSet")
+        let hasGetter = words.first { $0 != "mutating" && $0 != "nonmutating" }.map { ["get", "set", "_read", "_modify"].contains($0) } ?? false
+        let isPlain = !hasGetter || !(words.contains("async") || words.contains("throws"))
+        return (isObserved || (hasGetter && (words.contains("set") || words.contains("_modify"))), isPlain)
     }
 
     mutating func scanMethod(_ prefix: Prefix, _ scope: [String], _ access: SourceIndex.Access) {

@@ -11,6 +11,8 @@ struct DeclarationScanner {
     private var conditions: [String] = []
     /// Those around the declaration that is being read. Its last token may be followed by the end of one.
     private(set) var declarationConditions: [String] = []
+    /// Whether the types around the declaration belong to a global actor.
+    private(set) var isIsolated = false
 
     /// What stands in front of a declaration.
     struct Prefix {
@@ -18,6 +20,8 @@ struct DeclarationScanner {
         var isManaged = false
         var isExposed = false
         var isTestable = false
+        /// Whether a global actor is named.
+        var isIsolated = false
         var selector: String?
 
         var access: SourceIndex.Access? { modifiers.lazy.compactMap { SourceIndex.Access($0) }.first }
@@ -129,10 +133,14 @@ struct DeclarationScanner {
         if name == "NSManaged" { prefix.isManaged = true }
         if name == "objc" { prefix.isExposed = true }
         if name == "testable" { prefix.isTestable = true }
+        if name.hasSuffix("Actor") { prefix.isIsolated = true }
         guard current.isMark("("), !current.startsLine else { return }
         let start = place
         skipBrackets()
-        if name == "objc" { prefix.selector = tokens[(start + 1)..<(place - 1)].map(\.text).joined() }
+        if name == "objc" {
+            // The end of an `#if` may stand behind the bracket.
+            prefix.selector = tokens[(start + 1)..<place].filter { $0.kind != .directive }.dropLast().map(\.text).joined()
+        }
     }
 
     private mutating func scanWord(_ prefix: inout Prefix, _ scope: [String], _ access: SourceIndex.Access) {
@@ -216,6 +224,10 @@ struct DeclarationScanner {
         }
         guard current.isMark("{") else { return }
         advance()
+        let isOuterIsolated = isIsolated
+        isIsolated = isOuterIsolated || prefix.isIsolated || index.isolated.contains(name)
+        if isIsolated { index.isolated.insert(name) }
+        defer { isIsolated = isOuterIsolated }
         scanMembers(of: path, access: kind == nil ? own ?? .internal : .internal)
         if current.isMark("}") { advance() }
     }

@@ -59,6 +59,18 @@ package struct SourceIndex: Sendable {
         package var line: Int
     }
 
+    /// A property of a class that is marked `@objc` and that other files can read.
+    package struct KeyedProperty: Sendable {
+        package var name: String
+        /// Its name for Objective-C.
+        package var key: String
+        package var isSettable: Bool
+        /// The types around it, outermost first; the last one is its class.
+        package var scope: [String]
+        package var conditions: [String]
+        package var file: String
+    }
+
     package struct Parameter: Sendable {
         package var label: String?
         package var type: TypeSyntax
@@ -84,6 +96,9 @@ package struct SourceIndex: Sendable {
     package var types: [String: TypeDeclaration] = [:]
     package var aliases: [String: Alias] = [:]
     package var members: [ManagedMember] = []
+    package var keyed: [KeyedProperty] = []
+    /// Types that belong to a global actor.
+    package var isolated: Set<String> = []
     package var imports: [Import] = []
     package var exposed: [Exposed] = []
 

@@ -25,10 +25,12 @@ package struct AccessorWriter {
     package mutating func source() -> String {
         let bodies = own.members.map { body(of: $0) }
         var parts = ["// Written by modelc: bodies of properties and methods marked @NSManaged. Edit their declarations, not this file.\n"]
-        guard !bodies.isEmpty else { return parts[0] + "// The module has none.\n" }
+        let keyed = keyedProperties()
+        guard !bodies.isEmpty || !keyed.isEmpty else { return parts[0] + "// The module has none.\n" }
         parts.append("#if !canImport(ObjectiveC)\n" + imports())
-        parts.append(keyDeclarations())
+        if !keys.isEmpty { parts.append(keyDeclarations()) }
         parts += bodies
+        if !keyed.isEmpty { parts.append(keyed) }
         return parts.joined(separator: "\n") + "\n#endif\n"
     }
 
@@ -183,7 +185,7 @@ package struct AccessorWriter {
 
     /// What the files import whose members stand here, each module once.
     private func imports() -> String {
-        let files = Set(own.members.map(\.file))
+        let files = Set(own.members.map(\.file) + own.keyed.map(\.file))
         var imports: [SourceIndex.Import] = []
         for found in own.imports where files.contains(found.file) {
             if let known = imports.firstIndex(where: { $0.module == found.module && $0.conditions == found.conditions }) {

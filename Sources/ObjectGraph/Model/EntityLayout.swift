@@ -37,6 +37,8 @@ package final class EntityLayout: @unchecked Sendable {
     /// Properties whose descriptions have predicates of their own.
     let predicateChecks: [(name: String, checks: [(predicate: NSPredicate, warning: Any?)])]
     let fetchedProperties: [String: NSFetchedPropertyDescription]
+    /// What the class has for key-value coding beside, or in front of, the entity's properties.
+    let keyedProperties: [String: KeyedProperties.Property]
     /// Bit n says that to-many relationship n is ordered; the last bit stands for all that come after it, too.
     let orderedToMany: UInt64
 
@@ -84,6 +86,7 @@ package final class EntityLayout: @unchecked Sendable {
             return $0
         }
         managedClass = ManagedClassLookup.managedClass(for: entity.declaration)
+        keyedProperties = KeyedProperties.properties(of: managedClass)
         description.layout = self
     }
 

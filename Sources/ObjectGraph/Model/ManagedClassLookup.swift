@@ -43,6 +43,11 @@ enum ManagedClassLookup {
         visit { _, name in name.hasSuffix("ModelRegistration") }.compactMap { $0.type as? ManagedModelRegistration.Type }
     }
 
+    /// Every list of properties that the plugin generated into a loaded image.
+    static func keyedPropertyRegistrations() -> [KeyedPropertyRegistration.Type] {
+        visit { _, name in name.hasSuffix("KeyedProperties") }.compactMap { $0.type as? KeyedPropertyRegistration.Type }
+    }
+
     private static func classes(named wanted: String) -> [Found] { visit { _, name in name == wanted } }
 
     private static func visit(_ isWanted: (_ module: String, _ name: String) -> Bool) -> [Found] {

@@ -8,6 +8,7 @@ import SQLiteStore
 
 extension NSManagedObject: PredicateSubject {
     package func predicateValue(forKey key: String) -> PredicateValue {
+        if let property = layout.keyedProperties[key] { return PredicateValue(property.get(self)) }
         guard let location = layout.entity.location(of: key) else {
             if layout.entity.composites[key] != nil { return .object(PredicateObject(CompositeSubject(self, key))) }
             switch key {

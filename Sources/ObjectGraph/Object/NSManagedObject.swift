@@ -228,11 +228,19 @@ open class NSManagedObject: NSObject {
     // MARK: Key-value coding, open to subclasses
 
     /// - Precondition: The entity has a property of that name.
+    /// An accessor written by hand is called where the class has one for Objective-C.
+    ///
     /// - Returns: A value of the attribute's type, an object, or a set of objects.
-    open func value(forKey key: String) -> Any? { readProperty(key) }
+    open func value(forKey key: String) -> Any? {
+        if let property = layout.keyedProperties[key] { return property.get(self) }
+        return readProperty(key)
+    }
 
     /// - Precondition: The entity has a property of that name, and the value is of its type.
-    open func setValue(_ value: Any?, forKey key: String) { writeProperty(key, value) }
+    open func setValue(_ value: Any?, forKey key: String) {
+        if let set = layout.keyedProperties[key]?.set { return set(self, value) }
+        writeProperty(key, value)
+    }
 
     /// What ``value(forKey:)`` gives for a name that the entity does not have.
     ///

@@ -66,6 +66,34 @@ final class Note: Thing {
     }
 
     @NSManaged private var primitiveText: String?
+
+    #if canImport(ObjectiveC)
+        @objc
+    #endif
+    var initial: String { String(title.prefix(1)) }
+
+    #if canImport(ObjectiveC)
+        @objc(isShort)
+    #endif
+    var short: Bool { title.count < 5 }
+}
+
+extension Note {
+    #if canImport(ObjectiveC)
+        @objc
+    #endif
+    var nickname: String? {
+        get { revealed.map { "*\($0)*" } }
+        set { revealed = newValue }
+    }
+
+    #if canImport(ObjectiveC)
+        @objc
+    #endif
+    var rank: Int16 {
+        get { stars * 10 }
+        set { stars = newValue / 10 }
+    }
 }
 
 extension Note {
