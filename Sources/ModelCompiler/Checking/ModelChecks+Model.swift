@@ -14,9 +14,7 @@ extension ModelChecks {
         guard let expression = attribute.derivationExpression else { return }
         var path = expression[...]
         if let open = path.range(of: ":(") {
-            guard path.hasSuffix(")") else {
-                return error(entity.name, attribute.name, "has a derivation expression without an end: '\(expression)'")
-            }
+            guard path.hasSuffix(")") else { return }  // It cannot be read, which is said elsewhere.
             path = path[open.upperBound...].dropLast()
         }
         let keys = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
@@ -89,6 +87,7 @@ extension ModelChecks {
             if entities[template.entity] == nil {
                 error("fetch request '\(template.name)'", nil, "fetches an unknown entity '\(template.entity)'")
             }
+            checkPredicate(of: template, "fetch request '\(template.name)'", nil)
             if !seen.insert(template.name).inserted {
                 error("fetch request '\(template.name)'", nil, "is declared twice")
             }
