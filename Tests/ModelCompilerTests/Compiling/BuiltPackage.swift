@@ -21,7 +21,7 @@ struct BuiltPackage {
         let objects = products.appending(path: "posts.product/Objects.LinkFileList")
         guard let text, let list = try? String(contentsOf: objects, encoding: .utf8), let call = call(in: text) else { return nil }
         // The sample's library is linked with all that CoreData is made of; its own program has another main.
-        let linked = list.split(separator: "\n").map(String.init).filter { !$0.contains("/posts.build/") && !$0.contains("/PostsApp.build/") }
+        let linked = list.split(separator: "\n").map { $0.trimmingCharacters(in: ["'", "\""]) }.filter { !$0.contains("/posts.build/") && !$0.contains("/PostsApp.build/") }
         return BuiltPackage(
             compiler: URL(fileURLWithPath: call[0]), arguments: flags(of: call) + linked + ["-L", products.path, "-lstdc++", "-lm", "-lz"])
     }()

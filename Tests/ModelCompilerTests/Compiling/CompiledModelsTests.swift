@@ -21,7 +21,7 @@ import Testing
             try Data(text.utf8).write(to: sources[sources.count - 1])
         }
         var models: [(name: String, model: Model)] = []
-        for seed in 1...8 {
+        for seed in 1...16 {
             let name = "Model\(seed)"
             let made = RandomModel.make(seed: UInt64(seed), prefix: name)
             let url = folder.appending(path: "\(name).xcdatamodeld")
