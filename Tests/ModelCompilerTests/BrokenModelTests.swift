@@ -92,11 +92,14 @@ struct BrokenModel: CustomTestStringConvertible, Sendable {
                 <attribute name="b" attributeType="Integer 64" derived="YES" derivationExpression="a.@count"/>
                 <attribute name="c" attributeType="Date" derived="YES" derivationExpression="now()"/>
                 <attribute name="d" attributeType="Date" derived="YES"/>
+                <attribute name="e" attributeType="String" transient="YES"/>
+                <attribute name="f" attributeType="String" derived="YES" derivationExpression="canonical:(e)"/>
             </entity>
             """,
             "3 error: E.a is derived from 'gone', and E has no property 'gone'",
             "4 error: E.b is derived from 'a.@count', where 'a' is an attribute and leads nowhere",
-            "6 error: E.d is derived and has no derivation expression"),
+            "6 error: E.d is derived and has no derivation expression",
+            "8 warning: E.f is derived from 'e', where 'e' is transient: no store can compute it"),
         BrokenModel(
             "types for transient attributes",
             """

@@ -28,7 +28,11 @@ extension ModelChecks {
                 current = destination
                 continue
             }
-            let isAttribute = family.flatMap(\.attributes).contains { $0.name == key }
+            let source = family.flatMap(\.attributes).first { $0.name == key }
+            let isAttribute = source != nil
+            if source?.isTransient == true, !attribute.isTransient {
+                warning(entity.name, attribute.name, "is derived from '\(path)', where '\(key)' is transient: no store can compute it")
+            }
             if !isAttribute || position + 1 < keys.count {
                 error(
                     entity.name, attribute.name,

@@ -98,6 +98,7 @@ extension FetchTemplate {
         request.includesPropertyValues = includesPropertyValues
         request.includesPendingChanges = includesPendingChanges
         request.returnsObjectsAsFaults = returnsObjectsAsFaults
+        request.returnsDistinctResults = returnsDistinctResults
         return request
     }
 
@@ -111,5 +112,6 @@ extension FetchTemplate {
         includesPropertyValues = request.includesPropertyValues
         includesPendingChanges = request.includesPendingChanges
         returnsObjectsAsFaults = request.returnsObjectsAsFaults
+        returnsDistinctResults = request.returnsDistinctResults
     }
 }

@@ -41,7 +41,7 @@ struct RoundTripProgram {
         }
 
         \(models.map { function(for: $0.model, named: $0.name) }.joined(separator: "\n"))
-        \(models.map { "try roundTrip\($0.name)()" }.joined(separator: "\n"))
+        \(models.map { "do { try roundTrip\($0.name)() } catch { check(false, \"\($0.name): \\(error)\") }" }.joined(separator: "\n"))
         print("failures: \\(failures)")
         """
     }
@@ -76,7 +76,8 @@ struct RoundTripProgram {
                         request.includesSubentities = false
                         let found = try other.fetch(request)
                         check(found.count == 1 && found.first?.entity.name == entity, "\(name) fetch of \\(entity)")
-                        return found[0]
+                        guard let first = found.first else { throw CocoaError(.fileNoSuchFile) }
+                        return first
                     }
             \(fetch.map { "        \($0)" }.joined(separator: "\n"))
                 }

@@ -46,6 +46,8 @@ struct RandomModel {
             for word in ["east", "north", "up"].prefix(Int.random(in: 1...3, using: &random)) {
                 composite.attributes.append(attribute(word, among: Self.types.filter { ![.composite, .transformable, .undefined, .objectID].contains($0) }))
             }
+            // Nobody gives a value to each of them.
+            if !prefix.isEmpty { for index in composite.attributes.indices { composite.attributes[index].isOptional = true } }
             if name == "Point" {
                 var inner = Attribute(name: "within", type: .composite)
                 inner.compositeName = "Address"
@@ -71,10 +73,10 @@ struct RandomModel {
             }
             // One keyword in each hierarchy.
             if entity.superentity == nil { entity.attributes.append(attribute(random.pick(["default", "repeat", "switch", "where"]), among: [.string, .boolean])) }
-            if let text = entity.attributes.first(where: { $0.type == .string && $0.derivationExpression == nil }) {
+            if let text = entity.attributes.first(where: { $0.type == .string && !$0.isTransient && $0.derivationExpression == nil }) {
                 if random.one(in: 2) { entity.attributes.append(derived("derived\(index)", "canonical:(\(text.name))", .string)) }
                 if random.one(in: 3) { entity.spotlightDisplayNameExpression = text.name }
-                if random.one(in: 4), !text.isTransient { entity.uniquenessConstraints = [[text.name]] }
+                if random.one(in: 4) { entity.uniquenessConstraints = [[text.name]] }
             }
             if random.one(in: 3) { entity.attributes.append(derived("now\(index)", "now()", .date)) }
             model.entities.append(entity)
