@@ -48,9 +48,9 @@ let package = Package(
             dependencies: ["CRuntimeRecords", "ManagedModel", "ModelCompiler", "PredicateKit", "SQLiteStore"]),
 
         // MARK: Models to Swift
-        .target(name: "ModelCompiler", dependencies: ["ManagedModel"]),
-        // Bodies for hand-written @NSManaged members, from the sources that declare them.
-        .target(name: "ManagedAccessors"),
+        .target(name: "ModelCompiler", dependencies: ["ManagedModel", "PredicateKit"]),
+        // Bodies for hand-written @NSManaged members, from the sources that declare them, and what models say against them.
+        .target(name: "ManagedAccessors", dependencies: ["ManagedModel", "ModelCompiler"]),
         .executableTarget(name: "modelc", dependencies: ["ManagedAccessors", "ModelCompiler"]),
         .plugin(name: "ModelCompilerPlugin", capability: .buildTool(), dependencies: ["modelc"]),
 

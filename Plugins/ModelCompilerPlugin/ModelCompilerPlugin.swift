@@ -5,7 +5,7 @@ import Foundation
 import PackagePlugin
 
 /// Compiles each Core Data model in a target's folder: classes become part of the target, the compiled model a
-/// resource beside it. Gives bodies to `@NSManaged` members of hand-written classes.
+/// resource beside it. Gives bodies to `@NSManaged` members of hand-written classes, and checks classes against models.
 ///
 /// What is written, and under which name, depends on the names of the models alone, never on what is in them: plans
 /// are kept until files come or go.
@@ -24,7 +24,7 @@ import PackagePlugin
                 return []
             }
             let tool = try context.tool(named: "modelc").url
-            return [accessors(context, target, tool)] + models.map { model in
+            return [accessors(context, target, tool, models)] + models.map { model in
                 let swift = context.pluginWorkDirectoryURL.appending(path: "\(model.name)+CoreDataModel.swift")
                 let compiled = context.pluginWorkDirectoryURL.appending(path: "\(model.name).momd")
                 return .buildCommand(
@@ -39,17 +39,21 @@ import PackagePlugin
     }
 
     /// One file for the target, whatever its sources hold: the plan is made before they are read.
-    private func accessors(_ context: PluginContext, _ target: SwiftSourceModuleTarget, _ tool: URL) -> Command {
+    ///
+    /// The models are checked against the sources on the way: both are inputs of this command alone.
+    private func accessors(_ context: PluginContext, _ target: SwiftSourceModuleTarget, _ tool: URL, _ models: [Model]) -> Command {
         let sources = target.sourceFiles(withSuffix: "swift").map(\.url)
         let swift = context.pluginWorkDirectoryURL.appending(path: "\(target.moduleName)+ManagedAccessors.swift")
-        var arguments = ["accessors", "--module", target.moduleName, "--swift", swift.path] + sources.map(\.path)
+        var arguments = ["accessors", "--module", target.moduleName, "--swift", swift.path]
+        for model in models { arguments += ["--model", model.url.path] }
+        arguments += sources.map(\.path)
         for dependency in dependencies(of: target) {
             arguments += ["--dependency", dependency.moduleName]
             arguments += dependency.sourceFiles(withSuffix: "swift").map(\.url.path)
         }
         return .buildCommand(
             displayName: "Reading managed properties of \(target.name)", executable: tool, arguments: arguments,
-            inputFiles: sources, outputFiles: [swift])
+            inputFiles: sources + models.flatMap { [$0.url] + $0.files }, outputFiles: [swift])
     }
 
     /// The modules whose types a property may have: those of the package, and products that it uses. Core Data's own

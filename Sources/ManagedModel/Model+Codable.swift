@@ -98,6 +98,8 @@ extension FetchIndex.Element: SparselyCoded {
         .init(required: "property", \.property),
         .init("isAscending", \.isAscending),
         .init("isRTree", \.isRTree),
+        .init("expression", \.expressionFormat),
+        .init("expressionType", \.expressionType),
     ]
 }
 
@@ -125,6 +127,8 @@ extension FetchedProperty: SparselyCoded {
         .init(required: "request", \.request),
         .init("isOptional", \.isOptional),
         .init("userInfo", \.userInfo),
+        .init("renamingIdentifier", \.renamingIdentifier),
+        .init("versionHashModifier", \.versionHashModifier),
     ]
 }
 

@@ -190,14 +190,20 @@ package struct Relationship: Hashable, Sendable {
 
 package struct FetchIndex: Hashable, Sendable {
     package struct Element: Hashable, Sendable {
+        /// Empty for an element that is computed.
         package var property: String
         package var isAscending: Bool
         package var isRTree: Bool
+        /// What is computed, instead of a property.
+        package var expressionFormat: String?
+        /// The type of what is computed.
+        package var expressionType: AttributeType
 
         package init(property: String, isAscending: Bool = true, isRTree: Bool = false) {
             self.property = property
             self.isAscending = isAscending
             self.isRTree = isRTree
+            expressionType = .undefined
         }
     }
 
@@ -248,6 +254,8 @@ package struct FetchedProperty: Hashable, Sendable {
     package var isOptional: Bool
     package var request: FetchTemplate
     package var userInfo: [String: String]
+    package var renamingIdentifier: String?
+    package var versionHashModifier: String?
 
     package init(name: String, request: FetchTemplate, isOptional: Bool = true) {
         self.name = name

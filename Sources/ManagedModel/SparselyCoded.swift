@@ -26,6 +26,7 @@ extension SparselyCoded {
 
 /// How one field is read and written.
 package struct CodedField<Value>: Sendable {
+    package let fieldName: String
     let read: @Sendable (inout Value, KeyedDecodingContainer<FieldName>) throws -> Void
     let write: @Sendable (Value, Value, inout KeyedEncodingContainer<FieldName>) throws -> Void
 
@@ -33,6 +34,7 @@ package struct CodedField<Value>: Sendable {
     init<Field: Codable & Equatable & SendableMetatype>(
         _ name: String, _ path: any WritableKeyPath<Value, Field> & Sendable
     ) {
+        fieldName = name
         let name = FieldName(name)
         read = { value, container in
             if let field = try container.decodeIfPresent(Field.self, forKey: name) { value[keyPath: path] = field }
@@ -46,6 +48,7 @@ package struct CodedField<Value>: Sendable {
     /// A field without which the value means nothing.
     init<Field: Codable & SendableMetatype>(required name: String, _ path: any WritableKeyPath<Value, Field> & Sendable)
     {
+        fieldName = name
         let name = FieldName(name)
         read = { value, container in value[keyPath: path] = try container.decode(Field.self, forKey: name) }
         write = { value, _, container in try container.encode(value[keyPath: path], forKey: name) }

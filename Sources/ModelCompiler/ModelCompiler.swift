@@ -11,6 +11,11 @@ package struct ModelCompilation: Sendable {
     /// Name of the file or folder it was read from, without its path.
     package let sourceName: String
     package let compiled: CompiledModel
+    /// Each version with what its file says beyond the model.
+    package let documents: [String: ModelDocument]
+    /// The file of the current version, and the lines of what it declares: `Post`, `Post.title`.
+    package let currentFile: String
+    package let lines: [String: Int]
     package let warnings: [Diagnostic]
 }
 
@@ -29,30 +34,33 @@ package enum ModelCompiler {
     {
         let bundle = try ModelBundle(url)
         var diagnostics = bundle.warnings
-        var models: [String: Model] = [:]
+        var documents: [String: ModelDocument] = [:]
+        var (currentFile, lines) = (url.path, [String: Int]())
         for version in bundle.versions {
             let result = read(version.contents, module: module)
             diagnostics += result.diagnostics
-            models[version.name] = result.model
+            documents[version.name] = result.document
+            if version.name == bundle.currentVersion { (currentFile, lines) = (version.contents.path, result.lines) }
         }
         let errors = diagnostics.filter { $0.severity == .error }
         guard errors.isEmpty else { throw ModelCompilerError(diagnostics) }
         do {
-            let compiled = try CompiledModel(currentVersion: bundle.currentVersion, versions: models)
+            let compiled = try CompiledModel(currentVersion: bundle.currentVersion, versions: documents.mapValues(\.model))
             return ModelCompilation(
-                name: bundle.name, sourceName: url.lastPathComponent, compiled: compiled, warnings: diagnostics)
+                name: bundle.name, sourceName: url.lastPathComponent, compiled: compiled, documents: documents,
+                currentFile: currentFile, lines: lines, warnings: diagnostics)
         } catch {
             throw ModelCompilerError([Diagnostic(.error, file: url.path, error.description)])
         }
     }
 
     /// Reads one version and checks it.
-    private static func read(_ file: URL, module: String?) -> (model: Model?, diagnostics: [Diagnostic]) {
+    private static func read(_ file: URL, module: String?) -> (document: ModelDocument?, lines: [String: Int], diagnostics: [Diagnostic]) {
         let root: SourceElement
         do {
             root = try SourceElement.parse(contentsOf: file)
         } catch {
-            return (nil, error.diagnostics)
+            return (nil, [:], error.diagnostics)
         }
         var reader = ModelReader(file: file.path, module: module)
         let model = reader.model(from: root)
@@ -72,6 +80,6 @@ package enum ModelCompiler {
             for problem in error.problems { add(.error, problem) }
         }
         diagnostics.sort { ($0.line ?? 0, $0.message) < ($1.line ?? 0, $1.message) }
-        return (model, diagnostics)
+        return (ModelDocument(model, module: module, kept: reader.kept), reader.lines, diagnostics)
     }
 }

@@ -30,6 +30,16 @@ extension Predicate {
         return values.isEmpty || !hasBlock ? replaced : replaced.binding(values)
     }
 
+    /// The names that ``substituting(_:)`` takes values for.
+    package var variables: Set<String> {
+        var names: Set<String> = []
+        _ = mapExpressions { expression in
+            if case .variable(let name) = expression { names.insert(name) }
+            return expression
+        }
+        return names
+    }
+
     /// Blocks see the values as bindings.
     private func binding(_ values: [String: PredicateValue]) -> Predicate {
         switch self {

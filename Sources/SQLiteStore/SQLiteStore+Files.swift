@@ -64,6 +64,9 @@ extension SQLiteStore {
     package static func replace(at destination: URL, withStoreAt source: URL) throws(StoreError) {
         _ = try metadata(at: source)
         do {
+            // Files come before the rows that name them, and go after.
+            let (external, old) = (ExternalFolder(of: source), ExternalFolder(of: destination))
+            try old.take(from: external)
             let lock = try FileLock(path: destination.path + "-lock", patience: .seconds(10))
             try lock.withTurn {
                 let from = try DatabaseQueue(path: source.path, configuration: configuration(isReadOnly: true))
@@ -72,10 +75,7 @@ extension SQLiteStore {
                 try from.close()
                 try to.close()
             }
-            let manager = FileManager.default
-            let (support, old) = (supportFolder(of: source), supportFolder(of: destination))
-            if manager.fileExists(atPath: old.path) { try manager.removeItem(at: old) }
-            if manager.fileExists(atPath: support.path) { try manager.copyItem(at: support, to: old) }
+            old.remove(Set(old.names).subtracting(external.names))
         } catch {
             throw StoreError(error).about(destination.path)
         }

@@ -57,6 +57,8 @@ package final class SQLiteStore: Sendable {
     /// nil for a store in memory, and for a file that keeps no log.
     let generations: GenerationKeeper?
     let watch = Mutex<FileWatch?>(nil)
+    /// Files of large values that go as soon as nobody can see them any more.
+    let unneededFiles = Mutex<[String]>([])
     /// nil for a store in memory, which one connection has, and for one that may only be read.
     private let points: PointReader?
     private let isClosed = Mutex(false)
@@ -84,7 +86,9 @@ package final class SQLiteStore: Sendable {
             self.lock = opened.lock
             generations = (opened.database as? DatabasePool).map(GenerationKeeper.init)
             self.identifier = opened.result.identifier
-            self.layout = opened.result.layout
+            var layout = opened.result.layout
+            layout.external = url.map(ExternalFolder.init)
+            self.layout = layout
             points =
                 if let url, !options.isReadOnly {
                     try PointReader(path: url.path, patience: options.busyTimeout, entityCount: model.entities.count)
@@ -95,6 +99,13 @@ package final class SQLiteStore: Sendable {
         self.number = number
         self.url = url
         self.options = options
+        if options.vacuums, !options.isReadOnly {
+            do {
+                try database.writeWithoutTransaction { database in try inTurn { try removeUnnamedFiles(on: database) } }
+            } catch {
+                throw StoreError(error).about(url?.path ?? "store in memory")
+            }
+        }
     }
 
     deinit { close() }
@@ -109,6 +120,10 @@ package final class SQLiteStore: Sendable {
         watch.withLock { $0.take() }?.cancel()
         generations?.close()
         points?.close()
+        // What readers kept is free now, unless other processes read it.
+        if unneededFiles.withLock({ !$0.isEmpty }) {
+            try? database.writeWithoutTransaction { database in try inTurn { removeFiles([], on: database) } }
+        }
         // Closing the last connection moves the log into the file, so it waits for its turn like any writer. When no
         // turn comes the file is left for the next opening, which is as safe.
         if let lock { try? lock.withTurn { try database.close() } } else { try? database.close() }
@@ -152,12 +167,21 @@ package final class SQLiteStore: Sendable {
             try database.writeWithoutTransaction { database in
                 try inTurn {
                     var result: T?
-                    try database.inTransaction(.immediate) {
-                        let writer = StoreWriter(Connection(database), self)
-                        result = try body(writer)
-                        try writer.finish()
-                        return .commit
+                    var files = ExternalDraft()
+                    do {
+                        try database.inTransaction(.immediate) {
+                            let writer = StoreWriter(Connection(database), self)
+                            defer { files = writer.external }
+                            result = try body(writer)
+                            try writer.finish()
+                            return .commit
+                        }
+                    } catch {
+                        // Of a commit that failed nobody knows what the disk has of it: then the files stay.
+                        if !files.isReady { layout.external?.remove(files.made) }
+                        throw error
                     }
+                    if layout.hasExternalValues { removeFiles(files.dropped, on: database) }
                     guard let result else { preconditionFailure("a committed transaction has run its body") }
                     return result
                 }

@@ -92,11 +92,14 @@ struct BrokenModel: CustomTestStringConvertible, Sendable {
                 <attribute name="b" attributeType="Integer 64" derived="YES" derivationExpression="a.@count"/>
                 <attribute name="c" attributeType="Date" derived="YES" derivationExpression="now()"/>
                 <attribute name="d" attributeType="Date" derived="YES"/>
+                <attribute name="e" attributeType="String" transient="YES"/>
+                <attribute name="f" attributeType="String" derived="YES" derivationExpression="canonical:(e)"/>
             </entity>
             """,
             "3 error: E.a is derived from 'gone', and E has no property 'gone'",
             "4 error: E.b is derived from 'a.@count', where 'a' is an attribute and leads nowhere",
-            "6 error: E.d is derived and has no derivation expression"),
+            "6 error: E.d is derived and has no derivation expression",
+            "8 warning: E.f is derived from 'e', where 'e' is transient: no store can compute it"),
         BrokenModel(
             "types for transient attributes",
             """
@@ -105,9 +108,34 @@ struct BrokenModel: CustomTestStringConvertible, Sendable {
                 <attribute name="b" attributeType="Object ID" transient="YES"/>
             </entity>
             """,
-            "3 error: E.a has the type Undefined, which only a transient attribute may have",
-            "4 warning: not supported yet: E.b is a transient attribute of type Object ID; it has no generated property"
-        ),
+            "3 error: E.a has the type Undefined, which only a transient attribute may have"),
+        BrokenModel(
+            "expressions",
+            """
+            <entity name="E" coreSpotlightDisplayNameExpression="(">
+                <attribute name="a" attributeType="String"/>
+                <attribute name="b" attributeType="String" derived="YES" derivationExpression="canonical:(a"/>
+                <fetchedProperty name="c"><fetchRequest name="r" entity="E" predicateString="a =="/></fetchedProperty>
+                <fetchIndex name="d" partialIndexPredicate="a &gt; "><fetchIndexElement property="a" shape="round"/></fetchIndex>
+                <fetchIndex name="e"><fetchIndexElement expression="((" expressionType="Text"/></fetchIndex>
+                <fetchIndex name="f"><fetchIndexElement expression="((" expressionType="String"/></fetchIndex>
+            </entity>
+            <fetchRequest name="One" entity="E" predicateString="a = %K"/>
+            <fetchRequest name="Two" entity="E" predicateString="a == $x AND gone.name == 'b' AND SELF IN $y"/>
+            <fetchRequest name="Three" entity="E" predicateString="a MATCHES[z] 'x'"/>
+            """,
+            "2 error: E has a display name for search that cannot be read: '(', column 2: expected a key, a value or a condition, found the end",
+            "4 error: E.b has a derivation expression that cannot be read: 'canonical:(a', column 13: expected ')' or ',', found the end",
+            "5 error: E.c has a predicate that cannot be read: 'a ==', column 5: expected a key, a value or a condition, found the end",
+            "6 error: E.d has a predicate that cannot be read: 'a > ', column 5: expected a key, a value or a condition, found the end",
+            "6 warning: E.d has an unknown attribute 'shape' in an index element",
+            "7 error: E.e has an unknown expression type 'Text'",
+            "8 error: E.f has an expression that cannot be read: '((', column 3: expected a key, a value or a condition, found the end",
+            "8 warning: E.f is an index on an expression; stores leave it out",
+            "10 error: fetch request 'One' has a predicate that cannot be read: 'a = %K', column 5: there is no argument for the 1. placeholder",
+            "11 warning: fetch request 'Two' has a predicate that asks for 'gone', which E does not have",
+            "12 error: fetch request 'Three' has a predicate that cannot be read: 'a MATCHES[z] 'x'', column 11: expected c, d, n or l in "
+                + "brackets, found 'z'"),
     ]
 
     static let relationships = [
@@ -197,7 +225,7 @@ struct BrokenModel: CustomTestStringConvertible, Sendable {
             "2 warning: A is abstract and no entity has it as its parent",
             "4 error: A.one has an unknown order 'up'; expected ascending or descending",
             "5 error: A.two is an index on an unknown property 'gone'",
-            "6 warning: not supported yet: A.three is an index on an expression and is left out"),
+            "6 warning: A.three is an index on an expression; stores leave it out"),
         BrokenModel(
             "generated classes",
             """
@@ -240,11 +268,7 @@ struct BrokenModel: CustomTestStringConvertible, Sendable {
             <composite name="C"><attribute name="x" attributeType="Composite" composite="Gone"/></composite>
             """,
             "2 error: A is a composite that contains itself",
-            "2 warning: not supported yet: A.b is a composite attribute; it is kept in the model, without columns and generated property",
             "3 error: B is a composite that contains itself",
-            "3 warning: not supported yet: B.a is a composite attribute; it is kept in the model, without columns and generated property",
-            "4 error: C.x is made of an unknown composite 'Gone'",
-            "4 warning: not supported yet: C.x is a composite attribute; it is kept in the model, without columns and generated property"
-        ),
+            "4 error: C.x is made of an unknown composite 'Gone'"),
     ]
 }

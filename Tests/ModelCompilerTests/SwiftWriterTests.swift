@@ -22,6 +22,27 @@ import Testing
         #expect(source.contains("    public var a: \(swift) {\n"))
     }
 
+    @Test(arguments: [("Undefined", "NSObject?"), ("Object ID", "NSManagedObjectID?"), ("Integer 64", "NSNumber?")])
+    func transientPropertiesHaveTypesToo(type: String, swift: String) throws {
+        let source = try swiftFor("<attribute name=\"a\" transient=\"YES\" attributeType=\"\(type)\"/>")
+        #expect(source.contains("    public var a: \(swift) {\n        get {"))
+    }
+
+    @Test func compositesAreDictionariesAndFetchedPropertiesArraysThatNobodySets() throws {
+        let source = try ModelFolder(
+            body: """
+                <entity name="Note" representedClassName="Note" codeGenerationType="class">
+                    <attribute name="home" attributeType="Composite" composite="Home"/>
+                    <fetchedProperty name="default"><fetchRequest name="r" entity="Plain"/></fetchedProperty>
+                </entity>
+                <entity name="Plain"/>
+                <composite name="Home"><attribute name="city" optional="YES" attributeType="String"/></composite>
+                """
+        ).swift()
+        #expect(source.contains("    public var home: [String: Any]? {\n        get { _value(PropertyKeys.home) }\n"))
+        #expect(source.contains("    public var `default`: [NSManagedObject]? {\n        _value(PropertyKeys.`default`)\n    }\n"))
+    }
+
     private func swiftFor(_ properties: String) throws -> String {
         let body =
             "<entity name=\"Note\" representedClassName=\"Note\" codeGenerationType=\"class\">\(properties)</entity>"

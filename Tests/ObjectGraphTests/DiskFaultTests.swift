@@ -91,7 +91,8 @@ import Testing
 
     /// Does a work on a copy of a store with each fault, and compares what a power cut would leave with before and after.
     private func failEverywhere(
-        operations: Int32, newer: Bool = false, _ work: (SQLiteStore?, URL) throws -> Void, opensFirst: Bool = true
+        operations: Int32, newer: Bool = false, _ work: (SQLiteStore?, URL) throws -> Void, opensFirst: Bool = true,
+        isThere: Bool = true
     ) throws {
         faulty_disk_install()
         defer { faulty_disk_clear() }
@@ -104,7 +105,7 @@ import Testing
         first.close()
         func copied(_ name: String) throws -> URL {
             let url = folder.appending(path: name)
-            try FileManager.default.copyItem(at: original, to: url)
+            if isThere { try FileManager.default.copyItem(at: original, to: url) }
             return url
         }
         // Nothing of these must ever have failed, or everything.
@@ -123,7 +124,7 @@ import Testing
                 try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
                 defer { try? FileManager.default.removeItem(at: place) }
                 let url = place.appending(path: "a.sqlite")
-                try FileManager.default.copyItem(at: original, to: url)
+                if isThere { try FileManager.default.copyItem(at: original, to: url) }
                 faulty_disk_plan(place.path, operations, 0)
                 let store = opensFirst ? try open(url) : nil
                 faulty_disk_plan(place.path, operations, Int32(isLasting ? -step : step))
@@ -178,6 +179,53 @@ import Testing
             try fill(store, count: 12, title: "new")
             try store.checkpoint()
         }
+    }
+
+    private final class Notes: BatchRowSource {
+        private var left = 30
+        private let values: ContiguousArray<StoredValue>
+
+        init(_ values: ContiguousArray<StoredValue>) { self.values = values }
+
+        func next() -> ContiguousArray<StoredValue>? {
+            left -= 1
+            return left < 0 ? nil : values
+        }
+
+        var givenSlots: [Int] { [] }
+    }
+
+    @Test func batchRequests() throws {
+        try failEverywhere(operations: Self.everything) { store, _ in
+            try store?.write { writer in
+                guard let note = try Self.model(false).entity(named: "Note") else { return }
+                let query = StoreQuery(entity: note.index)
+                _ = try writer.deleteBatch(query, author: "a", contextName: nil, listsKeys: true)
+                _ = try writer.insertBatch(
+                    of: note.index, author: "a", contextName: nil, onConflict: .refuse, listsKeys: false, rows: Notes(note.defaultValues))
+                guard case .slot(let title)? = note.location(of: "title") else { return }
+                let update = BatchUpdate(query, values: [(title, .constant(.string("all")))])
+                _ = try writer.updateBatch(update, author: "a", contextName: nil, listsKeys: false)
+            }
+        }
+    }
+
+    @Test func aHistoryThatIsPurged() throws {
+        try failEverywhere(operations: Self.everything) { store, _ in
+            try store?.write { writer in
+                let count = try writer.purgeHistory(before: 100)
+                #expect(count == 1)
+            }
+        }
+    }
+
+    @Test func aNewStore() throws {
+        try failEverywhere(operations: Self.everything, { _, url in try open(url).close() }, opensFirst: false, isThere: false)
+    }
+
+    @Test func aStoreThatIsDestroyed() throws {
+        try failEverywhere(
+            operations: Self.everything, { _, url in try SQLiteStore.destroy(at: url, force: false) }, opensFirst: false)
     }
 
     @Test func aFullDiskIsToldAndTheContextKeepsItsChanges() throws {

@@ -2,14 +2,16 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Foundation
+import ModelCompiler
 
 /// The verb `accessors` of `modelc`: sources in, bodies of their `@NSManaged` members out.
 package enum AccessorCommand {
     package static let usage = """
-        usage: modelc accessors --module MODULE --swift OUT.swift SOURCE... [--dependency MODULE SOURCE...]...
+        usage: modelc accessors --module MODULE --swift OUT.swift [--model MODEL]... SOURCE... [--dependency MODULE SOURCE...]...
 
           --module      the module that the sources make up
           --swift       where to write the bodies of its @NSManaged members
+          --model       a model whose classes are checked against the sources
           --dependency  another module and its sources, which are read only if a type is declared in them
 
         The file is written only when its contents change.
@@ -25,6 +27,7 @@ package enum AccessorCommand {
 
         var swift = ""
         var own = Module(name: "")
+        var models: [String] = []
         var dependencies: [Module] = []
 
         /// - Parameter arguments: Without the name of the program and without the verb.
@@ -38,6 +41,7 @@ package enum AccessorCommand {
                 switch argument {
                 case "--module": own.name = try value(of: argument)
                 case "--swift": swift = try value(of: argument)
+                case "--model": models.append(try value(of: argument))
                 case "--dependency": dependencies.append(Module(name: try value(of: argument)))
                 default:
                     if argument.hasPrefix("-") { throw Mistake(what: "unknown option '\(argument)'") }
@@ -56,23 +60,22 @@ package enum AccessorCommand {
     package static func run(_ arguments: some Sequence<String>, complain: (String) -> Void) -> Int32 {
         do throws(Mistake) {
             let parsed = try Arguments(arguments)
-            try write(try source(for: parsed), to: parsed.swift)
-            return 0
+            let sources = AccessorSources(try index(parsed.own)) { try? parsed.dependencies.map { try index($0) } }
+            try write(source(for: sources), to: parsed.swift)
+            // What is wrong with a model by itself is said where it is compiled.
+            let models = parsed.models.compactMap { try? ModelCompiler.compile(contentsOf: URL(fileURLWithPath: $0), module: parsed.own.name) }
+            let findings = ClassChecks(models, sources: sources).findings()
+            for finding in findings { complain(finding.description) }
+            return findings.contains { $0.severity == .error } ? 1 : 0
         } catch {
             complain("modelc: error: \(error.what)\n\(usage)")
             return 1
         }
     }
 
-    private static func source(for arguments: Arguments) throws(Mistake) -> String {
-        let own = try index(arguments.own)
-        var writer = AccessorWriter(own: own, dependencies: [])
-        // Most types are the module's own or Foundation's; reading what it depends on takes longer than all the rest.
-        if writer.hasUnresolvedTypes, !arguments.dependencies.isEmpty {
-            var dependencies: [SourceIndex] = []
-            for module in arguments.dependencies { dependencies.append(try index(module)) }
-            writer = AccessorWriter(own: own, dependencies: dependencies)
-        }
+    private static func source(for sources: AccessorSources) -> String {
+        var writer = AccessorWriter(own: sources.own, dependencies: [])
+        if writer.hasUnresolvedTypes { writer = AccessorWriter(own: sources.own, dependencies: sources.dependencies) }
         return writer.source()
     }
 

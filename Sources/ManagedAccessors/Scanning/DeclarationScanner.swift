@@ -217,7 +217,12 @@ struct DeclarationScanner {
             default: nil
             }
         let name = path.joined(separator: ".")
-        if let kind { index.types[name] = SourceIndex.TypeDeclaration(kind: kind, access: own ?? access, file: file) }
+        let inherits = scanInheritance()
+        if let kind {
+            index.types[name] = SourceIndex.TypeDeclaration(
+                kind: kind, access: own ?? access, file: file, line: line, inherits: inherits, exposedName: prefix.selector,
+                conditions: declarationConditions)
+        }
         if prefix.isExposed, kind != .enum { index.exposed.append(SourceIndex.Exposed(name: name, file: file, line: line)) }
         while !isAtEnd, !current.isMark("{") {
             if current.isMark("(") || current.isMark("[") { skipBrackets() } else { advance() }
@@ -230,6 +235,18 @@ struct DeclarationScanner {
         defer { isIsolated = isOuterIsolated }
         scanMembers(of: path, access: kind == nil ? own ?? .internal : .internal)
         if current.isMark("}") { advance() }
+    }
+
+    /// What a type's declaration names after its colon; the current token is the one after the type's name.
+    private mutating func scanInheritance() -> [String] {
+        if current.isMark("<") { skipBrackets() }
+        guard current.isMark(":") else { return [] }
+        var names: [String] = []
+        repeat {
+            advance()
+            if case .named(let components) = scanTypeSyntax() { names.append(components.map(\.name).joined(separator: ".")) }
+        } while current.isMark(",")
+        return names
     }
 
     private mutating func scanAlias(_ scope: [String]) {

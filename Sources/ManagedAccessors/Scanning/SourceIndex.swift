@@ -9,6 +9,13 @@ package struct SourceIndex: Sendable {
         package var access: Access
         /// The file's path.
         package var file: String
+        package var line: Int
+        /// Superclass and protocols, as they are written.
+        package var inherits: [String]
+        /// The name that `@objc(…)` gives.
+        package var exposedName: String?
+        /// Conditions of the `#if`s around it, outermost first.
+        package var conditions: [String]
     }
 
     package enum Access: Int, Comparable, Sendable {

@@ -14,9 +14,7 @@ extension ModelChecks {
         guard let expression = attribute.derivationExpression else { return }
         var path = expression[...]
         if let open = path.range(of: ":(") {
-            guard path.hasSuffix(")") else {
-                return error(entity.name, attribute.name, "has a derivation expression without an end: '\(expression)'")
-            }
+            guard path.hasSuffix(")") else { return }  // It cannot be read, which is said elsewhere.
             path = path[open.upperBound...].dropLast()
         }
         let keys = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
@@ -30,7 +28,11 @@ extension ModelChecks {
                 current = destination
                 continue
             }
-            let isAttribute = family.flatMap(\.attributes).contains { $0.name == key }
+            let source = family.flatMap(\.attributes).first { $0.name == key }
+            let isAttribute = source != nil
+            if source?.isTransient == true, !attribute.isTransient {
+                warning(entity.name, attribute.name, "is derived from '\(path)', where '\(key)' is transient: no store can compute it")
+            }
             if !isAttribute || position + 1 < keys.count {
                 error(
                     entity.name, attribute.name,
@@ -89,6 +91,7 @@ extension ModelChecks {
             if entities[template.entity] == nil {
                 error("fetch request '\(template.name)'", nil, "fetches an unknown entity '\(template.entity)'")
             }
+            checkPredicate(of: template, "fetch request '\(template.name)'", nil)
             if !seen.insert(template.name).inserted {
                 error("fetch request '\(template.name)'", nil, "is declared twice")
             }

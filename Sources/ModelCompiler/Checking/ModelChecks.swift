@@ -23,6 +23,7 @@ struct ModelChecks {
             for attribute in entity.attributes { checkDerivation(of: attribute, in: entity) }
             for relationship in entity.relationships { check(relationship, of: entity) }
             for property in entity.fetchedProperties { check(property, of: entity) }
+            checkFormats(of: entity)
             checkIndexesAndConstraints(of: entity)
         }
         checkGeneratedClasses()
@@ -122,7 +123,7 @@ struct ModelChecks {
         let attributes = Set(family.flatMap(\.attributes).map(\.name))
         let properties = attributes.union(family.flatMap(\.relationships).map(\.name))
         for index in entity.indexes {
-            for element in index.elements where !properties.contains(element.property) {
+            for element in index.elements where element.expressionFormat == nil && !properties.contains(element.property) {
                 error(entity.name, index.name, "is an index on an unknown property '\(element.property)'")
             }
             if Set(index.elements.map(\.isRTree)).count > 1 {

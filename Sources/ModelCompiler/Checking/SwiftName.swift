@@ -56,7 +56,7 @@ enum SwiftName {
     private static let accessors: Set<String> = {
         let kinds = [
             "string", "date", "data", "uuid", "url", "decimal", "int16", "int32", "int64", "double", "float", "bool",
-            "number", "object", "objects", "orderedObjects", "transformable",
+            "number", "object", "objects", "orderedObjects", "transformable", "value",
         ]
         let changes = ["_addObject", "_addObjects", "_removeObject", "_removeObjects"]
         return Set(kinds.flatMap { ["_\($0)", "_set\($0.prefix(1).uppercased())\($0.dropFirst())"] } + changes)

@@ -9,15 +9,21 @@ struct ElementReader {
     let element: SourceElement
     /// What diagnostics call the element, such as `Post.title`.
     let subject: String
+    let place: ModelDocument.Place
     private(set) var errors: [String] = []
     private(set) var warnings: [String] = []
     private(set) var unsupported: [String] = []
     private var attributesAskedFor: Set<String> = []
     private var childrenAskedFor: Set<String> = []
 
-    init(_ element: SourceElement, subject: String) {
+    /// Known and without effect here, so that no one but the file's writer needs them.
+    private var carriedAttributes: Set<String> = []
+    private var carriedChildren: Set<String> = []
+
+    init(_ element: SourceElement, subject: String, place: ModelDocument.Place) {
         self.element = element
         self.subject = subject
+        self.place = place
     }
 
     mutating func error(_ what: String) { errors.append(what) }
@@ -78,7 +84,10 @@ struct ElementReader {
     }
 
     /// Attributes without an effect here.
-    mutating func ignore(_ names: String...) { attributesAskedFor.formUnion(names) }
+    mutating func ignore(_ names: String...) {
+        attributesAskedFor.formUnion(names)
+        carriedAttributes.formUnion(names)
+    }
 
     mutating func children(_ name: String) -> [SourceElement] {
         childrenAskedFor.insert(name)
@@ -86,7 +95,18 @@ struct ElementReader {
     }
 
     /// Children without an effect here.
-    mutating func ignoreChildren(_ names: String...) { childrenAskedFor.formUnion(names) }
+    mutating func ignoreChildren(_ names: String...) {
+        childrenAskedFor.formUnion(names)
+        carriedChildren.formUnion(names)
+    }
+
+    /// What a writer of the file needs beside the model.
+    var kept: ModelDocument.Kept {
+        ModelDocument.Kept(
+            spellings: element.attributes,
+            carried: element.attributes.filter { carriedAttributes.contains($0.key) || !attributesAskedFor.contains($0.key) },
+            children: element.children.filter { carriedChildren.contains($0.name) || !childrenAskedFor.contains($0.name) })
+    }
 
     /// Key to value of the `userInfo` children.
     mutating func userInfo() -> [String: String] {

@@ -42,8 +42,10 @@ extension ModelReader {
         return entity
     }
 
+    private func classAndModule(_ text: String) -> (name: String, module: String?) { Self.classAndModule(text, module: module) }
+
     /// `Foo` is a class wherever it is, `.Foo` one of the module being built, `Module.Foo` one of that module.
-    private func classAndModule(_ text: String) -> (name: String, module: String?) {
+    static func classAndModule(_ text: String, module: String?) -> (name: String, module: String?) {
         guard let dot = text.lastIndex(of: ".") else { return (text, nil) }
         let name = String(text[text.index(after: dot)...])
         return (name, dot == text.startIndex ? module : String(text[..<dot]))
@@ -101,8 +103,8 @@ extension ModelReader {
             let (indexElement, problem) = self.indexElement(child)
             if let indexElement { index.elements.append(indexElement) } else { isComplete = false }
             if let problem { reader.error(problem) }
-            if child.attributes["expression"] != nil {
-                reader.notSupported("is an index on an expression and is left out")
+            for unknown in Set(child.attributes.keys).subtracting(Self.indexElementAttributes).sorted() {
+                reader.warning("has an unknown attribute '\(unknown)' in an index element")
             }
         }
         close(reader)
@@ -110,8 +112,9 @@ extension ModelReader {
     }
 
     private func indexElement(_ element: SourceElement) -> (FetchIndex.Element?, problem: String?) {
-        guard let property = element.attributes["property"] else {
-            return (nil, element.attributes["expression"] == nil ? "has an index element without a property" : nil)
+        let expression = element.attributes["expression"]
+        guard let property = element.attributes["property"] ?? expression.map({ _ in "" }) else {
+            return (nil, "has an index element without a property")
         }
         let order = element.attributes["order"] ?? "ascending"
         let kind = element.attributes["type"] ?? "Binary"
@@ -121,6 +124,15 @@ extension ModelReader {
         guard kind == "Binary" || kind == "RTree" else {
             return (nil, "has an unknown index type '\(kind)'; expected Binary or RTree")
         }
-        return (.init(property: property, isAscending: order == "ascending", isRTree: kind == "RTree"), nil)
+        var made = FetchIndex.Element(property: property, isAscending: order == "ascending", isRTree: kind == "RTree")
+        if property.isEmpty {
+            made.expressionFormat = expression
+            let text = element.attributes["expressionType"] ?? "Undefined"
+            guard let type = AttributeType(modelText: text) else { return (nil, "has an unknown expression type '\(text)'") }
+            made.expressionType = type
+        }
+        return (made, nil)
     }
+
+    private static let indexElementAttributes: Set = ["property", "expression", "expressionType", "type", "order"]
 }

@@ -5,10 +5,12 @@ import ManagedModel
 
 extension ModelReader {
     /// - Returns: The attribute, and whether an old file asks for an index on it.
-    mutating func attribute(_ element: SourceElement, of owner: String) -> (attribute: Attribute, isIndexed: Bool) {
+    mutating func attribute(
+        _ element: SourceElement, of owner: String, in place: ModelDocument.Place = .entities
+    ) -> (attribute: Attribute, isIndexed: Bool) {
         let name = element.attributes["name"] ?? ""
-        var reader = open(element, as: "\(owner).\(name)")
-        reader.ignore("name", "syncable")
+        var reader = open(element, as: "\(owner).\(name)", in: place)
+        reader.ignore("name", "syncable", "storedInTruthFile")
         let isTransient = reader.flag("transient")
         let type = attributeType(&reader, isTransient: isTransient)
 
@@ -31,13 +33,6 @@ extension ModelReader {
         defaultValue(&reader, of: &attribute, typeIsKnown: type != nil)
 
         if reader.flag("storedInTruthFile") { reader.notSupported("has its value in an external record file") }
-        if type == .binaryData, attribute.valueClassName != nil {
-            reader.notSupported("has a class of its own for binary data; the property is Data")
-        }
-        if type == .composite {
-            reader.notSupported(
-                "is a composite attribute; it is kept in the model, without columns and generated property")
-        }
         let isIndexed = reader.flag("indexed")
         close(reader)
         return (attribute, isIndexed)
@@ -49,7 +44,7 @@ extension ModelReader {
         let name = element.attributes["name"] ?? ""
         var reader = open(element, as: "\(owner).\(name)")
         // The inverse is looked up on the destination, which has all properties of its ancestors.
-        reader.ignore("name", "syncable", "inverseEntity")
+        reader.ignore("name", "syncable", "inverseEntity", "storedInTruthFile")
         let isToMany = reader.flag("toMany")
         var relationship = Relationship(
             name: name, destination: reader.name("destinationEntity") ?? "", inverse: reader.name("inverseName"),
@@ -75,19 +70,22 @@ extension ModelReader {
     mutating func fetchedProperty(_ element: SourceElement, of owner: String) -> FetchedProperty? {
         let name = element.attributes["name"] ?? ""
         var reader = open(element, as: "\(owner).\(name)")
-        reader.ignore("name", "syncable", "spotlightIndexingEnabled")
+        reader.ignore("name", "syncable", "spotlightIndexingEnabled", "transient")
         let isOptional = reader.flag("optional")
         let userInfo = reader.userInfo()
+        let renamingIdentifier = reader.name("elementID", "renamingIdentifier")
+        let versionHashModifier = reader.name("versionHashModifier")
         let requests = reader.children("fetchRequest")
         if requests.count != 1 {
             reader.error("is a fetched property with \(requests.count) fetch requests instead of one")
         }
-        reader.notSupported("is a fetched property; it is kept in the model and never fetched")
         close(reader)
         guard let request = requests.first else { return nil }
         var property = FetchedProperty(
-            name: name, request: template(request, as: "\(owner).\(name)"), isOptional: isOptional)
+            name: name, request: template(request, as: "\(owner).\(name)", in: .fetchedRequests), isOptional: isOptional)
         property.userInfo = userInfo
+        property.renamingIdentifier = renamingIdentifier
+        property.versionHashModifier = versionHashModifier
         return property
     }
 
@@ -103,11 +101,7 @@ extension ModelReader {
             return nil
         }
         if type == .undefined || type == .objectID {
-            if isTransient {
-                reader.notSupported("is a transient attribute of type \(text); it has no generated property")
-            } else {
-                reader.error("has the type \(text), which only a transient attribute may have")
-            }
+            if !isTransient { reader.error("has the type \(text), which only a transient attribute may have") }
         }
         return type
     }
@@ -117,6 +111,7 @@ extension ModelReader {
             attribute.minimum = reader.number("minDateTimeInterval")
             attribute.maximum = reader.number("maxDateTimeInterval")
             for name in ["minValueString", "maxValueString"] {
+                reader.ignore(name)
                 if reader.name(name) != nil { reader.notSupported("has a \(name), which is ignored for a date") }
             }
         } else {
@@ -140,6 +135,7 @@ extension ModelReader {
         let date = reader.number("defaultDateTimeInterval")
         guard typeIsKnown else { return }
         if attribute.type == .date {
+            reader.ignore("defaultValueString")
             attribute.defaultValue = date.map { .date($0) } ?? .null
             if text != nil { reader.notSupported("has a date as text for its default value, which is ignored") }
             return
@@ -149,6 +145,7 @@ extension ModelReader {
         case .value(let value): attribute.defaultValue = value
         case .malformed(let expected): reader.error("has the default value '\(text)'; expected \(expected)")
         case .unsupported:
+            reader.ignore("defaultValueString")
             reader.notSupported("has a default value that an attribute of its type cannot have; it is ignored")
         }
     }

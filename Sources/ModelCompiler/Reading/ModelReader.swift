@@ -13,6 +13,8 @@ struct ModelReader {
     private(set) var diagnostics: [Diagnostic] = []
     /// Entity, `Entity.property` and other subjects to the line that declares them, the last one when there are several.
     private(set) var lines: [String: Int] = [:]
+    /// What the file says beyond the model.
+    private(set) var kept: [String: ModelDocument.Kept] = [:]
 
     init(file: String, module: String?) {
         self.file = file
@@ -30,7 +32,6 @@ struct ModelReader {
             "type", "documentVersion", "lastSavedToolsVersion", "systemVersion", "minimumToolsVersion",
             "sourceLanguage",
             "usedWithSwiftData", "macOSVersion", "iOSVersion", "tvOSVersion", "watchOSVersion", "name")
-        // Positions in the editor's diagram say nothing about the model.
         reader.ignoreChildren("elements")
 
         var model = Model()
@@ -46,12 +47,15 @@ struct ModelReader {
 
     // MARK: Elements
 
-    mutating func open(_ element: SourceElement, as subject: String) -> ElementReader {
+    mutating func open(
+        _ element: SourceElement, as subject: String, in place: ModelDocument.Place = .entities
+    ) -> ElementReader {
         lines[subject] = element.line
-        return ElementReader(element, subject: subject)
+        return ElementReader(element, subject: subject, place: place)
     }
 
     mutating func close(_ reader: ElementReader, reportingUnknown: Bool = true) {
+        kept[reader.place.key(reader.subject)] = reader.kept
         let warnings = reader.warnings + (reportingUnknown ? reader.unknown : [])
         for what in reader.errors { report(.error, reader, "\(reader.subject) \(what)") }
         for what in warnings { report(.warning, reader, "\(reader.subject) \(what)") }
@@ -85,10 +89,10 @@ struct ModelReader {
 
     private mutating func composite(_ element: SourceElement) -> Composite {
         let name = element.attributes["name"] ?? ""
-        var reader = open(element, as: name.isEmpty ? "a composite" : name)
+        var reader = open(element, as: name.isEmpty ? "a composite" : name, in: .composites)
         reader.ignore("name", "versionHashModifier", "elementID")
         if name.isEmpty { reader.error("has no name") }
-        let attributes = reader.children("attribute").map { attribute($0, of: name).attribute }
+        let attributes = reader.children("attribute").map { attribute($0, of: name, in: .composites).attribute }
         close(reader)
         return Composite(name: name, attributes: attributes)
     }
@@ -97,8 +101,10 @@ struct ModelReader {
         template(element, as: "fetch request '\(element.attributes["name"] ?? "")'")
     }
 
-    mutating func template(_ element: SourceElement, as subject: String) -> FetchTemplate {
-        var reader = open(element, as: subject)
+    mutating func template(
+        _ element: SourceElement, as subject: String, in place: ModelDocument.Place = .entities
+    ) -> FetchTemplate {
+        var reader = open(element, as: subject, in: place)
         var template = FetchTemplate(
             name: reader.text("name") ?? "", entity: reader.text("entity") ?? "",
             predicateFormat: reader.name("predicateString"), fetchLimit: reader.count("fetchLimit") ?? 0)

@@ -8,11 +8,13 @@ import Foundation
 #endif
 
 /// An element of a model file with the line it stands on.
-struct SourceElement {
+package struct SourceElement: Hashable, Sendable {
     let name: String
     let attributes: [String: String]
     /// The line on which the start tag ends, from 1.
     let line: Int
+    /// Text between the tags, without white space around it. No element that is known has any.
+    var text = ""
     var children: [SourceElement] = []
 
     /// - Throws: ``ModelCompilerError`` when the file cannot be read or is not well-formed.
@@ -48,8 +50,13 @@ private final class SourceElementBuilder: NSObject, XMLParserDelegate {
     }
 
     func parser(_ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?) {
-        guard let element = open.popLast() else { return }
+        guard var element = open.popLast() else { return }
+        element.text = element.text.trimmingCharacters(in: .whitespacesAndNewlines)
         if open.isEmpty { root = element } else { open[open.count - 1].children.append(element) }
+    }
+
+    func parser(_ parser: XMLParser, foundCharacters text: String) {
+        if !open.isEmpty { open[open.count - 1].text += text }
     }
 
     func parser(_ parser: XMLParser, parseErrorOccurred parseError: any Error) {

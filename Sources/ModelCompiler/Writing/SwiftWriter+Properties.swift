@@ -4,11 +4,15 @@
 import ManagedModel
 
 extension SwiftWriter {
-    /// Composite, undefined and object-identifier attributes have none; reading the model warns about each.
-    func hasProperty(_ attribute: Attribute) -> Bool { access(to: attribute) != nil }
+    func property(for attribute: Attribute) -> String { property(attribute.name, access(to: attribute)) }
 
-    func property(for attribute: Attribute) -> String? {
-        access(to: attribute).map { property(attribute.name, $0) }
+    /// The result of a fetch, which nobody sets.
+    func property(for fetched: FetchedProperty) -> String {
+        """
+        public var \(SwiftName.escaped(fetched.name)): [\(className(of: fetched.request.entity))]? {
+            _value(\(key(fetched.name)))
+        }
+        """
     }
 
     func property(for relationship: Relationship) -> String {
@@ -58,7 +62,7 @@ extension SwiftWriter {
         """
     }
 
-    private func access(to attribute: Attribute) -> Access? {
+    private func access(to attribute: Attribute) -> Access {
         let key = key(attribute.name)
         switch attribute.type {
         case .integer16: return number("Int16", key, attribute)
@@ -78,7 +82,9 @@ extension SwiftWriter {
             return Access(
                 type: "\(type)?", get: "_transformable(\(key), as: \(type).self)",
                 set: "_setTransformable(\(key), newValue)")
-        case .undefined, .objectID, .composite: return nil
+        case .composite: return Access("Value", key, type: "[\(standard("String")): Any]?")
+        case .undefined: return Access("Value", key, type: foundation("NSObject") + "?")
+        case .objectID: return Access("Value", key, type: library("NSManagedObjectID") + "?")
         }
     }
 

@@ -78,11 +78,12 @@ package struct SwiftWriter {
         if let keys = keys(of: entity) { members.append(keys) }
         members.append(fetchRequest(for: entity, className: className))
         for attribute in entity.attributes.sorted(by: { $0.name < $1.name }) {
-            if let property = property(for: attribute) { members.append(property) }
+            members.append(property(for: attribute))
         }
         for relationship in entity.relationships.sorted(by: { $0.name < $1.name }) {
             members.append(property(for: relationship))
         }
+        for property in entity.fetchedProperties.sorted(by: { $0.name < $1.name }) { members.append(self.property(for: property)) }
         for relationship in entity.relationships.filter(\.isToMany).sorted(by: { $0.name < $1.name }) {
             members += accessors(for: relationship)
         }
@@ -114,7 +115,7 @@ package struct SwiftWriter {
     }
 
     private func keys(of entity: Entity) -> String? {
-        let names = entity.attributes.filter(hasProperty).map(\.name) + entity.relationships.map(\.name)
+        let names = entity.attributes.map(\.name) + entity.relationships.map(\.name) + entity.fetchedProperties.map(\.name)
         guard !names.isEmpty else { return nil }
         let lines = names.sorted().map {
             "    static let \(SwiftName.escaped($0)) = \(library("ManagedPropertyKey"))(\(literal($0)))"

@@ -48,8 +48,9 @@ open class NSFetchIndexDescription: NSObject, NSCopying {
         self.init(
             name: index.name,
             elements: index.elements.map { element in
+                let property = element.expressionFormat.map { NSExpressionDescription($0, element.expressionType) } ?? properties[element.property]
                 let made = NSFetchIndexElementDescription(
-                    name: element.property, property: properties[element.property], collationType: element.isRTree ? .rTree : .binary)
+                    name: property?.name ?? element.property, property: property, collationType: element.isRTree ? .rTree : .binary)
                 made.isAscending = element.isAscending
                 return made
             })
@@ -60,8 +61,13 @@ open class NSFetchIndexDescription: NSObject, NSCopying {
         var index = FetchIndex(
             name: name,
             elements: elements.map { element in
-                FetchIndex.Element(
-                    property: element.propertyName ?? "", isAscending: element.isAscending, isRTree: element.collationType == .rTree)
+                let computed = element.property as? NSExpressionDescription
+                var value = FetchIndex.Element(
+                    property: computed == nil ? element.propertyName ?? "" : "", isAscending: element.isAscending,
+                    isRTree: element.collationType == .rTree)
+                value.expressionFormat = computed?.expression?.description
+                value.expressionType = computed.flatMap { AttributeType(rawValue: Int($0.expressionResultType.rawValue)) } ?? .undefined
+                return value
             })
         index.partialPredicateFormat = partialIndexPredicate.flatMap { parsed($0)?.formatDescription }
         return index

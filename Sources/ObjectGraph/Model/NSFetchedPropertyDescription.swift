@@ -22,6 +22,8 @@ open class NSFetchedPropertyDescription: NSPropertyDescription {
         name = property.name
         isOptional = property.isOptional
         userInfo = property.userInfo
+        renamingIdentifier = property.renamingIdentifier
+        versionHashModifier = property.versionHashModifier
         fetchRequest = property.request.request()
     }
 
@@ -30,6 +32,8 @@ open class NSFetchedPropertyDescription: NSPropertyDescription {
         property.name = name
         property.isOptional = isOptional
         property.userInfo = strings(of: userInfo)
+        property.renamingIdentifier = explicitRenamingIdentifier
+        property.versionHashModifier = versionHashModifier
         if let fetchRequest { property.request.take(fetchRequest) }
         return property
     }
@@ -57,6 +61,14 @@ open class NSExpressionDescription: NSPropertyDescription {
     open var expression: PredicateKit.NSExpression?
 
     public override init() { super.init() }
+
+    /// What an index of a model file computes. An expression that cannot be read is reported when the model is compiled.
+    convenience init(_ format: String, _ type: AttributeType) {
+        self.init()
+        name = format
+        expression = (try? PredicateKit.Expression(format: format)).map { PredicateKit.NSExpression(tree: $0) }
+        expressionResultType = NSAttributeType(rawValue: UInt(type.rawValue)) ?? .undefinedAttributeType
+    }
 
     public var resultType: NSAttributeDescription.AttributeType {
         get { NSAttributeDescription.AttributeType(rawValue: expressionResultType.rawValue) }
@@ -86,6 +98,7 @@ extension FetchTemplate {
         request.includesPropertyValues = includesPropertyValues
         request.includesPendingChanges = includesPendingChanges
         request.returnsObjectsAsFaults = returnsObjectsAsFaults
+        request.returnsDistinctResults = returnsDistinctResults
         return request
     }
 
@@ -99,5 +112,6 @@ extension FetchTemplate {
         includesPropertyValues = request.includesPropertyValues
         includesPendingChanges = request.includesPendingChanges
         returnsObjectsAsFaults = request.returnsObjectsAsFaults
+        returnsDistinctResults = request.returnsDistinctResults
     }
 }

@@ -18,6 +18,8 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
     /// What the API does not show stays as the model file had it.
     private var declared = Model()
     private var configurationEntityNames: [String: [String]] = [:]
+    /// By name, from the model file and set in code.
+    var fetchTemplates: [String: NSFetchRequest<any NSFetchRequestResult>] = [:]
     /// Free text to tell versions apart while debugging; it plays no part in compatibility.
     open var versionIdentifiers: Set<AnyHashable> = [] { willSet { preconditionIsMutable() } }
     /// Texts for people: keys `Entity/E`, `Property/P/Entity/E`, `Property/P` and `ErrorString/TEXT`.
@@ -37,6 +39,12 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
         configurationEntityNames = model.configurations
         versionIdentifiers = Set(model.versionIdentifiers.map { AnyHashable($0) })
         entities = NSEntityDescription.descriptions(of: model)
+        let byName = entitiesByName
+        for template in model.fetchTemplates where fetchTemplates[template.name] == nil {
+            let request = template.request()
+            request.entity = byName[template.entity]
+            fetchTemplates[template.name] = request
+        }
     }
 
     deinit {
@@ -87,6 +95,7 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
         for composite in composites where !model.composites.contains(where: { $0.name == composite.name }) {
             model.composites.append(composite)
         }
+        model.fetchTemplates = templateValues
         model.configurations = configurationEntityNames
         model.versionIdentifiers = versionIdentifiers.compactMap { $0.base as? String }.sorted()
         return model
@@ -100,7 +109,7 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
             if let state { return state }
             let resolved: ResolvedModel
             let value = value
-            try checkFetchedProperties(of: value)
+            try checkPredicates(of: value)
             do throws(ModelError) {
                 resolved = try ResolvedModel(value)
             } catch {
@@ -119,15 +128,27 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
         }
     }
 
-    private func checkFetchedProperties(of model: Model) throws {
-        for entity in model.entities {
-            for property in entity.fetchedProperties {
-                guard let format = property.request.predicateFormat else { continue }
-                do { _ = try PredicateKit.Predicate(format: format, []) } catch {
-                    throw CocoaError(
-                        .persistentStoreIncompatibleSchema,
-                        sentence: "The predicate of \(entity.name).\(property.name) cannot be read: \(error.description).")
-                }
+    /// Templates in the order of the model file, those set in code after them.
+    private var templateValues: [FetchTemplate] {
+        let known = declared.fetchTemplates.map(\.name)
+        let names = known.filter { fetchTemplates[$0] != nil } + fetchTemplates.keys.filter { !known.contains($0) }.sorted()
+        return names.compactMap { name in
+            guard let request = fetchTemplates[name] else { return nil }
+            var template = declared.fetchTemplates.first { $0.name == name } ?? FetchTemplate(name: name, entity: "")
+            template.take(request)
+            return template
+        }
+    }
+
+    private func checkPredicates(of model: Model) throws {
+        let properties = model.entities.flatMap { entity in
+            entity.fetchedProperties.map { ("\(entity.name).\($0.name)", $0.request) }
+        }
+        for (subject, template) in properties + model.fetchTemplates.map({ ("fetch request '\($0.name)'", $0) }) {
+            guard let format = template.predicateFormat else { continue }
+            do { _ = try PredicateKit.Predicate(format: format, []) } catch {
+                throw CocoaError(
+                    .persistentStoreIncompatibleSchema, sentence: "The predicate of \(subject) cannot be read: \(error.description).")
             }
         }
     }
@@ -159,6 +180,11 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
             parent.subentities.append(copy)
         }
         entities = copies
+        for (name, request) in other.fetchTemplates {
+            let copy = NSFetchRequest<any NSFetchRequestResult>(copying: request)
+            copy.entity = request.entityName.flatMap { byName[$0] }
+            fetchTemplates[name] = copy
+        }
     }
 
     open override func isEqual(_ object: Any?) -> Bool {

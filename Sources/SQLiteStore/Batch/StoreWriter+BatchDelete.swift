@@ -211,9 +211,11 @@ extension StoreWriter {
         var tombstones: [Int64: [SQLValue]] = [:]
         if history.isEnabled, !entity.tombstoneSlots.isEmpty {
             for row in try rows(entity, keys) {
-                tombstones[row.key.primaryKey] = entity.tombstoneSlots.map { StoredValueEncoding.encode(row.values[$0]) }
+                tombstones[row.key.primaryKey] = entity.tombstone(row)
             }
         }
+        try dropFiles(
+            of: entity, slots: entity.externalSlots, where: SQLFragment("Z_PK \(KeyList.condition)", [KeyList(keys).argument]))
         try connection.execute(
             "DELETE FROM \(identifier(entity.table)) WHERE Z_PK \(KeyList.condition)", [KeyList(keys).argument])
         guard history.isEnabled else { return }

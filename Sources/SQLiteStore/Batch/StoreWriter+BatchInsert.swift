@@ -23,11 +23,14 @@ extension StoreWriter {
         var outcome = BatchOutcome()
         while let values = try source.next() {
             precondition(values.count == entity.slots.count, "an inserted row has one value per slot of its entity")
+            let before = external.made.count
             try bind(values, entity, primaryKey, statement)
             do throws(StoreError) {
                 try statement.run()
             } catch {
                 guard error.code == .constraint else { throw error }
+                // The row does not stand, so nobody names its files.
+                external.dropped += external.made[before...]
                 try resolve(error, values, source, entity, rule, listsKeys: listsKeys, &outcome)
                 continue
             }
@@ -51,6 +54,9 @@ extension StoreWriter {
         for slot in 0..<values.count {
             switch entity.bindings[slot] {
             case .none: continue
+            case .external:
+                try statement.bind(try encodeExternal(values[slot]), place)
+                place += 1
             case .value:
                 if values[slot].reference == nil {
                     try StoredValueEncoding.bind(values[slot], statement, place)
@@ -128,9 +134,12 @@ extension StoreWriter {
         let assignments = slots.compactMap { slot in
             if case .attribute(let column, _) = entity.slots[slot] { ", \(identifier(column)) = ?" } else { nil }
         }
+        try dropFiles(of: entity, slots: slots, where: SQLFragment("Z_PK = ?", [.int(key.primaryKey)]))
+        var encoded: [SQLValue] = []
+        for slot in slots { encoded.append(try encode(values[slot], of: entity.slots[slot])) }
         try connection.execute(
             "UPDATE \(identifier(entity.table)) SET Z_OPT = Z_OPT + 1\(assignments.joined()) WHERE Z_PK = ?",
-            slots.map { StoredValueEncoding.encode(values[$0]) } + [.int(key.primaryKey)])
+            encoded + [.int(key.primaryKey)])
         for slot in slots { history.touch(key, bit: entity.slotBits[slot]) }
     }
 }

@@ -28,6 +28,7 @@ extension StoreWriter {
         let found = try StoreQueryTranslation(query, layout, store).primaryKeys()
         let update =
             "UPDATE \(identifier(entity.table)) AS \(scope.alias) SET " + assignments + " WHERE Z_PK IN (" + found + ")"
+        try dropFiles(of: entity, slots: batch.values.map(\.slot), where: "Z_PK IN (" + found + ")")
         var outcome = BatchOutcome()
         let isListed = listsKeys || history.isEnabled
         let statement = try connection.statement(update.text + (isListed ? " RETURNING Z_PK, Z_ENT" : ""))
@@ -51,6 +52,13 @@ extension StoreWriter {
         let name = layout.model.entities[entity.index].slots[slot].name
         switch (entity.slots[slot], value) {
         case (.transient, _): throw translator.refusal("\(entity.name).\(name) is transient, so it is not in the store")
+        case (.attribute(let column, .external), .constant(let value)):
+            // Rows do not share files, so that one statement leaves the value in each row.
+            var encoded = StoredValueEncoding.encode(value)
+            if case .blob(let data) = encoded { encoded = .blob(ExternalValue.inline(data).column) }
+            return SQLFragment("\(identifier(column)) = ?", [encoded])
+        case (.attribute(_, .external), .expression):
+            throw translator.refusal("\(entity.name).\(name) may be kept in a file, so it takes a value and no expression")
         case (.attribute(let column, _), .constant(let value)):
             return SQLFragment("\(identifier(column)) = ?", [StoredValueEncoding.encode(value)])
         case (.attribute(let column, let kind), .expression(let expression)):

@@ -101,6 +101,7 @@ struct DictionaryTranslation {
                 return .null
             }
             switch reading {
+            case .attribute(.external): return ReadShape.external(place, statement, layout)
             case .attribute(let kind): return kind.decode(statement, place)
             case .value(let kind): return Self.value(statement, place, kind)
             case .object(let entity, let hasNumber):

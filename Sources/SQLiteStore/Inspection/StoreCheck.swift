@@ -6,12 +6,12 @@ package import Foundation
 /// Something in a store that must not be.
 package struct StoreViolation: Codable, Hashable, Sendable {
     package enum Rule: String, Codable, Sendable, CaseIterable {
-        case fileDamaged, tableMissing, columnMissing, entityListBroken
+        case fileDamaged, tableMissing, columnMissing, indexMissing, entityListBroken
         case rowOfUnknownEntity, keyNotGivenOut, versionMissing
         case referenceDangling, referenceOfWrongEntity, referencesDisagree
         case pairDangling, orderMissing, orderRepeated
         case changeWithoutTransaction, historyNumberNotGivenOut, changeUnreadable, transactionTextMissing, historyDisagrees
-        case externalFileMissing
+        case externalFileMissing, externalFileUnused
     }
 
     package var rule: Rule
@@ -30,7 +30,7 @@ package struct StoreViolation: Codable, Hashable, Sendable {
 /// - every reference leads to a row, of the entity that stands beside it; both sides of a one-to-one agree
 /// - every pair of a many-to-many relationship joins two rows, and what is ordered has places of its own
 /// - history belongs to transactions, names entities, and agrees with what rows there are
-/// - every file that holds a large value is there
+/// - every file that holds a large value is there, and a row names it
 ///
 /// Slow: it reads every table.
 package struct StoreCheck {
@@ -42,14 +42,14 @@ package struct StoreCheck {
 
     private let connection: Connection
     private let outline: StoreOutline
-    private let external: ExternalFiles
+    private let external: ExternalFolder
 
     /// - Returns: The check, done.
     /// - Throws: ``StoreError``: `.notFound`, `.notPermitted`, `.corrupt` for what is no store or too damaged to read.
     package static func run(on url: URL) throws(StoreError) -> StoreCheck {
         let file = try StoreFile(url)
         return try file.read { connection in
-            var check = StoreCheck(connection, try StoreOutline(connection), ExternalFiles(of: url))
+            var check = StoreCheck(connection, try StoreOutline(connection), ExternalFolder(of: url))
             try check.file()
             // Nothing else can be believed then.
             if !check.violations.isEmpty { return check }
@@ -63,7 +63,7 @@ package struct StoreCheck {
         }
     }
 
-    private init(_ connection: Connection, _ outline: StoreOutline, _ external: ExternalFiles) {
+    private init(_ connection: Connection, _ outline: StoreOutline, _ external: ExternalFolder) {
         self.connection = connection
         self.outline = outline
         self.external = external
@@ -100,6 +100,9 @@ package struct StoreCheck {
     }
 
     private mutating func entities() throws {
+        for index in (outline.recorded?.indexes ?? [:]).keys.sorted() where !outline.indexes.contains(index) {
+            note(.indexMissing, "", nil, "the index \(index) is missing")
+        }
         for entity in outline.modelEntities {
             if entity.parent != 0, outline.entities[entity.parent] == nil {
                 note(.entityListBroken, "Z_PRIMARYKEY", entity.number, "the parent of \(entity.name) is not in the list")
@@ -112,6 +115,18 @@ package struct StoreCheck {
             guard let listed = outline.entity(named: name) else {
                 note(.entityListBroken, "Z_PRIMARYKEY", entity.number, "\(name) is recorded but not in the list")
                 continue
+            }
+            for (property, record) in entity.properties.sorted(by: { $0.key < $1.key }) where record.kind == .toManyByTable {
+                guard let join = record.table else { continue }
+                guard let columns = outline.tables[join] else {
+                    note(.tableMissing, join, nil, "the table of \(name).\(property) is missing")
+                    continue
+                }
+                let present = Set(columns.map { $0.name.uppercased() })
+                for column in [record.column, record.otherColumn, record.orderColumn].compactMap(\.self)
+                where !present.contains(column.uppercased()) {
+                    note(.columnMissing, join, nil, "the column \(column) of \(name).\(property) is missing")
+                }
             }
             guard let table = outline.table(of: listed.number) else { continue }
             let present = Set((outline.tables[table] ?? []).map { $0.name.uppercased() })
@@ -287,28 +302,29 @@ package struct StoreCheck {
     // MARK: External files
 
     private mutating func externalFiles() throws {
-        let present = Set(external.names)
+        var unnamed = Set(external.names)
+        let present = unnamed
         for root in outline.roots {
             guard let name = outline.table(of: root.number), let columns = outline.tables[name] else { continue }
             for column in columns where column.type.uppercased() == "BLOB" {
                 let place = identifier(column.name)
+                var missing: [Int64] = []
                 // A tag, a UUID's text, a zero: nothing else of this length begins and ends so by chance.
-                try each(
-                    .externalFileMissing, name,
+                try connection.query(
                     """
-                    SELECT Z_PK, CAST(substr(\(place), 2, 36) AS TEXT) FROM \(identifier(name)) \
-                    WHERE typeof(\(place)) = 'blob' AND length(\(place)) = 38 AND substr(\(place), 1, 1) = x'02' \
-                    AND substr(\(place), 38, 1) = x'00' AND NOT EXISTS \
-                    (SELECT 1 FROM json_each(\(Self.literal(present))) f WHERE f.value = CAST(substr(\(place), 2, 36) AS TEXT))
+                    SELECT Z_PK, \(place) FROM \(identifier(name)) \
+                    WHERE typeof(\(place)) = 'blob' AND length(\(place)) = \(ExternalValue.referenceSize)
                     """
-                ) { _ in "the file that holds the value of \(column.name) is missing" }
+                ) { row in
+                    guard case .file(let file)? = row.blob(1).map(ExternalValue.init) else { return }
+                    unnamed.remove(file)
+                    if !present.contains(file) { missing.append(row.int(0)) }
+                }
+                for key in missing {
+                    note(.externalFileMissing, name, key, "the file that holds the value of \(column.name) is missing")
+                }
             }
         }
-    }
-
-    /// File names are UUIDs; anything else in the folder is none of the store's.
-    private static func literal(_ names: Set<String>) -> String {
-        let known = names.filter { UUID(uuidString: $0) != nil }.sorted()
-        return "'[" + known.map { "\"\($0)\"" }.joined(separator: ",") + "]'"
+        for file in unnamed.sorted() { note(.externalFileUnused, "", nil, "no row names the file \(file)") }
     }
 }

@@ -137,7 +137,7 @@ package struct StoreDescription: Codable, Sendable {
         (indexes, triggers) = (outline.indexes, outline.triggers)
         history = outline.tables["ATRANSACTION"] == nil ? nil : try History(connection, outline)
         mirroring = try Self.mirroring(outline, count)
-        let external = ExternalFiles(of: url)
+        let external = ExternalFolder(of: url)
         (externalFiles, externalBytes) = (external.names.count, external.bytes)
     }
 
@@ -185,19 +185,3 @@ extension StoreDescription.History {
 
 /// ``identifier(_:)``, which a property of the description hides.
 private func quoted(_ name: String) -> String { identifier(name) }
-
-/// The files that hold a store's large values.
-///
-/// Source: core-data-sqlite-format, "External binary storage".
-struct ExternalFiles {
-    let folder: URL
-    let names: [String]
-
-    init(of store: URL) {
-        let name = store.deletingPathExtension().lastPathComponent
-        folder = store.deletingLastPathComponent().appendingPathComponent(".\(name)_SUPPORT/_EXTERNAL_DATA")
-        names = ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
-    }
-
-    var bytes: Int64 { names.reduce(0) { $0 + StoreFile.size(folder.appendingPathComponent($1).path) } }
-}

@@ -47,6 +47,13 @@ struct ModelComparison {
             for (name, property) in declared.sorted(by: { $0.key < $1.key }) {
                 let before = recorded.entities[entity.name]?.properties[name]
                 if before == nil { try fillNew(name, property, of: entity, connection) }
+                if before?.storage == .blob, property.storage == .external, let column = property.column.map(identifier) {
+                    try connection.execute(
+                        """
+                        UPDATE \(identifier(entity.table)) SET \(column) = CAST(x'01' || \(column) AS BLOB) WHERE \(column) IS NOT NULL \
+                        AND Z_ENT IN (\(entity.hierarchyNumbers.map { String($0) }.joined(separator: ", ")))
+                        """)
+                }
                 if before != nil, before?.entityColumn == nil, let companion = property.entityColumn,
                     let column = property.column, let destination = property.destination,
                     let number = layout.recorded.entities[destination]?.number
@@ -75,6 +82,7 @@ struct ModelComparison {
         case .attribute(let attribute):
             if attribute.isOptional { return }
             value = StoredValueEncoding.encode(attribute.defaultValue)
+            if case .blob(let data) = value, property.storage == .external { value = .blob(ExternalValue.inline(data).column) }
         case .toOne(let relationship):
             if relationship.declaration.isOptional { return }
         }

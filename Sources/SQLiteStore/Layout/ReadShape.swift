@@ -15,6 +15,7 @@ struct ReadShape: Sendable {
     enum Slot: Sendable {
         case null
         case attribute(Int32, StorageKind)
+        case external(Int32)
         case reference(Int32, entityColumn: Int32?, destination: Int)
     }
 
@@ -39,6 +40,7 @@ struct ReadShape: Sendable {
                 slots: slots.map { slot in
                     switch slot {
                     case .transient: .null
+                    case .attribute(let column, .external): .external(place(column))
                     case .attribute(let column, let kind): .attribute(place(column), kind)
                     case .reference(let reference):
                         .reference(
@@ -117,12 +119,24 @@ struct ReadShape: Sendable {
                 let value = kind.decode(statement, column)
                 if value.isNull { row.put(.null, 0) } else { row.put(big: value) }
             }
+        case .external(let column):
+            let value = external(column, statement, layout)
+            if value.isNull { row.put(.null, 0) } else { row.put(big: value) }
         case .reference(let column, let entityColumn, let destination):
             if statement.isNull(column) { return row.put(.null, 0) }
             var entity = destination
             // A key without its entity is one of the declared destination.
             if let entityColumn, let concrete = layout.entityIndex(number: statement.int(entityColumn)) { entity = concrete }
             row.put(.reference, statement.int(column), aux: entity)
+        }
+    }
+
+    /// A value whose file is missing reads as none; the check of a store names it.
+    static func external(_ column: Int32, _ statement: PreparedStatement, _ layout: StoreLayout) -> StoredValue {
+        guard let bytes = statement.blob(column) else { return .null }
+        switch ExternalValue(bytes) {
+        case .inline(let value): return .data(Data(value))
+        case .file(let name): return (layout.external?.contents(name)).map(StoredValue.data) ?? .null
         }
     }
 
@@ -145,6 +159,7 @@ struct ReadShape: Sendable {
         switch slot {
         case .null: return .null
         case .attribute(let column, let kind): return kind.decode(statement, column)
+        case .external(let column): return external(column, statement, layout)
         case .reference(let column, let entityColumn, let destination):
             if statement.isNull(column) { return .null }
             var entity = destination
@@ -168,7 +183,7 @@ extension StorageKind {
         case .text: return statement.text(column).map(StoredValue.string) ?? .null
         case .uri: return statement.text(column).map(StoredValue.url) ?? .null
         case .uuid: return statement.uuid(column).map(StoredValue.uuid) ?? .null
-        case .blob: return statement.blob(column).map(StoredValue.data) ?? .null
+        case .blob, .external: return statement.blob(column).map(StoredValue.data) ?? .null
         }
     }
 }

@@ -67,7 +67,8 @@ struct RecordedProperty: Codable, Equatable, Sendable {
     /// - Returns: How the other cannot stand where this one stood, or nil when it can.
     func difference(to other: RecordedProperty) -> String? {
         if kind != other.kind { return "was stored as \(kind.rawValue) and is now \(other.kind.rawValue)" }
-        if storage != other.storage {
+        // Values get a tag, and files, when a model begins to ask for them.
+        if storage != other.storage, (storage, other.storage) != (.blob, .external) {
             return "was stored as \(storage?.rawValue ?? "nothing") and is now \(other.storage?.rawValue ?? "nothing")"
         }
         if destination != other.destination {

@@ -18,10 +18,12 @@ enum StorageKind: String, Hashable, Sendable, Codable {
     case uri
     case uuid
     case blob
+    /// A value that is a file of its own when it is large.
+    case external
 
     /// - Returns: nil for types that have no column.
-    init?(_ type: AttributeType) {
-        switch type {
+    init?(_ attribute: Attribute) {
+        switch attribute.type {
         case .integer16, .integer32, .integer64, .boolean: self = .integer
         case .double, .float: self = .float
         case .decimal: self = .decimal
@@ -29,7 +31,7 @@ enum StorageKind: String, Hashable, Sendable, Codable {
         case .string: self = .text
         case .uri: self = .uri
         case .uuid: self = .uuid
-        case .binaryData, .transformable: self = .blob
+        case .binaryData, .transformable: self = attribute.allowsExternalBinaryDataStorage ? .external : .blob
         case .undefined, .objectID, .composite: return nil
         }
     }
@@ -41,7 +43,7 @@ enum StorageKind: String, Hashable, Sendable, Codable {
         case .decimal: "DECIMAL"
         case .timestamp: "TIMESTAMP"
         case .text, .uri: "VARCHAR"
-        case .uuid, .blob: "BLOB"
+        case .uuid, .blob, .external: "BLOB"
         }
     }
 
@@ -56,7 +58,7 @@ enum StorageKind: String, Hashable, Sendable, Codable {
         case .decimal: 2
         case .text, .uri: 3
         case .uuid: 4
-        case .blob: 5
+        case .blob, .external: 5
         }
     }
 }

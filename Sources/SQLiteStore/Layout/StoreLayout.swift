@@ -21,6 +21,8 @@ struct StoreLayout: Sendable {
     let derivedColumns: [DerivedColumn]
     /// Most attributes any entity keeps in the history of its deleted rows.
     let tombstoneCount: Int
+    /// Where large values are kept; nil for a store in memory, which keeps them in its tables.
+    var external: ExternalFolder?
     private let indexByNumber: [Int64: Int]
 
     init(
@@ -47,6 +49,8 @@ struct StoreLayout: Sendable {
         }
         return entity
     }
+
+    var hasExternalValues: Bool { external != nil && entities.contains { $0?.externalSlots.isEmpty == false } }
 
     func entityIndex(number: Int64) -> Int? { indexByNumber[number] }
 }
@@ -81,6 +85,8 @@ final class EntityLayout: Sendable {
     let bindings: [SlotBinding]
     /// To-one slots whose other end is an ordered relationship.
     let orderedSlots: [Int]
+    /// Slots whose values may be kept in files.
+    let externalSlots: [Int]
     /// Bits of ``historyProperties`` by slot and by to-many relationship; nil for what is not persisted.
     let slotBits: [Int?]
     let toManyBits: [Int?]
@@ -108,6 +114,7 @@ final class EntityLayout: Sendable {
         self.insertSQL = insertSQL
         self.bindings = bindings
         self.orderedSlots = orderedSlots
+        externalSlots = slots.indices.filter { if case .attribute(_, .external) = slots[$0] { true } else { false } }
         self.slotBits = slotBits
         self.toManyBits = toManyBits
     }
@@ -124,13 +131,15 @@ enum SlotLayout: Hashable, Sendable {
 enum SlotBinding: Sendable {
     case none
     case value
+    /// A value that may be kept in a file.
+    case external
     /// A key and the number of its entity.
     case keyAndEntity
 
     init(_ slot: SlotLayout) {
         switch slot {
         case .transient: self = .none
-        case .attribute: self = .value
+        case .attribute(_, let kind): self = kind == .external ? .external : .value
         case .reference(let reference): self = reference.entityColumn == nil ? .value : .keyAndEntity
         }
     }

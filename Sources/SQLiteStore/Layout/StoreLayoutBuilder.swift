@@ -130,7 +130,9 @@ struct StoreLayoutBuilder {
     }
 
     private mutating func place(_ attribute: Attribute, of entity: ResolvedEntity) throws(StoreError) -> SlotLayout {
-        guard !attribute.isTransient, let kind = StorageKind(attribute.type) else { return .transient }
+        guard !attribute.isTransient, var kind = StorageKind(attribute) else { return .transient }
+        // What files there are stays readable when a model no longer asks for them.
+        if kind == .blob, earlier(entity, attribute.name)?.storage == .external { kind = .external }
         var record = RecordedProperty(.attribute)
         record.storage = kind
         let column =

@@ -24,10 +24,17 @@ extension PredicateTranslator {
 
     /// Refuses to compare values that never can be equal: such a predicate is a mistake.
     private func checkKinds(_ left: SQLOperand, _ right: SQLOperand) throws(StoreError) {
-        if left.isNull || right.isNull || left.kind == right.kind { return }
+        if left.isNull || right.isNull { return }
+        try checkInside(left)
+        try checkInside(right)
+        if left.kind == right.kind { return }
         if left.kind.isNumber, right.kind.isNumber { return }
         if case .object = left.kind, case .object = right.kind { return }
         throw refusal("\(left.kind.name) is compared with \(right.kind.name)")
+    }
+
+    private func checkInside(_ operand: SQLOperand) throws(StoreError) {
+        if operand.kind == .outside { throw refusal("\(operand.kind.name) can only be compared with nil") }
     }
 
     private func equal(
@@ -145,6 +152,7 @@ extension PredicateTranslator {
     private func membership(
         of left: SQLOperand, in members: [PredicateValue], _ options: Comparison.Options, exact: Bool
     ) throws(StoreError) -> SQLFragment {
+        try checkInside(left)
         if left.isNull { return SQLFragment(members.contains(.null) ? "1" : "0") }
         var values: [SQLValue] = []
         var parts: [SQLFragment] = []

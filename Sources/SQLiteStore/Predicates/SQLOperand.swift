@@ -15,6 +15,8 @@ struct SQLOperand {
         case text
         case date
         case data
+        /// Binary data that may stand in a file: SQL sees only whether there is any.
+        case outside
         case uuid
         /// Primary keys of the table of this root entity.
         case object(root: Int)
@@ -31,6 +33,7 @@ struct SQLOperand {
             case .text, .uri: self = .text
             case .uuid: self = .uuid
             case .blob: self = .data
+            case .external: self = .outside
             }
         }
 
@@ -40,6 +43,7 @@ struct SQLOperand {
             case .text: "text"
             case .date: "a date"
             case .data: "binary data"
+            case .outside: "binary data that may be kept in a file"
             case .uuid: "a UUID"
             case .object: "an object"
             case .entity: "an entity"
@@ -65,7 +69,7 @@ struct SQLOperand {
             case .date: "t"
             case .data: "b"
             case .uuid: "u"
-            case .object, .entity, .null: "-"
+            case .object, .entity, .null, .outside: "-"
             }
         }
     }

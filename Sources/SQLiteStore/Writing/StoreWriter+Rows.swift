@@ -40,6 +40,9 @@ extension StoreWriter {
                 statement = try connection.statement(shape.sql(entity))
                 kept[shape] = statement
             }
+            if entity.externalSlots.contains(where: update.changedSlots.contains) {
+                try dropFiles(of: entity, slots: update.changedSlots, where: SQLFragment("Z_PK = ?", [.int(update.key.primaryKey)]))
+            }
             var index: Int32 = 1
             for slot in update.changedSlots { try bind(update.values[slot], entity.bindings[slot], statement, &index) }
             statement.bind(update.key.primaryKey, index)
@@ -64,7 +67,11 @@ extension StoreWriter {
             let entity = try ownEntity(delete.key)
             var tombstone: [SQLValue] = []
             if !entity.tombstoneSlots.isEmpty, let row = try row(delete.key.primaryKey, entity), row.key == delete.key {
-                tombstone = entity.tombstoneSlots.map { StoredValueEncoding.encode(row.values[$0]) }
+                tombstone = entity.tombstone(row)
+            }
+            if !entity.externalSlots.isEmpty {
+                try dropFiles(
+                    of: entity, slots: entity.externalSlots, where: SQLFragment("Z_PK = ?", [.int(delete.key.primaryKey)]))
             }
             let table = identifier(entity.table)
             let statement = try connection.statement(
@@ -127,8 +134,11 @@ extension StoreWriter {
     private func bind(
         _ value: StoredValue, _ binding: SlotBinding, _ statement: PreparedStatement, _ index: inout Int32
     ) throws(StoreError) {
-        if case .none = binding { return }
-        try StoredValueEncoding.bind(value, statement, index)
+        switch binding {
+        case .none: return
+        case .external: try statement.bind(try encodeExternal(value), index)
+        case .value, .keyAndEntity: try StoredValueEncoding.bind(value, statement, index)
+        }
         index += 1
         guard case .keyAndEntity = binding else { return }
         if let key = value.reference {
@@ -188,6 +198,13 @@ struct UpdateShape: Hashable {
 }
 
 extension EntityLayout {
+    /// What history keeps of a row that goes. Large values are none of it.
+    ///
+    /// Source: core-data-sqlite-format, "External binary storage".
+    func tombstone(_ row: Row) -> [SQLValue] {
+        tombstoneSlots.map { externalSlots.contains($0) ? .null : StoredValueEncoding.encode(row.values[$0]) }
+    }
+
     static func insertSQL(_ table: String, _ slots: [SlotLayout]) -> String {
         var columns = ["Z_PK", "Z_ENT", "Z_OPT"]
         var places = ["?", "?", "1"]

@@ -11,6 +11,8 @@ package final class StoreWriter: StoreReader {
     var history: HistoryDraft
     /// Rows whose place in an ordered relationship is part of the changes that are being written.
     var placed: Set<RowKey> = []
+    /// Files of large values.
+    var external = ExternalDraft()
     private var lastAuthor: (author: String?, contextName: String?)
 
     override init(_ connection: Connection, _ store: SQLiteStore) {
@@ -63,7 +65,11 @@ package final class StoreWriter: StoreReader {
     }
 
     /// Writes history that no ``apply(_:)`` has taken along.
-    func finish() throws { _ = try writeHistory(author: lastAuthor.author, contextName: lastAuthor.contextName) }
+    func finish() throws {
+        _ = try writeHistory(author: lastAuthor.author, contextName: lastAuthor.contextName)
+        if !external.made.isEmpty { try layout.external?.settle() }
+        external.isReady = true
+    }
 
     /// Runs a statement on tables that are the caller's own, such as the mirror's.
     package func execute(_ sql: String, _ arguments: [SQLValue] = []) throws { try connection.execute(sql, arguments) }

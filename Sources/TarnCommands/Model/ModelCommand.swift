@@ -9,7 +9,8 @@ import ModelCompiler
 /// `tarn model …`: questions about model files.
 struct ModelCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "model", abstract: "Compare versions of a data model.", subcommands: [ModelDiffCommand.self])
+        commandName: "model", abstract: "Check, write and compare data models.",
+        subcommands: [ModelCheckCommand.self, ModelWriteCommand.self, ModelDiffCommand.self])
 }
 
 /// `tarn model diff OLD NEW`: what changed, and what stores make of it.

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import ManagedModel
+
+/// A model together with what its file says beyond it: how values were spelled, what has no effect here (the versions
+/// of the tools that wrote it, positions in the editor), and what is unknown, so that a file can be written again
+/// without loss.
+package struct ModelDocument: Hashable, Sendable {
+    package var model: Model
+    /// The module that a class name with a leading dot belongs to.
+    package var module: String?
+    var kept: [String: Kept]
+
+    /// A model without a file.
+    package init(_ model: Model) { self.init(model, module: nil, kept: [:]) }
+
+    init(_ model: Model, module: String?, kept: [String: Kept]) {
+        self.model = model
+        self.module = module
+        self.kept = kept
+    }
+
+    /// Where a subject stands. Composites, and the requests of fetched properties, share their names with others.
+    enum Place: String {
+        case entities = ""
+        case composites = "composite "
+        case fetchedRequests = "request of "
+
+        func key(_ subject: String) -> String { rawValue + subject }
+    }
+
+    /// What the file says about one element.
+    struct Kept: Hashable, Sendable {
+        /// Every attribute as it is spelled.
+        var spellings: [String: String] = [:]
+        /// Those that the model does not hold.
+        var carried: [String: String] = [:]
+        /// Children that the model does not hold.
+        var children: [SourceElement] = []
+    }
+
+    func kept(_ subject: String, in place: Place = .entities) -> Kept? { kept[place.key(subject)] }
+}

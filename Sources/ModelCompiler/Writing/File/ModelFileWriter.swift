@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import ManagedModel
+
+/// Writes the `contents` of a model version as Xcode's model editor does.
+///
+/// Entities, and the properties of each, are sorted by name, since their order in a file means nothing; all else keeps
+/// its order. Reading the text gives the model that was written.
+///
+/// Source: `xcdatamodel-format` (observed over public model files).
+package struct ModelFileWriter {
+    let document: ModelDocument
+    var model: Model { document.model }
+
+    package init(_ document: ModelDocument) { self.document = document }
+
+    /// - Throws: ``ModelError`` naming everything that a model file cannot hold, such as a default value of an app's own
+    ///   type.
+    package func text() throws(ModelError) -> String {
+        let problems = unwritable()
+        guard problems.isEmpty else { throw ModelError(problems: problems) }
+        let declaration = #"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>"#
+        return ([declaration] + root().lines()).joined(separator: "\n")
+    }
+
+    // MARK: Model level
+
+    func root() -> WrittenElement {
+        let kept = document.kept("the model")
+        var attributes: [String: String] = [:]
+        if kept == nil {
+            // What a recent Xcode writes; none of it means anything here.
+            attributes = [
+                "type": "com.apple.IDECoreDataModeler.DataModel", "documentVersion": "1.0", "lastSavedToolsVersion": "22522",
+                "systemVersion": "23B92", "minimumToolsVersion": "Automatic", "sourceLanguage": "Swift",
+            ]
+        }
+        attributes["userDefinedModelVersionIdentifier"] = model.versionIdentifiers.first
+        let isDefaultInCloud = model.cloudConfigurations.contains(Model.defaultConfiguration)
+        let hasDefault = document.kept("configuration '\(Model.defaultConfiguration)'") != nil
+        if isDefaultInCloud, !hasDefault || kept?.spellings["usedWithCloudKit"] != nil { attributes["usedWithCloudKit"] = "YES" }
+        var children = model.entities.sorted { $0.name < $1.name }.map { element(for: $0) }
+        children += model.fetchTemplates.map { element(for: $0, document.kept("fetch request '\($0.name)'")) }
+        children += configurations(hasDefault: hasDefault, isDefaultInCloud: isDefaultInCloud)
+        children += model.composites.map { element(for: $0) }
+        let carried = (kept?.children ?? []).map { $0.name == "elements" ? diagram($0) : WrittenElement($0) }
+        return WrittenElement("model", merged(attributes, kept, by: .model), children: children + carried.filter { $0.name != "elements" || !$0.children.isEmpty })
+    }
+
+    /// Positions in the editor, of entities that are still there.
+    private func diagram(_ elements: SourceElement) -> WrittenElement {
+        let names = Set(model.entities.map(\.name) + model.composites.map(\.name))
+        var written = WrittenElement(elements)
+        written.children.removeAll { element in
+            guard let name = element.attributes.first(where: { $0.name == "name" })?.value else { return false }
+            return !names.contains(name)
+        }
+        return written
+    }
+
+    private func configurations(hasDefault: Bool, isDefaultInCloud: Bool) -> [WrittenElement] {
+        var names = model.configurations.keys.sorted()
+        if hasDefault { names.append(Model.defaultConfiguration) }
+        return names.sorted().map { name in
+            let kept = document.kept("configuration '\(name)'")
+            let isInCloud = model.cloudConfigurations.contains(name)
+            let members = (model.configurations[name] ?? []).map { WrittenElement("memberEntity", [("name", $0)]) }
+            let attributes = merged(["name": name, "usedWithCloudKit": isInCloud ? "YES" : nil].compactMapValues { $0 }, kept, by: .configuration)
+            return WrittenElement("configuration", attributes, children: members + others(kept))
+        }
+    }
+
+    private func element(for composite: Composite) -> WrittenElement {
+        let kept = document.kept(composite.name, in: .composites)
+        let attributes = composite.attributes.map { attribute in
+            element(for: attribute, document.kept("\(composite.name).\(attribute.name)", in: .composites))
+        }
+        return WrittenElement("composite", merged(["name": composite.name], kept, by: .composite), children: attributes + others(kept))
+    }
+
+    func element(for template: FetchTemplate, _ kept: ModelDocument.Kept?) -> WrittenElement {
+        var attributes = ["name": template.name, "entity": template.entity]
+        attributes["predicateString"] = template.predicateFormat
+        if template.fetchLimit != 0 { attributes["fetchLimit"] = "\(template.fetchLimit)" }
+        if template.fetchBatchSize != 0 { attributes["fetchBatchSize"] = "\(template.fetchBatchSize)" }
+        if template.resultType != 0 { attributes["resultType"] = "\(template.resultType)" }
+        let flags = [
+            ("includeSubentities", template.includesSubentities, true), ("includePropertyValues", template.includesPropertyValues, true),
+            ("includesPendingChanges", template.includesPendingChanges, true), ("returnObjectsAsFaults", template.returnsObjectsAsFaults, true),
+            ("returnDistinctResults", template.returnsDistinctResults, false),
+        ]
+        // Where no flag is written, a reader takes those of a new request; where one is, those that are absent are NO.
+        let hadFlags = flags.contains { kept?.spellings[$0.0] != nil }
+        if hadFlags || flags.contains(where: { $0.1 != $0.2 }) {
+            for (name, value, _) in flags where value { attributes[name] = "YES" }
+            if !flags.contains(where: \.1) { attributes["includeSubentities"] = "NO" }
+        }
+        return WrittenElement("fetchRequest", merged(attributes, kept, by: .fetchRequest), children: others(kept))
+    }
+
+    // MARK: Parts of elements
+
+    func others(_ kept: ModelDocument.Kept?) -> [WrittenElement] { (kept?.children ?? []).map { WrittenElement($0) } }
+
+    func userInfo(_ userInfo: [String: String]) -> [WrittenElement] {
+        guard !userInfo.isEmpty else { return [] }
+        let entries = userInfo.sorted { $0.key < $1.key }.map { WrittenElement("entry", [("key", $0.key), ("value", $0.value)]) }
+        return [WrittenElement("userInfo", children: entries)]
+    }
+
+    /// The model's attributes of an element in the file's spelling where it says the same, with those the model does not
+    /// hold.
+    func merged(_ attributes: [String: String], _ kept: ModelDocument.Kept?, by order: AttributeOrder) -> [(name: String, value: String)] {
+        guard let kept else { return order.sorted(attributes) }
+        var result = attributes
+        for (name, spelling) in kept.spellings {
+            if let value = attributes[name] {
+                if Self.isSame(spelling, value, name) { result[name] = spelling }
+            } else if kept.carried[name] != nil || spelling.isEmpty && Self.mayBeEmpty.contains(name) || Self.isNo(spelling, name) {
+                result[name] = spelling
+            }
+        }
+        return order.sorted(result)
+    }
+
+    private static func isSame(_ spelling: String, _ value: String, _ name: String) -> Bool {
+        if spelling == value { return true }
+        guard flagNames.contains(name) || name.hasSuffix("ValueString") || name.hasSuffix("TimeInterval") else { return false }
+        if value == "YES" || value == "NO" { return ElementReader.flag(from: spelling) == (value == "YES") }
+        guard let number = Double(value), Double(spelling) == number else { return false }
+        return DefaultValue.parse(spelling, as: .decimal) == DefaultValue.parse(value, as: .decimal)
+    }
+
+    /// A flag that the file spells out though it is NO.
+    private static func isNo(_ spelling: String, _ name: String) -> Bool {
+        flagNames.contains(name) && ["no", "false"].contains(spelling.lowercased())
+    }
+
+    /// Names that say as much when they are empty as when they are absent.
+    private static let mayBeEmpty: Set = [
+        "elementID", "versionHashModifier", "valueTransformerName", "customClassName", "regularExpressionString", "representedClassName",
+    ]
+
+    private static let flagNames: Set = [
+        "optional", "transient", "toMany", "ordered", "isAbstract", "derived", "usesScalarValueType", "allowsExternalBinaryDataStorage",
+        "allowsCloudEncryption", "preserveAfterDeletion", "spotlightIndexingEnabled", "usedWithCloudKit",
+    ]
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+
+/// The folder beside a store with large values, each a file of its own. Files are made and removed, never changed.
+///
+/// Source: core-data-sqlite-format, "External binary storage".
+struct ExternalFolder: Sendable {
+    let url: URL
+
+    init(of store: URL) {
+        url = SQLiteStore.supportFolder(of: store).appendingPathComponent("_EXTERNAL_DATA", isDirectory: true)
+    }
+
+    /// Names of the values' files, sorted; anything else in the folder is none of the store's.
+    var names: [String] {
+        let present = (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []
+        return present.filter { UUID(uuidString: $0) != nil }.sorted()
+    }
+
+    var bytes: Int64 { names.reduce(0) { $0 + StoreFile.size(path($1)) } }
+
+    func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+
+    /// - Returns: nil when there is no such file. Its bytes stay readable when it is removed meanwhile.
+    func contents(_ name: String) -> Data? {
+        try? Data(contentsOf: URL(fileURLWithPath: path(name)), options: .mappedIfSafe)
+    }
+
+    /// Makes a file whose bytes are on the disk when this returns; its name is after ``settle()``.
+    ///
+    /// - Returns: Its name, upper case.
+    /// - Throws: ``StoreError``; there is no file then.
+    func add(_ value: Data) throws(StoreError) -> String {
+        do {
+            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        } catch {
+            throw StoreError(.notPermitted, "the folder for large values cannot be made", detail: url.path)
+        }
+        let name = UUID().uuidString.uppercased()
+        let file = open(path(name), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+        guard file >= 0 else { throw refusal(errno) }
+        let failure = Self.write(value, to: file)
+        close(file)
+        if let failure {
+            unlink(path(name))
+            throw refusal(failure)
+        }
+        return name
+    }
+
+    /// Waits until the names of new files are on the disk, and those of the folders above.
+    func settle() throws(StoreError) {
+        for folder in [url, url.deletingLastPathComponent(), url.deletingLastPathComponent().deletingLastPathComponent()] {
+            let file = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            guard file >= 0 else { throw refusal(errno) }
+            let code = fsync(file) == 0 ? 0 : errno
+            close(file)
+            // Some file systems do not know how to sync a folder.
+            guard code == 0 || code == EINVAL else { throw refusal(code) }
+        }
+    }
+
+    func remove(_ names: some Sequence<String>) { for name in names { unlink(path(name)) } }
+
+    /// - Returns: The number of the error; nil when all bytes are on the disk.
+    private static func write(_ value: Data, to file: Int32) -> Int32? {
+        value.withUnsafeBytes { bytes in
+            var done = 0
+            while done < bytes.count {
+                let count = Foundation.write(file, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+                if count < 0 {
+                    if errno == EINTR { continue }
+                    return errno
+                }
+                done += count
+            }
+            return fsync(file) == 0 ? nil : errno
+        }
+    }
+
+    private func refusal(_ code: Int32) -> StoreError {
+        let detail = "\(url.path): \(String(cString: strerror(code)))"
+        return switch code {
+        case ENOSPC, EDQUOT, EFBIG: StoreError(.diskFull, "the disk is full", detail: detail)
+        case EACCES, EPERM, EROFS: StoreError(.notPermitted, "a large value cannot be written", detail: detail)
+        default: StoreError(.other, "a large value cannot be written", detail: detail)
+        }
+    }
+}

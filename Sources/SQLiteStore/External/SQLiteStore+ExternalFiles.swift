@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import GRDB
+import Synchronization
+
+extension ExternalFolder {
+    /// Copies what this folder lacks of another one. Files with one name have one value.
+    func take(from other: ExternalFolder) throws {
+        let missing = Set(other.names).subtracting(names)
+        if missing.isEmpty { return }
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        for name in missing.sorted() {
+            let draft = path(name) + "-new"
+            try? FileManager.default.removeItem(atPath: draft)
+            try FileManager.default.copyItem(atPath: other.path(name), toPath: draft)
+            try Self.sync(draft)
+            try FileManager.default.moveItem(atPath: draft, toPath: path(name))
+        }
+        try settle()
+    }
+
+    private static func sync(_ path: String) throws(StoreError) {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        defer { if file >= 0 { close(file) } }
+        guard file >= 0, fsync(file) == 0 else { throw StoreError(.other, "a large value cannot be written", detail: path) }
+    }
+}
+
+extension SQLiteStore {
+    /// Removes files that no committed row names any more, as soon as nobody can see an earlier state of the store.
+    ///
+    /// When all of the log is in the file, no reader of any process uses what was before; and what the log says is on
+    /// the disk. Until then files stay, at the latest until the store is closed and opened for a clean-up.
+    func removeFiles(_ dropped: [String], on database: Database) {
+        guard let folder = layout.external else { return }
+        let waiting = unneededFiles.withLock { names in
+            names += dropped
+            return !names.isEmpty
+        }
+        guard waiting, let result = try? database.checkpoint(.passive), result.walFrameCount == result.checkpointedFrameCount
+        else { return }
+        folder.remove(unneededFiles.withLock { names in
+            defer { names = [] }
+            return names
+        })
+    }
+
+    /// Removes every file that no row names: what a crash left behind. Reads all columns that may name one.
+    func removeUnnamedFiles(on database: Database) throws {
+        guard let folder = layout.external else { return }
+        let present = folder.names
+        if present.isEmpty { return }
+        var named: Set<String> = []
+        for case let entity? in layout.entities {
+            for slot in entity.externalSlots {
+                guard let sql = entity.filesSQL(slot) else { continue }
+                try Connection(database).query(sql) { row in
+                    if case .file(let name)? = row.blob(0).map(ExternalValue.init) { named.insert(name) }
+                }
+            }
+        }
+        removeFiles(present.filter { !named.contains($0) }, on: database)
+    }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+
+extension StoreWriter {
+    /// What the column of a slot holds for a value; a large one is written to a file of its own.
+    func encode(_ value: StoredValue, of slot: SlotLayout) throws(StoreError) -> SQLValue {
+        guard case .attribute(_, .external) = slot else { return StoredValueEncoding.encode(value) }
+        return try encodeExternal(value)
+    }
+
+    func encodeExternal(_ value: StoredValue) throws(StoreError) -> SQLValue {
+        guard case .blob(let data) = StoredValueEncoding.encode(value) else { return .null }
+        guard data.count > ExternalValue.inlineMax, let folder = layout.external else {
+            return .blob(ExternalValue.inline(data).column)
+        }
+        let name = try folder.add(data)
+        external.made.append(name)
+        return .blob(ExternalValue.file(name).column)
+    }
+
+    /// Marks the files that rows name as of no more use, before the rows go or get other values.
+    ///
+    /// - Parameter rows: Which rows, as a condition of SQL.
+    func dropFiles(
+        of entity: EntityLayout, slots: some Sequence<Int>, where rows: SQLFragment
+    ) throws(StoreError) {
+        for slot in slots {
+            guard let sql = entity.filesSQL(slot) else { continue }
+            let statement = try connection.statement("\(sql) AND (\(rows.text))")
+            defer { statement.reset() }
+            try statement.bind(rows.arguments)
+            while try statement.step() {
+                if case .file(let name)? = statement.blob(0).map(ExternalValue.init) { external.dropped.append(name) }
+            }
+        }
+    }
+}
+
+extension EntityLayout {
+    /// Reads a slot's column of all rows whose value may be in a file; nil when the slot has no such values.
+    func filesSQL(_ slot: Int) -> String? {
+        guard case .attribute(let column, .external) = slots[slot] else { return nil }
+        let place = identifier(column)
+        return "SELECT \(place) FROM \(identifier(table)) WHERE length(\(place)) = \(ExternalValue.referenceSize)"
+    }
+}

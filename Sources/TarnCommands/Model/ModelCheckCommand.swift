@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import Foundation
+import ManagedAccessors
+import ModelCompiler
+
+/// `tarn model check PATH…`: what the plugin says about a model, without a build.
+struct ModelCheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check", abstract: "Print warnings and errors of models, each with file and line.",
+        discussion: """
+            Lines are those that a build with the ModelCompilerPlugin prints. With --sources, the classes that models name are looked \
+            for in Swift files, and @NSManaged members are held against the models. The exit code is 1 when there is an error.
+            """)
+
+    @Argument(help: "An .xcdatamodeld folder, a single .xcdatamodel, or a folder with such inside.", completion: .directory)
+    var paths: [String]
+
+    @Option(help: "A folder with the Swift files of the target that the models belong to.", completion: .directory)
+    var sources: String?
+
+    @Option(help: "The name of that target's module, for class names with a leading dot.")
+    var module: String?
+
+    func run() throws {
+        var compilations: [ModelCompilation] = []
+        var findings: [Diagnostic] = []
+        for url in try models() {
+            do {
+                let compilation = try ModelCompiler.compile(contentsOf: url, module: module)
+                findings += compilation.warnings
+                compilations.append(compilation)
+            } catch {
+                findings += error.diagnostics
+            }
+        }
+        if let sources { findings += ClassChecks(compilations, sources: try index(sources)).findings() }
+        for finding in findings { print(finding.description) }
+        let errors = findings.count { $0.severity == .error }
+        print("\(errors) errors, \(findings.count - errors) warnings")
+        if errors > 0 { throw ExitCode.failure }
+    }
+
+    private func models() throws -> [URL] {
+        var found: [URL] = []
+        for path in paths {
+            let url = URL(fileURLWithPath: path)
+            if Self.isModel(url) {
+                found.append(url)
+                continue
+            }
+            let inside = (FileManager.default.enumerator(at: url, includingPropertiesForKeys: nil)?.allObjects ?? []).compactMap { $0 as? URL }
+            let models = inside.filter { Self.isModel($0) && $0.deletingLastPathComponent().pathExtension != "xcdatamodeld" }
+            if models.isEmpty { throw CommandError("There is no model at '\(path)': give an .xcdatamodeld, an .xcdatamodel, or a folder with one.") }
+            found += models.sorted { $0.path < $1.path }
+        }
+        return found
+    }
+
+    private static func isModel(_ url: URL) -> Bool { ["xcdatamodel", "xcdatamodeld"].contains(url.pathExtension) }
+
+    private func index(_ folder: String) throws -> AccessorSources {
+        guard let names = FileManager.default.enumerator(atPath: folder)?.allObjects as? [String] else {
+            throw CommandError("There is no folder at '\(folder)'.")
+        }
+        var index = SourceIndex(module: module ?? URL(fileURLWithPath: folder).lastPathComponent)
+        for name in names.sorted() where name.hasSuffix(".swift") {
+            let file = URL(fileURLWithPath: folder).appendingPathComponent(name)
+            guard let data = FileManager.default.contents(atPath: file.path) else { continue }
+            index.add(String(decoding: data, as: UTF8.self), file: file.path)
+        }
+        return AccessorSources(index) { nil }
+    }
+}
