@@ -4,6 +4,7 @@
 public import Foundation
 import ManagedModel
 import ModelCompiler
+import Synchronization
 
 // Versions of a model, and the stores that were made with them.
 
@@ -88,6 +89,12 @@ extension ModelLookup {
     /// Every version of every model in a bundle's resources.
     static func versions(in bundle: Bundle) -> [Model] {
         modelFiles(in: bundle).compactMap { try? versions(at: $0) }.flatMap { $0.sorted { $0.key < $1.key }.map(\.value) }
+    }
+
+    /// Every version of every model that the program has: those that were read from files, too.
+    static func known() -> [Model] {
+        let files = readFiles.withLock { $0 }.sorted { $0.path < $1.path }
+        return versionsCompiledIn() + versions(in: .main) + files.compactMap { try? versions(at: $0) }.flatMap { $0.sorted { $0.key < $1.key }.map(\.value) }
     }
 
     static func versionsCompiledIn() -> [Model] {
