@@ -129,6 +129,11 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
         state.withLock { $0.isMetadataChanged = false }
     }
 
+    /// The file has nothing left to do, which its metadata says already.
+    final func forgetDeferredMigration() {
+        state.withLock { _ = $0.metadata.removeValue(forKey: NSPersistentStoreDeferredLightweightMigrationOptionKey) }
+    }
+
     final func metadataWasSaved() { state.withLock { $0.isMetadataChanged = false } }
 
     /// Reference objects of a store that has keys of its own kind.

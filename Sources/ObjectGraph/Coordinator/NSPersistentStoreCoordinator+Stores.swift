@@ -54,6 +54,7 @@ extension NSPersistentStoreCoordinator {
         if description.type != NSInMemoryStoreType, let url = description.url, url.path != "/dev/null", persistentStore(for: url) != nil {
             throw CocoaError(.persistentStoreOpen, sentence: "The store at \(url.path) was added to the coordinator already.")
         }
+        try prepareFile(description)
         let place = StorePlace(
             coordinator: self, configuration: description.configuration, url: description.url ?? URL(fileURLWithPath: "/dev/null"),
             options: description.effectiveOptions)

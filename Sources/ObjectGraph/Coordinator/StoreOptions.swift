@@ -32,6 +32,8 @@ public let NSBinaryStoreInsecureDecodingCompatibilityOption = "NSBinaryStoreInse
 /// Lets a migration leave for later what means to write a table anew: dropping columns and tables. The same key stands
 /// in the store's metadata while something is left; see ``NSPersistentStoreCoordinator/finishDeferredLightweightMigration()``.
 public let NSPersistentStoreDeferredLightweightMigrationOptionKey = "NSPersistentStoreDeferredLightweightMigrationOptionKey"
+/// An ``NSStagedMigrationManager`` through whose stages the store goes when it is opened.
+public let NSPersistentStoreStagedMigrationManagerOptionKey = "NSPersistentStoreStagedMigrationManagerOptionKey"
 
 public let NSStoreTypeKey = "NSStoreType"
 public let NSStoreModelVersionHashesKey = "NSStoreModelVersionHashes"

@@ -52,11 +52,11 @@ extension NSMigrationManager {
 
     /// The inferred mapping between files of SQLite's is SQL.
     private func migrateCopy(of source: URL, _ sOptions: [AnyHashable: Any]?, at draft: URL, _ dOptions: [AnyHashable: Any]?) throws {
-        let before = NSPersistentStoreCoordinator(managedObjectModel: Self.plain(sourceModel))
+        let before = NSPersistentStoreCoordinator(managedObjectModel: sourceModel.withoutClasses())
         let store = try open(source, NSSQLiteStoreType, sOptions, isSource: true, before)
         try before.replacePersistentStore(at: draft, withPersistentStoreFrom: source, ofType: NSSQLiteStoreType)
         try before.remove(store)
-        let after = NSPersistentStoreCoordinator(managedObjectModel: Self.plain(destinationModel))
+        let after = NSPersistentStoreCoordinator(managedObjectModel: destinationModel.withoutClasses())
         var options = dOptions ?? [:]
         options[NSMigratePersistentStoresAutomaticallyOption] = true
         options[NSInferMappingModelAutomaticallyOption] = true
@@ -80,22 +80,12 @@ extension NSMigrationManager {
         }
     }
 
-    /// The model without classes: an object of the old version is no object of the class that the new version has.
-    private static func plain(_ model: NSManagedObjectModel) -> NSManagedObjectModel {
-        var value = model.value
-        for index in value.entities.indices {
-            value.entities[index].className = "NSManagedObject"
-            value.entities[index].classModule = nil
-        }
-        return NSManagedObjectModel(value)
-    }
-
     private func migrateObjects(
         from source: URL, _ sourceType: String, _ sourceOptions: [AnyHashable: Any]?, _ mappings: NSMappingModel, to draft: URL,
         _ draftType: String, _ draftOptions: [AnyHashable: Any]?
     ) throws {
-        let before = NSPersistentStoreCoordinator(managedObjectModel: Self.plain(sourceModel))
-        let after = NSPersistentStoreCoordinator(managedObjectModel: Self.plain(destinationModel))
+        let before = NSPersistentStoreCoordinator(managedObjectModel: sourceModel.withoutClasses())
+        let after = NSPersistentStoreCoordinator(managedObjectModel: destinationModel.withoutClasses())
         let sourceStore = try open(source, sourceType, sourceOptions, isSource: true, before)
         let draftStore = try open(draft, draftType, draftOptions, isSource: false, after)
         let state = State(mappings, before, after)

@@ -97,9 +97,13 @@ extension ModelLookup {
         return versionsCompiledIn() + versions(in: .main) + files.compactMap { try? versions(at: $0) }.flatMap { $0.sorted { $0.key < $1.key }.map(\.value) }
     }
 
-    static func versionsCompiledIn() -> [Model] {
+    /// The versions of each model that is compiled into the program.
+    static func compiledInVersions() -> [[String: Model]] {
         let texts = ManagedClassLookup.registrations().flatMap { $0.models.sorted { $0.key < $1.key }.map(\.value) }
-        let models = texts.compactMap { try? CompiledModel(data: Data($0.utf8)).versions }
-        return models.flatMap { $0.sorted { $0.key < $1.key }.map(\.value) }
+        return texts.compactMap { try? CompiledModel(data: Data($0.utf8)).versions }
+    }
+
+    static func versionsCompiledIn() -> [Model] {
+        compiledInVersions().flatMap { $0.sorted { $0.key < $1.key }.map(\.value) }
     }
 }
