@@ -112,7 +112,7 @@ import Testing
     }
 
     /// Any change that can be inferred keeps all that the new model has a place for.
-    @Test(arguments: 1...120)
+    @Test(arguments: 1...40)
     func randomChangesKeepWhatHasAPlace(_ seed: Int) throws {
         try Library.withFolder { folder in
             let url = folder.appending(path: "a.sqlite")

@@ -100,7 +100,7 @@ struct MigrationPlan {
         owner(of: oldRoot).map { Self.table(of: model.entities[$0]) } ?? Self.leftover(oldRoot)
     }
 
-    static func leftover(_ oldRoot: Int) -> String { "TARN_LEFT_\(oldRoot)" }
+    static func leftover(_ oldRoot: Int) -> String { "TARNSTORE_LEFT_\(oldRoot)" }
 
     // MARK: Decisions
 

@@ -9,7 +9,7 @@ import ManagedModel
 /// Source: `core-data-sqlite-format`, "Bookkeeping tables": Apple's stores keep their model for the same purpose, in a
 /// form that is not public. For those, a model of the program is looked for that has just the store's tables.
 struct SourceModel {
-    static let table = "TARN_MODEL"
+    static let table = "TARNSTORE_MODEL"
 
     /// What a later migration has to know. Default values may be objects, and play no part.
     static func record(_ model: Model, in connection: Connection) throws(StoreError) {
@@ -25,9 +25,9 @@ struct SourceModel {
         do { data = try CompiledModel(currentVersion: "store", versions: ["store": kept]).encoded() } catch {
             throw StoreError(.other, "the model cannot be kept in the store", detail: error.description)
         }
-        try connection.execute("CREATE TABLE IF NOT EXISTS \(table) (CONTENT BLOB)")
+        try connection.execute("CREATE TABLE IF NOT EXISTS \(table) (VERSION INTEGER PRIMARY KEY, CONTENT BLOB)")
         try connection.execute("DELETE FROM \(table)")
-        try connection.execute("INSERT INTO \(table) (CONTENT) VALUES (?)", [.blob(data)])
+        try connection.execute("INSERT INTO \(table) (VERSION, CONTENT) VALUES (1, ?)", [.blob(data)])
     }
 
     static func recorded(in connection: Connection, _ columns: [String: [String]]) throws(StoreError) -> Model? {
