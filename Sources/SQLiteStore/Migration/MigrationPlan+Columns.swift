@@ -23,13 +23,21 @@ extension MigrationPlan {
     /// A property keeps the column that the first heir's rows have it in; the rows of others are copied there.
     private mutating func keep(_ slot: Int, of entity: Int, _ root: Int, _ primary: Int, _ claimed: inout Set<String>) {
         let new = model.entities[entity].slots[slot]
+        if case .attribute = new, hadFiles(slot, of: entity) {
+            // What files there are stays readable when the model no longer asks for them.
+            var files = RecordedProperty(.attribute)
+            files.storage = .external
+            record(new.name, of: entity, files)
+        }
         for heir in model.entities[entity].hierarchy where !isMoved(heir) {
             guard let origin = origins[heir], case .slot(let index)? = properties[heir]?.slots[slot] else { continue }
             let name = old.model.entities[origin].slots[index].name
             switch (new, oldEntity(origin).slots[index]) {
             case (.attribute(let attribute), .attribute(let column, let kind)):
-                guard !attribute.isTransient, StorageKind(attribute.type) == kind, claimed.insert(column).inserted else { continue }
+                guard !attribute.isTransient, let wanted = StorageKind(attribute), wanted.group == kind.group, claimed.insert(column).inserted
+                else { continue }
                 var record = RecordedProperty(.attribute)
+                record.storage = hadFiles(slot, of: entity) ? .external : wanted
                 record.column = renamed(column, from: leaf(name), to: leaf(attribute.name), "Z" + leaf(attribute.name), primary)
                 return self.record(new.name, of: entity, record)
             case (.toOne(let relationship), .reference(let reference)):
@@ -49,6 +57,15 @@ extension MigrationPlan {
                 return self.record(new.name, of: entity, record)
             default: continue
             }
+        }
+    }
+
+    /// Whether values of a property may be files in the old store.
+    private func hadFiles(_ slot: Int, of entity: Int) -> Bool {
+        model.entities[entity].hierarchy.contains { heir in
+            guard let origin = origins[heir], case .slot(let index)? = properties[heir]?.slots[slot] else { return false }
+            if case .attribute(_, .external) = oldEntity(origin).slots[index] { return true }
+            return false
         }
     }
 

@@ -65,16 +65,21 @@ extension StoreMigrator {
             }
             switch (place, before, slots[index]) {
             case (.transient, _, _): continue
-            case (.attribute(let column, _), .attribute(let source, _)?, .attribute(let attribute)):
+            case (.attribute(let column, let kind), .attribute(let source, let oldKind)?, .attribute(let attribute)):
                 let current = plan.current(source, of: origin.root)
-                let fallback = attribute.isOptional || !wasOptional ? .null : value(attribute)
+                // A value that may be a file has a tag before it.
+                let isTagged = kind == .external && oldKind == .blob
+                let expression =
+                    isTagged
+                    ? "CASE WHEN \(identifier(current)) IS NULL THEN NULL ELSE CAST(x'01' || \(identifier(current)) AS BLOB) END" : identifier(current)
+                let fallback = attribute.isOptional || !wasOptional ? .null : value(attribute, kind)
                 if fallback != .null {
-                    result.append(Assignment(column: column, expression: "IFNULL(\(identifier(current)), ?)", argument: fallback))
-                } else if isMoved || current != column {
-                    result.append(Assignment(column: column, expression: identifier(current)))
+                    result.append(Assignment(column: column, expression: "IFNULL(\(expression), ?)", argument: fallback))
+                } else if isMoved || isTagged || current != column {
+                    result.append(Assignment(column: column, expression: expression))
                 }
-            case (.attribute(let column, _), _, .attribute(let attribute)):
-                let value = value(attribute)
+            case (.attribute(let column, let kind), _, .attribute(let attribute)):
+                let value = value(attribute, kind)
                 if value != .null {
                     result.append(Assignment(column: column, expression: "?", argument: value))
                 } else if !isMoved, physical.contains(column) {
@@ -126,8 +131,11 @@ extension StoreMigrator {
     }
 
     /// What rows get that were there before the attribute was; the store computes derived ones.
-    private func value(_ attribute: Attribute) -> SQLValue {
-        attribute.derivationExpression == nil ? StoredValueEncoding.encode(attribute.defaultValue) : .null
+    private func value(_ attribute: Attribute, _ kind: StorageKind) -> SQLValue {
+        guard attribute.derivationExpression == nil else { return .null }
+        let value = StoredValueEncoding.encode(attribute.defaultValue)
+        if case .blob(let data) = value, kind == .external { return .blob(ExternalValue.inline(data).column) }
+        return value
     }
 
     // MARK: Checks
