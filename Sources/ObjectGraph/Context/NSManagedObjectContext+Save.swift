@@ -48,6 +48,7 @@ extension NSManagedObjectContext {
         defer { isSaving = false }
         NotificationCenter.default.post(name: .NSManagedObjectContextWillSave, object: self)
         try settle()
+        prefetched.forget(pending.lazy.map(\.key))
         try validatePending()
         for object in pending where !object.layout.transformableSlots.isEmpty && !object.isDeleted { try object.encodeTransformables() }
         if let parent { return push(to: parent, &saved) }
