@@ -204,6 +204,7 @@ struct AppleInspectionTests {
         #expect(try columns("sample-v1/store.sqlite") == ["ZCAR.ZOWNER": "unknown"])
         #expect(try columns("history/store.sqlite") == ["ZBOOK.ZAUTHOR": "Writer", "ZPAGE.ZBOOK": "Book"])
         #expect(try columns("migration-v1-v3/store-v3.sqlite") == ["ZSECTION.ZPOST": "Post"])
+        #expect(try columns("bookmarks-v5/store.sqlite") == ["ZBOOKMARKENTITY.ZPARENT": "BookmarkEntity"])
         let bookmarks = try description("bookmarks-v5/store.sqlite")
         #expect(bookmarks.joins.map(\.table) == ["Z_1FAVORITES"] && bookmarks.joins[0].isOrdered)
         #expect(bookmarks.joins[0].between == ["BookmarkEntity", "BookmarkEntity"])

@@ -195,6 +195,8 @@ struct StoreOutline {
         guard companion != nil || isIndexed || orderColumn != nil else { return nil }
         let far = companion.flatMap { Self.number(after: "Z", in: $0) }.map { root(of: $0) }
             ?? modelEntities.first { $0.name.uppercased() == name.dropFirst() }.map { root(of: $0.number) }
+            // There is no other place to lead to.
+            ?? (roots.count == 1 ? roots[0].number : nil)
         return Reference(
             table: table, column: column, entityColumn: companion, orderColumn: orderColumn, destination: far)
     }

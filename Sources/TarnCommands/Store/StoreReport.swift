@@ -44,7 +44,8 @@ enum StoreReport {
         var lines = ["store      \(store.path)", "identifier \(store.identifier)"]
         let origin = store.format.map { "opened by this framework, format \($0)" } ?? "written by Apple's framework"
         lines.append("origin     \(origin)\(store.frameworkVersion.map { ", framework version \($0)" } ?? "")")
-        if !store.modelIdentifiers.isEmpty { lines.append("model      \(store.modelIdentifiers.joined(separator: ", "))") }
+        let versions = store.modelIdentifiers.filter { !$0.isEmpty }
+        if !versions.isEmpty { lines.append("model      \(versions.joined(separator: ", "))") }
         lines.append("files      " + store.files.map { "\($0.name) \($0.bytes) bytes" }.joined(separator: ", "))
         lines.append("pages      \(store.pages) of \(store.pageSize) bytes, \(store.freePages) free, journal \(store.journalMode)")
         lines += ["", "entities"]
