@@ -13,13 +13,18 @@ package struct ModelDifference: Sendable {
         package var what: String
         /// Why a migration cannot be inferred; nil when it can.
         package var obstacle: String?
+        /// Whether the obstacle is one for certain rows only: a store without such rows is migrated none the less.
+        package var dependsOnRows = false
         /// Whether other devices, which may have the old version still, can live with it.
         package var isAllowedWhenSynced: Bool
 
-        init(_ subject: String, _ what: String, obstacle: String? = nil, isAllowedWhenSynced: Bool = false) {
+        init(
+            _ subject: String, _ what: String, obstacle: String? = nil, dependsOnRows: Bool = false, isAllowedWhenSynced: Bool = false
+        ) {
             self.subject = subject
             self.what = what
             self.obstacle = obstacle
+            self.dependsOnRows = dependsOnRows
             self.isAllowedWhenSynced = isAllowedWhenSynced
         }
     }
@@ -29,12 +34,14 @@ package struct ModelDifference: Sendable {
 
     /// Whether rows of the old version can be carried over without instructions.
     package var isInferable: Bool { changes.allSatisfy { $0.obstacle == nil } }
+    /// What stands in the way whatever rows there are.
+    package var obstacles: [Change] { changes.filter { $0.obstacle != nil && !$0.dependsOnRows } }
     package var isAllowedWhenSynced: Bool { changes.allSatisfy(\.isAllowedWhenSynced) }
 
-    private let old: Model
-    private let new: Model
+    let old: Model
+    let new: Model
     /// New name to old entity.
-    private var origins: [String: Entity] = [:]
+    private(set) var origins: [String: Entity] = [:]
 
     package init(from old: Model, to new: Model) {
         self.old = old
@@ -66,6 +73,9 @@ package struct ModelDifference: Sendable {
         return result
     }
 
+    /// The entity of the old version that became an entity of the new one; nil for a new one.
+    package func origin(of entity: String) -> Entity? { origins[entity] }
+
     // MARK: Entities
 
     private mutating func compareEntities() {
@@ -76,20 +86,19 @@ package struct ModelDifference: Sendable {
             }
             if origin.name != entity.name { changes.append(Change(entity.name, "was renamed from '\(origin.name)'")) }
             if entity.isAbstract, !origin.isAbstract {
-                changes.append(Change(entity.name, "became abstract", obstacle: "its objects would belong to no entity"))
+                changes.append(Change(entity.name, "became abstract", obstacle: "its objects would belong to no entity", dependsOnRows: true))
             }
             if origin.isAbstract, !entity.isAbstract { changes.append(Change(entity.name, "is not abstract any more", isAllowedWhenSynced: true)) }
             if origin.uniquenessConstraints != entity.uniquenessConstraints {
                 changes.append(Change(entity.name, "has other uniqueness constraints"))
             }
-            compareAttributes(of: entity, origin)
-            compareRelationships(of: entity, origin)
+            changes += attributeChanges(of: entity, origin) + relationshipChanges(of: entity, origin)
         }
         let kept = Set(origins.values.map(\.name))
         for entity in old.entities where !kept.contains(entity.name) { changes.append(Change(entity.name, "was removed")) }
     }
 
-    private func chain(of entity: Entity, in model: Model) -> [Entity] {
+    func chain(of entity: Entity, in model: Model) -> [Entity] {
         var chain = [entity]
         while let parent = chain.last?.superentity, chain.count <= model.entities.count,
             let next = model.entities.first(where: { $0.name == parent })
@@ -117,113 +126,5 @@ package struct ModelDifference: Sendable {
                     root, "joins the hierarchies of \(hierarchies.sorted().map { "'\($0)'" }.joined(separator: " and "))",
                     obstacle: "hierarchies that were apart cannot share a parent"))
         }
-    }
-
-    // MARK: Properties
-
-    /// Those that an entity declares in the old version, or inherits there and declares in the new one.
-    private func candidates<Property>(_ entity: Entity, _ origin: Entity, _ properties: (Entity) -> [Property]) -> [Property] {
-        properties(origin) + chain(of: origin, in: old).dropFirst().flatMap(properties)
-    }
-
-    /// Whether a property is still there for the objects of an entity, moved up or down the hierarchy.
-    private func isElsewhere<Property>(
-        _ property: Property, of origin: Entity, _ properties: (Entity) -> [Property], _ name: (Property) -> String,
-        _ identifier: (Property) -> String?
-    ) -> Bool {
-        new.entities.contains { entity in
-            guard let other = origins[entity.name] else { return properties(entity).contains { name($0) == name(property) } }
-            let isRelated = chain(of: other, in: old).contains { $0.name == origin.name } || chain(of: origin, in: old).contains { $0.name == other.name }
-            return isRelated && properties(entity).contains { name($0) == name(property) || identifier($0) == name(property) }
-        }
-    }
-
-    private mutating func compareAttributes(of entity: Entity, _ origin: Entity) {
-        let matches = Self.matches(
-            candidates(entity, origin, \.attributes), entity.attributes, name: \.name, identifier: \.renamingIdentifier)
-        for attribute in entity.attributes {
-            let subject = "\(entity.name).\(attribute.name)"
-            guard let before = matches[attribute.name] else {
-                let isFillable = attribute.isOptional || attribute.isTransient || !attribute.defaultValue.isNull || attribute.derivationExpression != nil
-                changes.append(
-                    Change(
-                        subject, "is new", obstacle: isFillable ? nil : "it is required and has no default value",
-                        isAllowedWhenSynced: isFillable))
-                continue
-            }
-            if before.name != attribute.name { changes.append(Change(subject, "was renamed from '\(before.name)'")) }
-            changes += differences(before, attribute, subject)
-        }
-        let kept = Set(matches.values.map(\.name))
-        for attribute in origin.attributes where !kept.contains(attribute.name) {
-            if isElsewhere(attribute, of: origin, \.attributes, \.name, \.renamingIdentifier) { continue }
-            changes.append(Change("\(origin.name).\(attribute.name)", "was removed"))
-        }
-    }
-
-    private func differences(_ before: Attribute, _ now: Attribute, _ subject: String) -> [Change] {
-        var changes: [Change] = []
-        if before.type != now.type {
-            changes.append(Change(subject, "changed from \(before.type) to \(now.type)", obstacle: "a value's type cannot be changed by inference"))
-        }
-        if before.isOptional, !now.isOptional, !now.isTransient {
-            let hasDefault = !now.defaultValue.isNull
-            changes.append(
-                Change(
-                    subject, "is required now", obstacle: hasDefault ? nil : "it has no default value for rows without one",
-                    isAllowedWhenSynced: hasDefault))
-        }
-        if !before.isOptional, now.isOptional { changes.append(Change(subject, "is optional now", isAllowedWhenSynced: true)) }
-        if before.isTransient != now.isTransient {
-            changes.append(Change(subject, now.isTransient ? "is not stored any more" : "is stored now", isAllowedWhenSynced: !now.isTransient))
-        }
-        if before.derivationExpression != now.derivationExpression {
-            changes.append(Change(subject, "is derived in another way", isAllowedWhenSynced: true))
-        }
-        if before.valueTransformerName != now.valueTransformerName {
-            changes.append(Change(subject, "has another transformer", obstacle: "stored values were written by the old one"))
-        }
-        if before.allowsCloudEncryption != now.allowsCloudEncryption {
-            changes.append(Change(subject, now.allowsCloudEncryption ? "is encrypted in the cloud now" : "is not encrypted in the cloud any more"))
-        }
-        return changes
-    }
-
-    private mutating func compareRelationships(of entity: Entity, _ origin: Entity) {
-        let matches = Self.matches(
-            candidates(entity, origin, \.relationships), entity.relationships, name: \.name, identifier: \.renamingIdentifier)
-        for relationship in entity.relationships {
-            let subject = "\(entity.name).\(relationship.name)"
-            guard let before = matches[relationship.name] else {
-                changes.append(Change(subject, "is new", isAllowedWhenSynced: relationship.isOptional))
-                continue
-            }
-            if before.name != relationship.name { changes.append(Change(subject, "was renamed from '\(before.name)'")) }
-            changes += differences(before, relationship, subject)
-        }
-        let kept = Set(matches.values.map(\.name))
-        for relationship in origin.relationships where !kept.contains(relationship.name) {
-            if isElsewhere(relationship, of: origin, \.relationships, \.name, \.renamingIdentifier) { continue }
-            changes.append(Change("\(origin.name).\(relationship.name)", "was removed"))
-        }
-    }
-
-    private func differences(_ before: Relationship, _ now: Relationship, _ subject: String) -> [Change] {
-        var changes: [Change] = []
-        if !before.isToMany, now.isToMany { changes.append(Change(subject, "is to-many now")) }
-        if before.isToMany, !now.isToMany {
-            changes.append(Change(subject, "is to-one now", obstacle: "nothing says which of several objects stays"))
-        }
-        if before.isOrdered != now.isOrdered { changes.append(Change(subject, now.isOrdered ? "is ordered now" : "is not ordered any more")) }
-        if before.isOptional, !now.isOptional { changes.append(Change(subject, "is required now")) }
-        if !before.isOptional, now.isOptional { changes.append(Change(subject, "is optional now", isAllowedWhenSynced: true)) }
-        let destination = origins[now.destination]?.name ?? now.destination
-        if destination != before.destination {
-            changes.append(
-                Change(
-                    subject, "leads to '\(now.destination)', not to '\(before.destination)'",
-                    obstacle: "objects of one entity cannot stand in for those of another"))
-        }
-        return changes
     }
 }

@@ -170,10 +170,12 @@ struct ModelResolver {
     private mutating func takeApart(_ entity: Entity) {
         var leaves: [Attribute] = []
         var made: [String: [String]] = [:]
-        func add(_ attribute: Attribute, _ path: String, _ ancestors: [String]) {
+        // A leaf was renamed when it was, or any of the composites around it.
+        func add(_ attribute: Attribute, _ path: String, _ canonical: String, _ ancestors: [String]) {
             guard attribute.type == .composite else {
                 var leaf = attribute
                 leaf.name = path
+                if path.contains(".") { leaf.renamingIdentifier = canonical == path ? nil : canonical }
                 return leaves.append(leaf)
             }
             let elements = model.elements(of: attribute)
@@ -184,10 +186,12 @@ struct ModelResolver {
             made[path] = elements.map(\.name)
             for var element in elements {
                 if attribute.isTransient { element.isTransient = true }
-                add(element, "\(path).\(element.name)", ancestors + [attribute.compositeName].compactMap { $0 })
+                add(
+                    element, "\(path).\(element.name)", "\(canonical).\(element.renamingIdentifier ?? element.name)",
+                    ancestors + [attribute.compositeName].compactMap { $0 })
             }
         }
-        for attribute in entity.attributes { add(attribute, attribute.name, []) }
+        for attribute in entity.attributes { add(attribute, attribute.name, attribute.renamingIdentifier ?? attribute.name, []) }
         attributes[entity.name] = leaves
         composites[entity.name] = made
     }

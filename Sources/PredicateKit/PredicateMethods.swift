@@ -3,6 +3,11 @@
 
 import Foundation
 
+/// An object that has methods which expressions call by name.
+package protocol PredicateMessageTarget: AnyObject {
+    func predicateAnswer(to method: String, _ arguments: [PredicateValue]) -> PredicateValue
+}
+
 /// Methods that `FUNCTION(target, 'name', …)` calls on a value. Off Apple's platforms a method cannot be found by its
 /// name, so these are the ones there are.
 enum PredicateMethods {
@@ -27,8 +32,14 @@ enum PredicateMethods {
         "valueForKey:": 1, "valueForKeyPath:": 1, "objectAtIndex:": 1, "objectForKey:": 1, "stringByAppendingString:": 1,
     ]
 
+    /// Methods of a migration, which a ``PredicateMessageTarget`` answers.
+    private static let messages = [
+        "destinationInstancesForEntityMappingNamed:sourceInstances:": 2, "sourceInstancesForEntityMappingNamed:destinationInstances:": 2,
+        "destinationInstancesForSourceRelationshipNamed:sourceInstances:": 2,
+    ]
+
     static func isKnown(_ name: String, _ count: Int) -> Bool {
-        (functions[name] != nil && count == 0) || (comparisons[name] != nil && count == 1) || values[name] == count
+        messages[name] == count || (functions[name] != nil && count == 0) || (comparisons[name] != nil && count == 1) || values[name] == count
     }
 
     /// - Throws: ``PredicateFailure`` with `.unknownFunction`.
@@ -37,6 +48,12 @@ enum PredicateMethods {
     ) throws(PredicateFailure) -> PredicateValue {
         guard isKnown(name, arguments.count) else {
             throw PredicateFailure(.unknownFunction, "there is no method \(name) of \(arguments.count) arguments")
+        }
+        if messages[name] != nil {
+            guard case .object(let object) = target, let receiver = object.reference as? any PredicateMessageTarget else {
+                throw PredicateFailure(.unknownFunction, "only a migration manager has a method \(name)")
+            }
+            return receiver.predicateAnswer(to: name, arguments)
         }
         if let function = functions[name] { return try PredicateFunctions.apply(function, [target], now: { 0 }) }
         if let (comparison, options) = comparisons[name] {

@@ -12,6 +12,14 @@ import Synchronization
 /// connection pool's writer queue, among processes by a lock file beside the store. A call may come from any thread
 /// and blocks it; a call from inside the closure of another call on the same store traps.
 package final class SQLiteStore: Sendable {
+    /// What becomes of a store of another version of the model.
+    package enum ModelChanges: Sendable {
+        case refuse
+        /// Somebody has to say how, and nobody did.
+        case requireMapping
+        case infer
+    }
+
     package struct Options: Sendable {
         package var isReadOnly = false
         package var isHistoryEnabled = true
@@ -35,9 +43,18 @@ package final class SQLiteStore: Sendable {
         /// What the metadata says about the model, by entity; empty leaves versions alone.
         package var versionHashes: [String: Data] = [:]
         package var versionIdentifiers: [String] = []
-        /// Whether a store of another version of the model is brought up to date. Otherwise it is refused.
-        package var allowsModelChanges = true
+        /// One text for all entities of the model.
+        package var versionChecksum: String?
+        package var modelChanges = ModelChanges.infer
         package var ignoresVersions = false
+        /// Whether a migration leaves for later what means to write a table anew.
+        package var defersDrops = false
+        /// Whether other devices have the same rows, with the old version of the model perhaps.
+        package var isSynced = false
+        /// Models that a store without a record of its own, such as one of Apple's, may have been made for.
+        package var sourceModels: @Sendable () -> [Model] = { [] }
+        /// A store in memory is never opened again, and keeps no model.
+        var isTransient = false
 
         package init(clock: @escaping @Sendable () -> Double, makeIdentifier: @escaping @Sendable () -> UUID) {
             self.clock = clock
@@ -63,21 +80,25 @@ package final class SQLiteStore: Sendable {
     private let points: PointReader?
     private let isClosed = Mutex(false)
 
-    /// Opens a store and creates it if the file does not exist. A store of an older model gains what the model added.
+    /// Opens a store and creates it if the file does not exist. A store of an older model is migrated.
     ///
     /// - Parameters:
     ///   - url: nil or `/dev/null` for a store in memory.
     ///   - number: What the store's row keys carry.
     /// - Throws: ``StoreError``: `.notFound` (the folder, or a read-only store's file), `.notPermitted`, `.corrupt`,
-    ///   `.newerFormat`, `.incompatibleModel` naming what does not fit, `.busy`, `.diskFull`. The file is as it was.
+    ///   `.newerFormat`, `.incompatibleModel`, `.noMapping`, `.noSourceModel`, `.notInferable` and `.migration` naming
+    ///   what does not fit, `.busy`, `.diskFull`. The file is as it was.
     package init(
         url: URL?, model: ResolvedModel, configuration: String? = nil, number: UInt16, options: Options
     ) throws(StoreError) {
         let url = url?.path == "/dev/null" ? nil : url
+        var options = options
+        options.isTransient = url == nil
+        let openOptions = options
         func prepare(_ database: Database) throws(StoreError) -> StoreOpening.Result {
             try StoreOpening(
                 connection: Connection(database), model: model, configuration: configuration,
-                options: options
+                options: openOptions
             ).open()
         }
         do {

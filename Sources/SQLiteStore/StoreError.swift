@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+package import ManagedModel
+
 /// A store could not do what was asked. Nothing of the failed operation was written.
 package struct StoreError: Error, Sendable {
     package enum Code: CaseIterable, Sendable {
@@ -16,7 +18,15 @@ package struct StoreError: Error, Sendable {
         case diskFull
         /// The file was made for another model, or by a newer format.
         case incompatibleModel
+        /// Rows stand in the way of a migration: see ``StoreError/obstacles``.
+        case migration
         case newerFormat
+        /// The store has to be migrated, and nobody wrote down how.
+        case noMapping
+        /// Nobody knows the model that the store was made for.
+        case noSourceModel
+        /// How to migrate cannot be inferred: see ``StoreError/obstacles``.
+        case notInferable
         case notFound
         case notPermitted
         case unsupportedPredicate
@@ -31,15 +41,18 @@ package struct StoreError: Error, Sendable {
     package let conflicts: [RowConflict]
     /// With `.constraint`: which rows have values that must be unique.
     package let collisions: [UniquenessCollision]
+    /// What a migration cannot carry over.
+    package let obstacles: [ModelDifference.Change]
 
     package init(
         _ code: Code, _ what: StaticString, detail: String = "", conflicts: [RowConflict] = [],
-        collisions: [UniquenessCollision] = []
+        collisions: [UniquenessCollision] = [], obstacles: [ModelDifference.Change] = []
     ) {
         self.code = code
         self.what = what
         self.detail = detail
         self.conflicts = conflicts
         self.collisions = collisions
+        self.obstacles = obstacles
     }
 }

@@ -37,6 +37,15 @@ import Testing
         if isNewer {
             entities[0].attributes.append(Attribute(name: "stars", type: .integer16, isOptional: false, defaultValue: .int(3)))
             entities.append(Entity(name: "Place", attributes: [Attribute(name: "name", type: .string)]))
+            entities[0].attributes.removeAll { $0.name == "rank" }
+            entities[0].attributes[0].name = "headline"
+            entities[0].attributes[0].renamingIdentifier = "title"
+            entities[0].indexes = [FetchIndex(name: "byHeadline", elements: [.init(property: "headline")])]
+            entities[0].relationships[0].isToMany = true
+            entities[0].relationships[0].maximumCount = 0
+            entities[2].name = "Label"
+            entities[2].renamingIdentifier = "Tag"
+            entities[0].relationships[1].destination = "Label"
         }
         return try ResolvedModel(Model(entities: entities))
     }

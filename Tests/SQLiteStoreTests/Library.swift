@@ -46,6 +46,13 @@ enum Library {
         return SQLiteStore.Options(clock: { seconds }, makeIdentifier: { identifier })
     }
 
+    /// Of a version of the model: stores of another version are migrated.
+    static func options(version: UInt8) -> SQLiteStore.Options {
+        var options = options()
+        options.versionHashes = ["all": Data([version])]
+        return options
+    }
+
     static func store(
         _ url: URL? = nil, model: ResolvedModel? = nil, options: SQLiteStore.Options = options()
     ) throws -> SQLiteStore {

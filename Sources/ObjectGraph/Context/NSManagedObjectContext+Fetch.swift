@@ -40,7 +40,7 @@ extension NSManagedObjectContext {
     }
 
     /// The same for objects, whose classes are few: each is looked at once.
-    private func cast<T>(_ objects: [NSManagedObject], of request: NSFetchRequest<T>) throws -> [T] {
+    func cast<T>(_ objects: [NSManagedObject], of request: NSFetchRequest<T>) throws -> [T] {
         guard T.self is NSManagedObject.Type else { return try cast(objects.map { $0 as Any }, of: request) }
         var checked: ObjectIdentifier?
         for object in objects where ObjectIdentifier(type(of: object)) != checked {
@@ -61,10 +61,33 @@ extension NSManagedObjectContext {
         processPendingChanges()
         let plan = try FetchPlan(parameters, coordinator: requireCoordinator())
         if !parameters.groups.isEmpty || (parameters.isDistinct && parameters.resultType == .dictionaryResultType) {
-            return try DictionaryPlan(parameters, plan, coordinator: requireCoordinator()).count()
+            let dictionaries = try DictionaryPlan(parameters, plan, coordinator: requireCoordinator())
+            return try inPinnedState { try dictionaries.count() }
         }
-        guard !overlays(plan), parent == nil else { return try fetchObjects(parameters).count }
+        guard parent == nil else { return try fetchObjects(parameters).count }
+        if overlays(plan) { return try countOverlaid(plan, parameters) }
         return try inPinnedState { try plan.stores.reduce(0) { try $0 + $1.count(plan.query) } }
+    }
+
+    /// What the stores count, with what is unsaved here taken out and counted anew.
+    private func countOverlaid(_ plan: FetchPlan, _ parameters: FetchParameters) throws -> Int {
+        let changed = pending.filter { plan.entities.contains($0.layout.index) }
+        var count = changed.count { !$0.isDeleted && plan.accepts($0) }
+        var query = plan.query
+        (query.limit, query.offset) = (nil, 0)
+        for store in plan.stores {
+            count += try inPinnedState { try store.count(query) }
+            let stored = changed.filter { $0.key.store == store.number }
+            if stored.isEmpty { continue }
+            var among = parameters
+            let isOne = NSPredicate(format: "SELF IN %@", stored.map(\.objectID))
+            among.predicate = parameters.predicate.map { NSCompoundPredicate(andPredicateWithSubpredicates: [isOne, $0]) } ?? isOne
+            (among.limit, among.offset) = (0, 0)
+            let amongThem = try FetchPlan(among, coordinator: requireCoordinator()).query
+            count -= try inPinnedState { try store.count(amongThem) }
+        }
+        let rest = max(count - parameters.offset, 0)
+        return parameters.limit > 0 ? min(rest, parameters.limit) : rest
     }
 
     /// Makes no objects where the rows' keys say everything.
@@ -77,16 +100,29 @@ extension NSManagedObjectContext {
         }
         let layouts = coordinator.layouts
         let ticket = coordinator.directory.ticket(numbered: store.number)
-        return try store.fetchKeys(plan.query).map { NSManagedObjectID(key: $0, layout: layouts[$0.entityIndex], ticket: ticket) }
+        return try inPinnedState { try store.fetchKeys(plan.query) }.map { NSManagedObjectID(key: $0, layout: layouts[$0.entityIndex], ticket: ticket) }
     }
 
     func fetchObjects(_ parameters: FetchParameters) throws -> [NSManagedObject] {
         processPendingChanges()
         let plan = try FetchPlan(parameters, coordinator: requireCoordinator())
+        let prefetching = try prefetchPlan(parameters, plan)
         if let parent { return try fetchObjects(parameters, plan, in: parent) }
+        let objects = try fetchObjects(parameters, plan, prefetching)
+        // Batches are prefetched for as they come.
+        if !parameters.leavesRows { try prefetch(prefetching, for: objects) }
+        return objects
+    }
+
+    func prefetchPlan(_ parameters: FetchParameters, _ plan: FetchPlan) throws -> PrefetchPlan {
+        parameters.prefetchKeyPaths.isEmpty
+            ? PrefetchPlan() : try PrefetchPlan(parameters.prefetchKeyPaths, from: plan.entities, requireCoordinator().layouts)
+    }
+
+    private func fetchObjects(_ parameters: FetchParameters, _ plan: FetchPlan, _ prefetching: PrefetchPlan) throws -> [NSManagedObject] {
         guard overlays(plan) || plan.stores.count > 1 else {
             guard let store = plan.stores.first else { return [] }
-            return try found(plan.query, in: store, parameters)
+            return try found(plan.query, in: store, parameters, prefetching)
         }
         // The window is cut after the overlay: what is unsaved may belong into it, or push something out of it.
         var query = plan.query
@@ -94,8 +130,8 @@ extension NSManagedObjectContext {
         query.limit = parameters.limit > 0 ? parameters.offset + parameters.limit + pending.count : nil
         query.offset = 0
         var objects: [NSManagedObject] = []
-        for store in plan.stores { objects += try found(query, in: store, parameters) }
-        return window(try overlay(pending: plan, on: objects), parameters)
+        for store in plan.stores { objects += try found(query, in: store, parameters, prefetching) }
+        return window(overlay(pending: plan, on: objects), parameters)
     }
 
     /// What the parent finds, its own unsaved changes included, overlaid with what is unsaved here.
@@ -104,22 +140,28 @@ extension NSManagedObjectContext {
     ) throws -> [NSManagedObject] {
         var above = parameters
         above.includesPendingChanges = true
+        // All of them are read right away.
+        above.batchSize = 0
+        above.includesPropertyValues = true
         guard overlays(plan) else { return register(try sourceRows(matching: above, in: parent), parameters) }
         above.limit = parameters.limit > 0 ? parameters.offset + parameters.limit + pending.count : 0
         above.offset = 0
-        return window(try overlay(pending: plan, on: register(try sourceRows(matching: above, in: parent), parameters)), parameters)
+        return window(overlay(pending: plan, on: register(try sourceRows(matching: above, in: parent), parameters)), parameters)
     }
 
-    private func window(_ objects: [NSManagedObject], _ parameters: FetchParameters) -> [NSManagedObject] {
+    func window(_ objects: [NSManagedObject], _ parameters: FetchParameters) -> [NSManagedObject] {
         let end = parameters.limit > 0 ? min(objects.count, parameters.offset + parameters.limit) : objects.count
         return parameters.offset < end ? Array(objects[parameters.offset..<end]) : []
     }
 
-    private func overlays(_ plan: FetchPlan) -> Bool {
+    func overlays(_ plan: FetchPlan) -> Bool {
         plan.includesPendingChanges && pending.contains { plan.entities.contains($0.layout.index) }
     }
 
-    private func found(_ query: StoreQuery, in store: NSPersistentStore, _ parameters: FetchParameters) throws -> [NSManagedObject] {
+    private func found(
+        _ query: StoreQuery, in store: NSPersistentStore, _ parameters: FetchParameters, _ prefetching: PrefetchPlan
+    ) throws -> [NSManagedObject] {
+        if store.sqlite != nil, parameters.leavesRows { return try foundWithoutRows(query, in: store, parameters, prefetching) }
         if store.sqlite != nil { return register(try inPinnedState { try store.fetchPacked(query) }, parameters) }
         return register(try Self.current.with(self) { try store.fetch(query) }, parameters)
     }
@@ -133,7 +175,7 @@ extension NSManagedObjectContext {
         }
     }
 
-    private func register(_ chunks: [RowChunk], _ parameters: FetchParameters) -> [NSManagedObject] {
+    func register(_ chunks: [RowChunk], _ parameters: FetchParameters) -> [NSManagedObject] {
         var objects: [NSManagedObject] = []
         objects.reserveCapacity(chunks.reduce(0) { $0 + $1.count })
         let layouts = requireCoordinator().layouts
@@ -163,13 +205,24 @@ extension NSManagedObjectContext {
         return objects
     }
 
-    private func overlay(pending plan: FetchPlan, on stored: [NSManagedObject]) throws -> [NSManagedObject] {
+    func overlay(pending plan: FetchPlan, on stored: [NSManagedObject]) -> [NSManagedObject] {
         guard overlays(plan) else { return plan.sorted(stored) }
         let changed = pending.filter { plan.entities.contains($0.layout.index) }
         let changedKeys = Set(changed.map(\.key))
-        var result = stored.filter { !changedKeys.contains($0.key) }
-        result += changed.filter { !$0.isDeleted && plan.accepts($0) }.sorted { $0.sequence < $1.sequence }
-        return plan.sorted(result)
+        let kept = stored.filter { !changedKeys.contains($0.key) }
+        let accepted = changed.filter { !$0.isDeleted && plan.accepts($0) }.sorted { $0.sequence < $1.sequence }
+        // Rows of one store are in order: few changes find their place among them, reading few.
+        guard plan.stores.count == 1, parent == nil, accepted.count < kept.count / 8 else { return plan.sorted(kept + accepted) }
+        var result: [NSManagedObject] = []
+        result.reserveCapacity(kept.count + accepted.count)
+        var next = 0
+        for object in plan.sorted(accepted) {
+            let place = max(next, plan.place(for: object, among: kept.count) { kept[$0] })
+            result += kept[next..<place]
+            result.append(object)
+            next = place
+        }
+        return result + kept[next...]
     }
 
     // MARK: Faults
@@ -177,6 +230,7 @@ extension NSManagedObjectContext {
     /// Reads a fault's row. A row that is gone leaves an object that is deleted, as Apple's contexts do by default
     /// (`shouldDeleteInaccessibleFaults`). A row that cannot be read now leaves a fault.
     func fulfill(_ object: NSManagedObject) {
+        if !object.flags.contains(.hasRow), object.promise != nil { readBatch(of: object) }
         if !object.flags.contains(.hasRow) || stalenessInterval >= 0 {
             let row: Row?
             do { row = try sourceRow(object.key) } catch { return }

@@ -87,7 +87,10 @@ extension NSManagedObjectContext {
         guard persistentStoreCoordinator != nil else { return }
         advanceQueryGeneration()
         var merged = Merged()
-        for commit in commits { merge(commit, &merged) }
+        for commit in commits {
+            prefetched.forget(commit.inserted + commit.updated + commit.deleted + commit.relationshipOwners)
+            merge(commit, &merged)
+        }
         let deleted = unique(merged.deleted)
         dropReferences(to: deleted)
         NSManagedObject.followKept(merged.kept)

@@ -33,6 +33,7 @@ extension NSManagedObjectContext {
             object.contextReference = nil
         }
         registry.removeAll()
+        prefetched = PrefetchedRows()
         pending.removeAll()
         unannounced = []
         forgetUndo()
@@ -60,6 +61,7 @@ extension NSManagedObjectContext {
     /// Reads every object anew; unsaved changes stay on top.
     public func refreshAllObjects() {
         preconditionIsCurrent()
+        prefetched = PrefetchedRows()
         refresh(registry.objects.sorted { $0.sequence < $1.sequence }, mergeChanges: true)
     }
 
@@ -67,6 +69,7 @@ extension NSManagedObjectContext {
         let objects = objects.filter { $0.contextReference === self && !$0.isInserted }
         for object in objects where object.flags.contains(.detached) { object.revive() }
         for object in objects { fetchedPropertyResults.forget(object) }
+        prefetched.forget(objects.lazy.map(\.key))
         if mergeChanges {
             readAnew(objects.filter { !$0.isFault })
             // What a fault has at hand was read some time ago.

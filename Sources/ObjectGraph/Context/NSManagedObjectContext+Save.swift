@@ -48,6 +48,7 @@ extension NSManagedObjectContext {
         defer { isSaving = false }
         NotificationCenter.default.post(name: .NSManagedObjectContextWillSave, object: self)
         try settle()
+        prefetched.forget(pending.lazy.map(\.key))
         try validatePending()
         if pending.layouts.contains(where: { !$0.transformableSlots.isEmpty }) {
             for object in pending where !object.isDeleted { try object.encodeTransformables() }

@@ -14,7 +14,10 @@ extension NSManagedObjectContext {
     ///
     /// - Returns: nil when there is none, or the context above is about to delete it.
     func sourceRow(_ key: RowKey) throws -> Row? {
-        guard let parent else { return key.isTemporary ? nil : try inPinnedState { try requireCoordinator().row(key) } }
+        guard let parent else {
+            if key.isTemporary { return nil }
+            return try prefetchedRow(key) ?? inPinnedState { try requireCoordinator().row(key) }
+        }
         return try reading(parent) { try $0.currentRow(aliases[key] ?? key) }
     }
 
@@ -26,7 +29,11 @@ extension NSManagedObjectContext {
 
     /// The members of a to-many relationship, as they are under this context.
     func sourceDestinations(of key: RowKey, toMany index: Int) throws -> [RowKey] {
-        guard let parent else { return key.isTemporary ? [] : try inPinnedState { try requireCoordinator().destinations(of: key, toMany: index) } }
+        guard let parent else {
+            if key.isTemporary { return [] }
+            return try prefetched.members(of: key, toMany: index)
+                ?? inPinnedState { try requireCoordinator().destinations(of: key, toMany: index) }
+        }
         return try reading(parent) { try $0.currentDestinations(of: aliases[key] ?? key, toMany: index) }
     }
 

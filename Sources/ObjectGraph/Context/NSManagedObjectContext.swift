@@ -120,6 +120,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     /// Collections that apps change relationships by.
     var relationshipViews = RelationshipViews()
     var fetchedPropertyResults = FetchedPropertyResults()
+    /// What fetches read ahead for relationships.
+    var prefetched = PrefetchedRows()
     /// Objects whose rows the next save checks for others' changes.
     var watched: [ObjectIdentifier: NSManagedObject] = [:]
     /// What the merge policy settled in this attempt to save.

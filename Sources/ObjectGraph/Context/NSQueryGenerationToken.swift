@@ -84,6 +84,7 @@ extension NSManagedObjectContext {
     /// - Throws: ``CocoaError`` 134060 when no context is pinned to the token's state any more.
     public func setQueryGenerationFrom(_ generation: NSQueryGenerationToken?) throws {
         preconditionIsCurrent()
+        prefetched = PrefetchedRows()
         guard let generation else { return readingPoint = .head }
         if generation.isCurrent { return readingPoint = .nextRead }
         guard let view = generation.view else {
@@ -98,9 +99,14 @@ extension NSManagedObjectContext {
         try GenerationScope.with(pinnedView()?.generations ?? [:], body)
     }
 
+    /// Whether each read sees what is there.
+    var isUnpinned: Bool { if case .head = readingPoint { true } else { false } }
+
     /// Moves on to the newest state, if the context is pinned.
     func advanceQueryGeneration() {
-        if case .pinned = readingPoint { readingPoint = .nextRead }
+        guard case .pinned = readingPoint else { return }
+        readingPoint = .nextRead
+        prefetched = PrefetchedRows()
     }
 
     private func pinnedView() -> PinnedView? {

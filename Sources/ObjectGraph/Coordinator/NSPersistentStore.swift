@@ -129,6 +129,11 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
         state.withLock { $0.isMetadataChanged = false }
     }
 
+    /// The file has nothing left to do, which its metadata says already.
+    final func forgetDeferredMigration() {
+        state.withLock { _ = $0.metadata.removeValue(forKey: NSPersistentStoreDeferredLightweightMigrationOptionKey) }
+    }
+
     final func metadataWasSaved() { state.withLock { $0.isMetadataChanged = false } }
 
     /// Reference objects of a store that has keys of its own kind.
@@ -160,6 +165,12 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     func fetchKeys(_ query: StoreQuery) throws -> [RowKey] { try fetch(query).map(\.key) }
     /// Rows for objects, which make values of them when they are read; for SQLite stores only.
     final func fetchPacked(_ query: StoreQuery) throws -> [RowChunk] { try translated { try storage.read { try $0.fetchPacked(query) } } }
+    /// Reads until `continuing`, which hears now and then how many rows there are, says otherwise.
+    ///
+    /// - Returns: nil when it was stopped.
+    final func fetchPacked(_ query: StoreQuery, continuing: (Int) -> Bool) throws -> [RowChunk]? {
+        try translated { try storage.read { try $0.fetchPacked(query, continuing: continuing) } }
+    }
     func count(_ query: StoreQuery) throws -> Int { notAKind() }
     /// - Returns: nil for a row that is gone.
     func row(_ key: RowKey) throws -> Row? { notAKind() }

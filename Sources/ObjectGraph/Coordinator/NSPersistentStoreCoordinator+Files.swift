@@ -98,8 +98,4 @@ extension NSPersistentStoreCoordinator {
     ) throws -> NSPersistentStore {
         try migratePersistentStore(store, to: url, options: options, withType: type.rawValue)
     }
-
-    /// Ends what a deferred migration left to do, which is nothing: files are brought up to date when they are opened.
-    public func finishDeferredLightweightMigration() throws {}
-    public func finishDeferredLightweightMigrationTask() throws {}
 }

@@ -54,6 +54,7 @@ extension NSPersistentStoreCoordinator {
         if description.type != NSInMemoryStoreType, let url = description.url, url.path != "/dev/null", persistentStore(for: url) != nil {
             throw CocoaError(.persistentStoreOpen, sentence: "The store at \(url.path) was added to the coordinator already.")
         }
+        try prepareFile(description)
         let place = StorePlace(
             coordinator: self, configuration: description.configuration, url: description.url ?? URL(fileURLWithPath: "/dev/null"),
             options: description.effectiveOptions)
@@ -62,7 +63,7 @@ extension NSPersistentStoreCoordinator {
         let plan = StorePlan(
             model: frozen.resolved, layouts: frozen.layouts, entities: entities, number: Self.nextStoreNumber(), description: description,
             versionHashes: managedObjectModel.entityVersionHashesByName.filter { names.contains($0.key) },
-            versionIdentifiers: managedObjectModel.versionIdentifiers.compactMap { $0.base as? String }.sorted())
+            versionIdentifiers: managedObjectModel.versionIdentifiers.compactMap { $0.base as? String }.sorted(), versionChecksum: managedObjectModel.versionChecksum)
         store.adopt(plan)
         try store.open(plan)
         return store

@@ -85,6 +85,9 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
         return options
     }
 
+    /// Whether mirroring looks after the store.
+    package var isSynced: Bool { !attachments.isEmpty }
+
     private static func isOn(_ value: Any?) -> Bool { (value as? Bool) ?? (value as? NSNumber)?.boolValue ?? false }
 
     package var isHistoryTracked: Bool { isOn(NSPersistentHistoryTrackingKey) }

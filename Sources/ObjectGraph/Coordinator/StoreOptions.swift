@@ -29,11 +29,16 @@ public let NSPersistentStoreFileProtectionKey = "NSPersistentStoreFileProtection
 /// Accepted, without effect: binary stores hold property-list values only, so there are no classes to allow.
 public let NSBinaryStoreSecureDecodingClasses = "NSBinaryStoreSecureDecodingClasses"
 public let NSBinaryStoreInsecureDecodingCompatibilityOption = "NSBinaryStoreInsecureDecodingCompatibilityOption"
-/// Accepted, without effect: what a model adds is brought into the file at once.
+/// Lets a migration leave for later what means to write a table anew: dropping columns and tables. The same key stands
+/// in the store's metadata while something is left; see ``NSPersistentStoreCoordinator/finishDeferredLightweightMigration()``.
 public let NSPersistentStoreDeferredLightweightMigrationOptionKey = "NSPersistentStoreDeferredLightweightMigrationOptionKey"
+/// An ``NSStagedMigrationManager`` through whose stages the store goes when it is opened.
+public let NSPersistentStoreStagedMigrationManagerOptionKey = "NSPersistentStoreStagedMigrationManagerOptionKey"
 
 public let NSStoreTypeKey = "NSStoreType"
 public let NSStoreModelVersionHashesKey = "NSStoreModelVersionHashes"
 public let NSStoreModelVersionIdentifiersKey = "NSStoreModelVersionIdentifiers"
+/// The checksum of the model that a store was made with.
+public let NSPersistentStoreModelVersionChecksumKey = "NSStoreModelVersionChecksumKey"
 /// Marks metadata whose hashes are Tarn's; Apple's are made in another way and cannot be compared.
 let tarnHashVersionKey = "TarnHashVersion"

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 public import Foundation
+package import ManagedModel
 package import SQLiteStore
 
 /// Keys of the user info of Core Data's errors.
@@ -51,11 +52,20 @@ extension CocoaError.Code {
     public static var persistentStoreUnsupportedRequestType: Self { Self(rawValue: 134_091) }
     public static var persistentStoreIncompatibleVersionHash: Self { Self(rawValue: 134_100) }
     public static var migration: Self { Self(rawValue: 134_110) }
+    public static var migrationConstraintViolation: Self { Self(rawValue: 134_111) }
+    public static var migrationCancelled: Self { Self(rawValue: 134_120) }
     public static var migrationMissingSourceModel: Self { Self(rawValue: 134_130) }
     public static var migrationMissingMappingModel: Self { Self(rawValue: 134_140) }
+    public static var migrationManagerSourceStore: Self { Self(rawValue: 134_150) }
+    public static var migrationManagerDestinationStore: Self { Self(rawValue: 134_160) }
+    public static var entityMigrationPolicy: Self { Self(rawValue: 134_170) }
     public static var inferredMappingModel: Self { Self(rawValue: 134_190) }
     public static var persistentHistoryTokenExpired: Self { Self(rawValue: 134_301) }
     public static var sqlite: Self { Self(rawValue: 134_180) }
+    // Apple has constants for these, and no names in Swift.
+    static var modelReferenceNotFound: Self { Self(rawValue: 134_504) }
+    static var stagedMigrationFrameworkVersionMismatch: Self { Self(rawValue: 134_505) }
+    static var stagedMigrationBackwardMigration: Self { Self(rawValue: 134_506) }
 }
 
 extension CocoaError {
@@ -75,6 +85,10 @@ extension CocoaError {
             case .denied: .validationRelationshipDeniedDelete
             case .diskFull: .fileWriteOutOfSpace
             case .incompatibleModel, .newerFormat: .persistentStoreIncompatibleVersionHash
+            case .migration: .migration
+            case .noMapping: .migrationMissingMappingModel
+            case .noSourceModel: .migrationMissingSourceModel
+            case .notInferable: .inferredMappingModel
             case .notFound: .persistentStoreOpen
             case .notPermitted: .fileWriteNoPermission
             case .unsupportedPredicate, .other: .persistentStoreOperation
@@ -82,7 +96,17 @@ extension CocoaError {
         let what = "\(error.what)"
         let detail = error.detail.isEmpty ? "" : ": \(error.detail)"
         let advice = Self.advice(error.code).map { "; \($0)" } ?? ""
-        self.init(code, sentence: "\(what.prefix(1).uppercased())\(what.dropFirst())\(detail)\(advice).")
+        let sentence = "\(what.prefix(1).uppercased())\(what.dropFirst())\(detail)\(advice)."
+        self.init(code, sentence: sentence, userInfo: Self.userInfo(error.obstacles))
+    }
+
+    /// The first of what stands in the way, under the keys that Apple's errors of migration have.
+    package static func userInfo(_ obstacles: [ModelDifference.Change]) -> [String: Any] {
+        guard let first = obstacles.first else { return [:] }
+        let names = first.subject.split(separator: ".", maxSplits: 1).map(String.init)
+        var userInfo: [String: Any] = ["entity": names[0], "reason": "\(first.what): \(first.obstacle ?? "")"]
+        if names.count > 1 { userInfo["property"] = names[1] }
+        return userInfo
     }
 
     /// What whoever reads the sentence can do.
@@ -91,7 +115,11 @@ extension CocoaError {
         case .busy: "try again when the other process is done"
         case .corrupt: "restore the file from a backup, or move it away to begin anew"
         case .diskFull: "free some space and try again"
-        case .incompatibleModel: "open it with the model it was made with, or with one that only adds to it"
+        case .incompatibleModel: "open it with the model it was made with, or with options that migrate it and infer how"
+        case .migration: "change the rows with the old model, or migrate with a mapping model or in stages"
+        case .noMapping: "let the mapping be inferred, or migrate with NSMigrationManager"
+        case .noSourceModel: "add the version of the model that the store was made with to the program"
+        case .notInferable: "migrate with NSMigrationManager and a mapping model, or in stages, or change the model"
         case .newerFormat: "open it with the newer release that wrote it"
         case .notFound: "check the address of the store"
         case .notPermitted: "choose a folder that can be written to"

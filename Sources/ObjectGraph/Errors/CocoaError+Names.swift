@@ -39,6 +39,11 @@ extension CocoaError {
     public static var persistentStoreUnsupportedRequestType: CocoaError.Code { .persistentStoreUnsupportedRequestType }
     public static var persistentStoreIncompatibleVersionHash: CocoaError.Code { .persistentStoreIncompatibleVersionHash }
     public static var migration: CocoaError.Code { .migration }
+    public static var migrationConstraintViolation: CocoaError.Code { .migrationConstraintViolation }
+    public static var migrationCancelled: CocoaError.Code { .migrationCancelled }
+    public static var migrationManagerSourceStore: CocoaError.Code { .migrationManagerSourceStore }
+    public static var migrationManagerDestinationStore: CocoaError.Code { .migrationManagerDestinationStore }
+    public static var entityMigrationPolicy: CocoaError.Code { .entityMigrationPolicy }
     public static var migrationMissingSourceModel: CocoaError.Code { .migrationMissingSourceModel }
     public static var migrationMissingMappingModel: CocoaError.Code { .migrationMissingMappingModel }
     public static var inferredMappingModel: CocoaError.Code { .inferredMappingModel }
@@ -97,8 +102,16 @@ public var NSPersistentStoreTimeoutError: Int { 134_090 }
 public var NSPersistentStoreUnsupportedRequestTypeError: Int { 134_091 }
 public var NSPersistentStoreIncompatibleVersionHashError: Int { 134_100 }
 public var NSMigrationError: Int { 134_110 }
+public var NSMigrationConstraintViolationError: Int { 134_111 }
+public var NSMigrationCancelledError: Int { 134_120 }
 public var NSMigrationMissingSourceModelError: Int { 134_130 }
 public var NSMigrationMissingMappingModelError: Int { 134_140 }
+public var NSMigrationManagerSourceStoreError: Int { 134_150 }
+public var NSMigrationManagerDestinationStoreError: Int { 134_160 }
+public var NSEntityMigrationPolicyError: Int { 134_170 }
+public var NSModelReferenceNotFoundError: Int { 134_504 }
+public var NSStagedMigrationFrameworkVersionMismatchError: Int { 134_505 }
+public var NSStagedMigrationBackwardMigrationError: Int { 134_506 }
 public var NSInferredMappingModelError: Int { 134_190 }
 public var NSPersistentHistoryTokenExpiredError: Int { 134_301 }
 public var NSSQLiteError: Int { 134_180 }

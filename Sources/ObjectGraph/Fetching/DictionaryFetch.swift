@@ -13,7 +13,8 @@ extension NSManagedObjectContext {
     func fetchDictionaries(_ parameters: FetchParameters) throws -> [NSDictionary] {
         processPendingChanges()
         let coordinator = requireCoordinator()
-        return try DictionaryPlan(parameters, FetchPlan(parameters, coordinator: coordinator), coordinator: coordinator).fetch()
+        let plan = try DictionaryPlan(parameters, FetchPlan(parameters, coordinator: coordinator), coordinator: coordinator)
+        return try inPinnedState { try plan.fetch() }
     }
 }
 
@@ -57,7 +58,7 @@ struct DictionaryPlan {
 
     func count() throws -> Int {
         if plan.stores.count > 1 { return try fetchMerged().count }
-        return try plan.stores.first.map { store in try store.translated { try store.storage.read { try $0.count(query) } } } ?? 0
+        return try plan.stores.first.map { store in try store.translated { try store.requireSQLite().read { try $0.count(query) } } } ?? 0
     }
 
     func fetch() throws -> [NSDictionary] {
@@ -67,7 +68,7 @@ struct DictionaryPlan {
     }
 
     private func values(_ query: DictionaryQuery, in store: NSPersistentStore) throws -> [[StoredValue]] {
-        try store.translated { try store.storage.read { try $0.values(query) } }
+        try store.translated { try store.requireSQLite().read { try $0.values(query) } }
     }
 
     /// Rows of several stores: put in order, thinned out and cut here.

@@ -35,14 +35,22 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopying {
     /// 0 means without limit.
     open var fetchLimit = 0
     open var fetchOffset = 0
-    /// Accepted; rows come at once for now.
+    /// How many rows are read at once, when the first of their objects is used; 0 for all with the fetch.
+    ///
+    /// The fetch reads keys only; its results are faults, each of which brings its batch. Rows come at once where a
+    /// parent context, a store without SQL, ``shouldRefreshRefetchedObjects`` or ``returnsObjectsAsFaults`` need them.
     open var fetchBatchSize = 0
     open var resultType: NSFetchRequestResultType = .managedObjectResultType
     open var includesSubentities = true
     open var includesPendingChanges = true
+    /// Otherwise keys are read and nothing else, and each fault that is fired reads its own row.
     open var includesPropertyValues = true
     open var returnsObjectsAsFaults = true
     open var shouldRefreshRefetchedObjects = false
+    /// Relationships whose objects are read with the fetch, a statement for each step of a key path (two where the
+    /// store keeps pairs), so that following them needs no further one. Stores without SQL have nothing to save here.
+    ///
+    /// What was read ahead is kept by the context until it is saved, merged or refreshed.
     open var relationshipKeyPathsForPrefetching: [String]?
     /// Of dictionary results: names and key paths of attributes and to-one relationships, their descriptions, and
     /// `NSExpressionDescription`s; nil for all attributes. Objects come with all their properties.
@@ -110,7 +118,8 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopying {
             offset: fetchOffset, resultType: resultType, includesSubentities: includesSubentities,
             includesPendingChanges: includesPendingChanges, returnsObjectsAsFaults: returnsObjectsAsFaults,
             refreshesRefetched: shouldRefreshRefetchedObjects, affectedStores: affectedStores,
-            properties: propertiesToFetch, groups: propertiesToGroupBy ?? [], having: havingPredicate, isDistinct: returnsDistinctResults)
+            batchSize: fetchBatchSize, includesPropertyValues: includesPropertyValues,
+            prefetchKeyPaths: relationshipKeyPathsForPrefetching ?? [], properties: propertiesToFetch, groups: propertiesToGroupBy ?? [], having: havingPredicate, isDistinct: returnsDistinctResults)
     }
 }
 
@@ -126,6 +135,9 @@ package struct FetchParameters {
     package var returnsObjectsAsFaults: Bool
     package var refreshesRefetched: Bool
     package var affectedStores: [NSPersistentStore]?
+    var batchSize: Int
+    var includesPropertyValues: Bool
+    var prefetchKeyPaths: [String]
     var properties: [Any]?
     var groups: [Any]
     var having: NSPredicate?

@@ -36,6 +36,13 @@ enum ManagedClassLookup {
         classes(named: bare(name)).lazy.map(\.type).first { $0 is any NSSecureCoding.Type }
     }
 
+    /// A class of migration policies; the name may have a module in front.
+    static func migrationPolicy(named name: String) -> NSEntityMigrationPolicy.Type? {
+        let module = name.contains(".") ? name.split(separator: ".").first.map(String.init) : nil
+        let candidates = classes(named: bare(name)).filter { $0.type is NSEntityMigrationPolicy.Type }
+        return (candidates.first { $0.module == module } ?? candidates.first)?.type as? NSEntityMigrationPolicy.Type
+    }
+
     private static func bare(_ name: String) -> String { name.split(separator: ".").last.map(String.init) ?? name }
 
     /// Every registration that the model compiler generated into a loaded image.

@@ -4,6 +4,7 @@
 public import Foundation
 import ManagedModel
 import ModelCompiler
+import Synchronization
 
 /// Finds a model by name, or reads it from a file.
 ///
@@ -44,7 +45,11 @@ enum ModelLookup {
         return files.filter { kinds.contains($0.pathExtension) }.sorted { $0.path < $1.path }
     }
 
+    /// Where models were read from: other versions may stand beside them.
+    static let readFiles = Mutex<Set<URL>>([])
+
     static func model(at url: URL) throws -> Model {
+        _ = readFiles.withLock { $0.insert(url) }
         if url.pathExtension == "xcdatamodeld" || url.pathExtension == "xcdatamodel" {
             return try ModelCompiler.compile(contentsOf: url).compiled.current
         }

@@ -4,6 +4,7 @@
 public import Foundation
 import ManagedModel
 import ModelCompiler
+import Synchronization
 
 // Versions of a model, and the stores that were made with them.
 
@@ -90,9 +91,19 @@ extension ModelLookup {
         modelFiles(in: bundle).compactMap { try? versions(at: $0) }.flatMap { $0.sorted { $0.key < $1.key }.map(\.value) }
     }
 
-    static func versionsCompiledIn() -> [Model] {
+    /// Every version of every model that the program has: those that were read from files, too.
+    static func known() -> [Model] {
+        let files = readFiles.withLock { $0 }.sorted { $0.path < $1.path }
+        return versionsCompiledIn() + versions(in: .main) + files.compactMap { try? versions(at: $0) }.flatMap { $0.sorted { $0.key < $1.key }.map(\.value) }
+    }
+
+    /// The versions of each model that is compiled into the program.
+    static func compiledInVersions() -> [[String: Model]] {
         let texts = ManagedClassLookup.registrations().flatMap { $0.models.sorted { $0.key < $1.key }.map(\.value) }
-        let models = texts.compactMap { try? CompiledModel(data: Data($0.utf8)).versions }
-        return models.flatMap { $0.sorted { $0.key < $1.key }.map(\.value) }
+        return texts.compactMap { try? CompiledModel(data: Data($0.utf8)).versions }
+    }
+
+    static func versionsCompiledIn() -> [Model] {
+        compiledInVersions().flatMap { $0.sorted { $0.key < $1.key }.map(\.value) }
     }
 }

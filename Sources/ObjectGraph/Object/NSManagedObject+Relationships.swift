@@ -141,7 +141,8 @@ extension NSManagedObject {
         switch location(of: key) {
         case .slot(let slot):
             guard let destination = values[slot].reference else { return false }
-            return contextReference?.registeredObject(for: destination)?.isFault ?? true
+            guard let context = contextReference else { return true }
+            return (context.registeredObject(for: destination)?.isFault ?? true) && context.prefetchedRow(destination) == nil
         case .toMany(let index): return toMany[index].stored == nil
         }
     }

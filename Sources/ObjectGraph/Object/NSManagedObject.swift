@@ -182,7 +182,7 @@ open class NSManagedObject: NSObject {
 
     @inline(never)
     private final func unpack() {
-        guard let chunk = packed.take() else { return }
+        guard let chunk = packed.take(), chunk.promise == nil else { return }
         storage = chunk.values(at: Int(packedOffset))
     }
 
@@ -191,6 +191,15 @@ open class NSManagedObject: NSObject {
         packed = chunk
         packedOffset = UInt32(truncatingIfNeeded: offset)
         packedReads = 0
+    }
+
+    /// Who brings the row of a fault that was fetched in a batch.
+    final var promise: AnyObject? { packed?.promise }
+
+    /// The destination of a to-one relationship, without unpacking the values.
+    final func packedReference(_ slot: Int) -> RowKey? {
+        guard let packed, packed.promise == nil else { return storage[slot].reference }
+        return packed.reference(slot, at: Int(packedOffset))
     }
 
     /// Forgets the values for those of another row, without unpacking them first.

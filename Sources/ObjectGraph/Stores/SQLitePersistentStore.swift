@@ -13,10 +13,13 @@ final class SQLitePersistentStore: NSPersistentStore, @unchecked Sendable {
     override func open(_ plan: StorePlan) throws {
         self.plan = plan
         let isInMemory = plan.description.type == NSInMemoryStoreType
-        let opened = try translated {
-            try SQLiteStore(
+        let opened: SQLiteStore
+        do {
+            opened = try SQLiteStore(
                 url: isInMemory ? nil : url, model: plan.model, configuration: plan.description.configuration, number: plan.number,
                 options: SQLiteStore.Options(plan))
+        } catch {
+            throw Self.cocoaError(error, plan)
         }
         sqlite = opened
         var metadata = try translated { try opened.read { try $0.metadata() } }
@@ -30,6 +33,13 @@ final class SQLitePersistentStore: NSPersistentStore, @unchecked Sendable {
     ///
     /// Source: core-data-api, "Persistent history" (the framework's log says that it forces the store read-only).
     private func hasHistory() throws -> Bool { try translated { try storage.read { try $0.latestTransaction() } > 0 } }
+
+    /// An app that is told of another version finds out by the metadata which.
+    private static func cocoaError(_ error: StoreError, _ plan: StorePlan) -> CocoaError {
+        let cocoa = CocoaError(error)
+        guard error.code == .incompatibleModel, let url = plan.description.url, let metadata = try? SQLiteStore.metadata(at: url) else { return cocoa }
+        return CocoaError(cocoa.code, userInfo: cocoa.userInfo.merging(["metadata": metadata, "reason": "\(error.what)"]) { $1 })
+    }
 
     override func close() { sqlite?.close() }
 
@@ -103,8 +113,12 @@ extension SQLiteStore.Options {
         vacuums = description.isOn(NSSQLiteManualVacuumOption)
         versionHashes = plan.versionHashes
         versionIdentifiers = plan.versionIdentifiers
-        // What a model adds is brought into the file in place, which is what an inferred mapping does.
-        allowsModelChanges = description.shouldMigrateStoreAutomatically && description.shouldInferMappingModelAutomatically
+        versionChecksum = plan.versionChecksum
+        modelChanges =
+            !description.shouldMigrateStoreAutomatically ? .refuse : description.shouldInferMappingModelAutomatically ? .infer : .requireMapping
+        defersDrops = description.isOn(NSPersistentStoreDeferredLightweightMigrationOptionKey)
+        isSynced = description.isSynced
+        sourceModels = { ModelLookup.known() }
         ignoresVersions = description.ignoresVersions
         readerCount = (description.options[NSPersistentStoreConnectionPoolMaxSizeKey] as? NSNumber)?.intValue
     }

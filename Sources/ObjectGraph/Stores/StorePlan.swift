@@ -30,10 +30,13 @@ struct StorePlan {
     /// By entity, of the store's configuration.
     let versionHashes: [String: Data]
     let versionIdentifiers: [String]
+    /// Of the whole model.
+    let versionChecksum: String
 
     /// What a store's metadata says about the model it was made for.
     var versionMetadata: [String: Any] {
-        [NSStoreModelVersionHashesKey: versionHashes, NSStoreModelVersionIdentifiersKey: versionIdentifiers, tarnHashVersionKey: 1]
+        [NSStoreModelVersionHashesKey: versionHashes, NSStoreModelVersionIdentifiersKey: versionIdentifiers,
+            NSPersistentStoreModelVersionChecksumKey: versionChecksum, tarnHashVersionKey: 1]
     }
 
     /// - Throws: ``CocoaError`` 134100 for a store of another version of the model.

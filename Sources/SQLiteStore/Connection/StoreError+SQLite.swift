@@ -38,6 +38,7 @@ extension StoreError {
 
     /// The same error, with the file it is about.
     func about(_ path: String) -> StoreError {
-        StoreError(code, what, detail: detail.isEmpty ? path : "\(path): \(detail)", conflicts: conflicts, collisions: collisions)
+        StoreError(code, what, detail: detail.isEmpty ? path : "\(path): \(detail)", conflicts: conflicts, collisions: collisions,
+            obstacles: obstacles)
     }
 }

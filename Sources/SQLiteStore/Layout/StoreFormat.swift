@@ -20,10 +20,16 @@ enum StoreFormat: Int, CaseIterable {
         /// Shown with our hashes, which take the place of Apple's where an app looks.
         static let hashVersion = "TarnHashVersion"
         static let versionIdentifiers = "NSStoreModelVersionIdentifiers"
+        static let checksum = "NSStoreModelVersionChecksumKey"
+        /// Set while a migration has left something to do: Apple's key, and what is left.
+        static let deferred = "NSPersistentStoreDeferredLightweightMigrationOptionKey"
+        static let deferredDrops = "TarnDeferredDrops"
         static let type = "NSStoreType"
         static let identifier = "NSStoreUUID"
         /// What belongs to the store itself; an app's metadata never replaces it.
-        static let reserved: Set<String> = [format, model, hashes, versionIdentifiers, type, identifier]
+        static let reserved: Set<String> = [
+            format, model, hashes, versionIdentifiers, checksum, deferred, deferredDrops, type, identifier,
+        ]
     }
 }
 

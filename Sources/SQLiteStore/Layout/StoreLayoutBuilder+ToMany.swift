@@ -108,7 +108,11 @@ extension StoreLayoutBuilder {
         record.inverse = inverse.name
         if let before = earlier(entity, relationship.name), before.kind == .toManyByTable {
             (record.table, record.column, record.otherColumn) = (before.table, before.column, before.otherColumn)
-            record.orderColumn = before.orderColumn
+            if relationship.declaration.isOrdered { record.orderColumn = before.orderColumn }
+        } else if let known = recorded.entities[owner.name]?.properties[inverse.name], known.kind == .toManyByTable,
+            owner.index != entity.index || inverse.name != relationship.name
+        {
+            (record.table, record.column, record.otherColumn) = (known.table, known.otherColumn, known.column)
         } else {
             let names = joinNames(
                 (entity.index, entity.name, relationship.name), (owner.index, owner.name, inverse.name))
@@ -139,13 +143,22 @@ extension StoreLayoutBuilder {
             let exact = fitting.first { Set([$0.1, $0.2]) == [ownColumn, otherColumn] }
             if let found = exact ?? fitting.first(where: { _ in true }) { return found }
         }
-        let table = isFirst ? "Z_\(number(own.entity))\(otherSuffix)" : "Z_\(number(other.entity))\(ownSuffix)"
+        let name = isFirst ? "Z_\(number(own.entity))\(otherSuffix)" : "Z_\(number(other.entity))\(ownSuffix)"
+        let table = freeTable(name)
         // Both columns of a relationship within one entity may want one name.
         var own = ownColumn
         if own == otherColumn {
             if isFirst { otherColumn += "1" } else { own += "1" }
         }
         return (table, own, otherColumn)
+    }
+
+    /// The name itself, or with the first number that no table of the store has: what is to be dropped is still there.
+    private func freeTable(_ base: String) -> String {
+        guard let existing, existing.recorded != nil else { return base }
+        let taken = Set(joins.map(\.name)).union(existing.columns.keys)
+        if !taken.contains(base) { return base }
+        return (1...).lazy.map { base + String($0) }.first { !taken.contains($0) } ?? base
     }
 
     /// - Returns: The columns for the keys of both sides if these are the columns of their join table.

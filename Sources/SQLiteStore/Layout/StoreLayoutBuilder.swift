@@ -13,6 +13,8 @@ struct StoreLayoutBuilder {
     struct Existing {
         /// Entity name to `Z_ENT`.
         var numbers: [String: Int64] = [:]
+        /// No new entity gets this number or one below it.
+        var lastNumber: Int64 = 0
         var recorded: RecordedModel?
         /// Names of the columns of each table, upper case.
         var columns: [String: [String]] = [:]
@@ -78,7 +80,7 @@ struct StoreLayoutBuilder {
             for index in included { numbers[index] = Int64(index + 1) }
             return
         }
-        var next = (existing.numbers.values.filter { $0 < 16_000 }.max() ?? 0) + 1
+        var next = max(existing.numbers.values.filter { $0 < 16_000 }.max() ?? 0, existing.lastNumber) + 1
         for index in included {
             if let number = existing.numbers[model.entities[index].name] {
                 numbers[index] = number
@@ -101,6 +103,7 @@ struct StoreLayoutBuilder {
             owners[name] = entity.name
             tables[index] = TableLayout(root: index, name: name, columns: [], indexes: [])
             usedColumns[index] = Set(ReadShape.fixedColumns)
+            if existing?.recorded != nil { usedColumns[index]?.formUnion(existing?.columns[name] ?? []) }
         }
         // Names that a store already uses are taken before anything new is named.
         for index in included {

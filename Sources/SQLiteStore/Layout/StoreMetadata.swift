@@ -34,23 +34,31 @@ struct StoreMetadata {
         return try RecordedModel(decoding: data)
     }
 
-    /// Entities of the earlier record that are not in the model stay recorded: they belong to another configuration.
-    mutating func record(_ model: RecordedModel, keepingOthersOf earlier: RecordedModel? = nil) throws(StoreError) {
-        let others = Set(earlier?.entities.keys.filter { model.entities[$0] == nil } ?? [])
+    /// - Parameters:
+    ///   - others: Entities that the model has in another configuration.
+    ///   - earlier: The record they were in.
+    mutating func record(
+        _ model: RecordedModel, keeping others: [String: RecordedEntity] = [:], of earlier: RecordedModel? = nil
+    ) throws(StoreError) {
         var model = model
-        for (name, entity) in earlier?.entities ?? [:] where model.entities[name] == nil {
-            model.entities[name] = entity
-        }
-        // Those of another configuration's tables belong to it.
+        model.entities.merge(others) { own, _ in own }
+        // Indexes of another configuration's tables belong to it.
         for (name, statement) in earlier?.indexes ?? [:] where model.indexes?[name] == nil {
-            if let entity = earlier?.entities.keys.first(where: { name.hasPrefix("Z_\($0)_") || name.hasPrefix("Z\($0.uppercased())_") }),
-                others.contains(entity)
-            {
+            if others.keys.contains(where: { name.hasPrefix("Z_\($0)_") || name.hasPrefix("Z\($0.uppercased())_") }) {
                 model.indexes?[name] = statement
             }
         }
         values[StoreFormat.MetadataKey.format] = StoreFormat.current.rawValue
         values[StoreFormat.MetadataKey.model] = try model.encoded()
+    }
+
+    /// What migrations left to do.
+    var deferred: [DeferredDrop] {
+        get { (values[StoreFormat.MetadataKey.deferredDrops] as? [String] ?? []).map(DeferredDrop.init(text:)) }
+        set {
+            values[StoreFormat.MetadataKey.deferredDrops] = newValue.isEmpty ? nil : newValue.map(\.text)
+            values[StoreFormat.MetadataKey.deferred] = newValue.isEmpty ? nil : true
+        }
     }
 
     // MARK: Versions of the model
@@ -69,9 +77,11 @@ struct StoreMetadata {
     private var recordedHashes: [String: Data]? { values[StoreFormat.MetadataKey.hashes] as? [String: Data] }
 
     /// Entities of other configurations keep the version they were recorded with.
-    mutating func recordVersion(_ options: SQLiteStore.Options) {
+    mutating func recordVersion(_ options: SQLiteStore.Options, besides others: Set<String> = []) {
         guard !options.versionHashes.isEmpty else { return }
-        values[StoreFormat.MetadataKey.hashes] = (recordedHashes ?? [:]).merging(options.versionHashes) { $1 }
+        let others = (recordedHashes ?? [:]).filter { others.contains($0.key) }
+        values[StoreFormat.MetadataKey.hashes] = others.merging(options.versionHashes) { $1 }
+        values[StoreFormat.MetadataKey.checksum] = options.versionChecksum
         values[StoreFormat.MetadataKey.versionIdentifiers] = options.versionIdentifiers
     }
 
@@ -79,6 +89,7 @@ struct StoreMetadata {
     func visible(identifier: String) -> [String: Any] {
         var visible = values
         visible[StoreFormat.MetadataKey.model] = nil
+        visible[StoreFormat.MetadataKey.deferredDrops] = nil
         // Our hashes stand under a name of their own in the file, so that nobody takes them for Apple's.
         if let hashes = visible.removeValue(forKey: StoreFormat.MetadataKey.hashes) {
             visible[StoreFormat.MetadataKey.applesHashes] = hashes

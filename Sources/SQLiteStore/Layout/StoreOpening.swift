@@ -27,7 +27,7 @@ struct StoreOpening {
     }
 
     func open() throws(StoreError) -> Result {
-        let columns = try existingColumns()
+        let columns = try connection.tableColumns()
         if columns["Z_METADATA"] != nil { return try adopt(columns) }
         guard columns.isEmpty else {
             throw StoreError(.corrupt, "the file is a database but not a store")
@@ -41,8 +41,11 @@ struct StoreOpening {
         let layout = try builder.build()
         for statement in StoreSchema.metadata { try connection.execute(statement) }
         let identifier = options.makeIdentifier().uuidString.uppercased()
-        try bringTables(of: layout, upFrom: [:])
+        let tables = StoreTables(connection: connection, layout: layout)
+        try tables.make(besides: [:], withHistory: options.isHistoryEnabled)
+        try tables.makeIndexes()
         try DerivedTriggers(connection: connection, layout: layout).bringUpToDate()
+        if !options.isTransient { try SourceModel.record(model.model, in: connection) }
         var metadata = StoreMetadata.initial
         try metadata.record(layout.recorded)
         metadata.recordVersion(options)
@@ -73,134 +76,52 @@ struct StoreOpening {
         let hasSameTables = existing.recorded?.limited(to: layout.recorded, or: model) == layout.recorded
         let hasSameVersion = options.ignoresVersions || options.versionHashes.isEmpty || metadata.hasVersion(options)
         if hasSameTables && (hasSameVersion || isReadOnly) {
-            if isReadOnly { return result }
-            if try bringIndexes(of: layout, upFrom: existing.recorded) {
-                try metadata.record(layout.recorded, keepingOthersOf: existing.recorded)
-                try connection.execute("UPDATE Z_METADATA SET Z_PLIST = ?", [.blob(try metadata.encoded())])
-            }
-            try DerivedTriggers(connection: connection, layout: layout).bringUpToDate()
-            if options.isHistoryEnabled { try bringHistory(of: layout) }
+            if !isReadOnly { try bringRulesUpToDate(result, existing, &metadata) }
             return result
         }
-        if !options.allowsModelChanges && !options.ignoresVersions && metadata.hasRecordedVersion {
-            throw StoreError(
-                .incompatibleModel, "the store was made with another version of the model",
-                detail: metadata.differences(from: options).joined(separator: ", "))
+        if !options.ignoresVersions, metadata.hasRecordedVersion {
+            switch options.modelChanges {
+            case .infer: break
+            case .requireMapping:
+                throw StoreError(
+                    .noMapping, "the store was made with another version of the model, and nothing says how to migrate it",
+                    detail: metadata.differences(from: options).joined(separator: ", "))
+            case .refuse:
+                throw StoreError(
+                    .incompatibleModel, "the store was made with another version of the model",
+                    detail: metadata.differences(from: options).joined(separator: ", "))
+            }
         }
-
-        let comparison = ModelComparison(
-            layout: layout, columns: columns, recorded: existing.recorded,
-            foreign: existing.recorded == nil ? try ForeignStore(connection, metadata, existing.numbers) : nil)
-        try comparison.check()
+        let migration = StoreMigration(connection: connection, model: model, configuration: configuration, options: options)
+        let source = try migration.source(existing, metadata, layout)
         // A store of Apple's that fits is read as it is.
-        if isReadOnly, existing.recorded == nil { return result }
+        if isReadOnly, source == nil { return result }
         if isReadOnly {
             throw StoreError(
                 .incompatibleModel, "the store needs to be brought up to date, which a read-only store cannot be")
         }
-        _ = try bringIndexes(of: layout, upFrom: existing.recorded)
-        try comparison.fill(connection) { () throws(StoreError) in try bringTables(of: layout, upFrom: columns) }
-        try DerivedTriggers(connection: connection, layout: layout).bringUpToDate()
-        try metadata.record(layout.recorded, keepingOthersOf: existing.recorded)
-        metadata.recordVersion(options)
+        let upToDate = try migration.run(from: source, existing, metadata, as: layout)
+        metadata.deferred = upToDate.left
+        try SourceModel.record(model.model, in: connection)
+        try metadata.record(upToDate.layout.recorded, keeping: migration.others(existing.recorded), of: existing.recorded)
+        metadata.recordVersion(options, besides: migration.otherEntities)
         try connection.execute("UPDATE Z_METADATA SET Z_PLIST = ?", [.blob(try metadata.encoded())])
-        return result
+        return Result(layout: upToDate.layout, identifier: row.0)
     }
 
-    /// Makes what is missing: tables, columns, indexes, rows of the entity list.
-    private func bringTables(of layout: StoreLayout, upFrom columns: [String: [String]]) throws(StoreError) {
-        for table in layout.tables {
-            if let present = columns[table.name.uppercased()] {
-                for column in table.columns where !present.contains(column.name.uppercased()) {
-                    try connection.execute(StoreSchema.add(column, to: table))
-                }
-            } else {
-                try connection.execute(StoreSchema.create(table))
-            }
-            for index in table.indexes { try connection.execute(StoreSchema.create(index, on: table)) }
+    /// What may change without a change of tables.
+    private func bringRulesUpToDate(
+        _ opened: Result, _ existing: StoreLayoutBuilder.Existing, _ metadata: inout StoreMetadata
+    ) throws(StoreError) {
+        let tables = StoreTables(connection: connection, layout: opened.layout)
+        if try tables.bringIndexes(upFrom: existing.recorded) {
+            let migration = StoreMigration(connection: connection, model: model, configuration: configuration, options: options)
+            try metadata.record(opened.layout.recorded, keeping: migration.others(existing.recorded), of: existing.recorded)
+            try connection.execute("UPDATE Z_METADATA SET Z_PLIST = ?", [.blob(try metadata.encoded())])
         }
-        for join in layout.joins {
-            if let present = columns[join.name.uppercased()] {
-                for column in join.orderColumns where !present.contains(column.uppercased()) {
-                    try connection.execute(
-                        "ALTER TABLE \(identifier(join.name)) ADD COLUMN \(identifier(column)) INTEGER")
-                }
-            } else {
-                for statement in StoreSchema.create(join) { try connection.execute(statement) }
-            }
-        }
-        if options.isHistoryEnabled { try bringHistory(of: layout) }
-        let entities = layout.entities.compactMap { $0 }.map { entity in
-            (
-                entity.number, entity.name,
-                layout.model.entities[entity.index].superentity.flatMap { layout.entities[$0]?.number } ?? 0
-            )
-        }
-        for (number, name, parent) in entities { try bringEntity(number, name, parent) }
-    }
-
-    private func bringEntity(_ number: Int64, _ name: String, _ parent: Int64) throws(StoreError) {
-        try connection.execute(
-            "INSERT OR IGNORE INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, 0)",
-            [.int(number), .text(name), .int(parent)])
-    }
-
-    /// A store without history gets no tables for it: Apple's framework opens one that has them for reading only,
-    /// unless it is told to go on with the history.
-    private func bringHistory(of layout: StoreLayout) throws(StoreError) {
-        let before = try connection.columnNames(of: "ACHANGE")
-        let wanted = (0..<layout.tombstoneCount).map { "ZTOMBSTONE\($0)" }
-        if !before.isEmpty, wanted.allSatisfy(before.contains) { return }
-        for statement in StoreSchema.history { try connection.execute(statement) }
-        let present = try connection.columnNames(of: "ACHANGE")
-        for name in wanted where !present.contains(name) {
-            try connection.execute("ALTER TABLE ACHANGE ADD COLUMN \(name) BLOB")
-        }
-        for (number, name) in HistoryEntity.names { try bringEntity(number, name, 0) }
-    }
-
-    /// Drops indexes that the model no longer asks for, and those that it asks for in another way; makes what is
-    /// missing. An index is no part of what a store must agree about.
-    ///
-    /// - Returns: Whether there was anything to do.
-    private func bringIndexes(of layout: StoreLayout, upFrom recorded: RecordedModel?) throws(StoreError) -> Bool {
-        let wanted = layout.recorded.indexes ?? [:]
-        let tables = Set(layout.tables.map { $0.name.uppercased() })
-        var present: Set<String> = []
-        do {
-            try connection.query("SELECT name, tbl_name FROM sqlite_master WHERE type = 'index'") { row in
-                if let name = row.text(0), tables.contains((row.text(1) ?? "").uppercased()) { present.insert(name) }
-            }
-        } catch { throw StoreError(error) }
-        var hasChanged = false
-        for (name, statement) in (recorded?.indexes ?? [:]).sorted(by: { $0.key < $1.key })
-        where present.contains(name) && wanted[name] != statement {
-            try connection.execute("DROP INDEX \(identifier(name))")
-            present.remove(name)
-            hasChanged = true
-        }
-        // New tables come with their indexes.
-        guard recorded?.limited(to: layout.recorded, or: model) == layout.recorded else { return hasChanged }
-        for (name, statement) in wanted.sorted(by: { $0.key < $1.key }) where !present.contains(name) {
-            try connection.execute(statement)
-            hasChanged = true
-        }
-        return hasChanged || recorded?.indexes != wanted
-    }
-
-    // MARK: What is there
-
-    /// - Returns: Upper-case table names with their upper-case column names, of everything but SQLite's own.
-    private func existingColumns() throws(StoreError) -> [String: [String]] {
-        var names: [String] = []
-        do {
-            try connection.query(
-                "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-            ) { if let name = $0.text(0) { names.append(name) } }
-        } catch { throw StoreError(error) }
-        var columns: [String: [String]] = [:]
-        for name in names { columns[name.uppercased()] = try connection.columnNames(of: name) }
-        return columns
+        try DerivedTriggers(connection: connection, layout: opened.layout).bringUpToDate()
+        if options.isHistoryEnabled { try tables.makeHistory() }
+        if existing.columns[SourceModel.table] == nil, !options.isTransient { try SourceModel.record(model.model, in: connection) }
     }
 
     private func entityNumbers() throws(StoreError) -> [String: Int64] {
@@ -211,18 +132,5 @@ struct StoreOpening {
             }
         } catch { throw StoreError(error) }
         return numbers
-    }
-}
-
-extension Connection {
-    /// Upper case.
-    func columnNames(of table: String) throws(StoreError) -> [String] {
-        var columns: [String] = []
-        do {
-            try query("SELECT name FROM pragma_table_info(?)", [.text(table)]) { row in
-                if let name = row.text(0) { columns.append(name.uppercased()) }
-            }
-        } catch { throw StoreError(error) }
-        return columns
     }
 }

@@ -65,7 +65,7 @@ enum StoreSchema {
     }
 
     /// Index names mix cases, so they are left as they are unless SQL could not read them.
-    private static func quoted(_ name: String) -> String {
+    static func quoted(_ name: String) -> String {
         identifier(name.uppercased()) == name.uppercased() ? name : identifier(name)
     }
 }

@@ -18,6 +18,8 @@ package final class RowChunk: @unchecked Sendable {
     static let bytesMax = 8 * 1024
 
     package let store: UInt16
+    /// What will bring the rows, in a chunk that stands for rows that nobody read so far.
+    package let promise: AnyObject?
     @exclusivity(unchecked) package private(set) var count = 0
     @exclusivity(unchecked) private var memory: UnsafeMutableRawPointer
     @exclusivity(unchecked) private var capacity: Int
@@ -28,7 +30,16 @@ package final class RowChunk: @unchecked Sendable {
 
     init(store: UInt16) {
         self.store = store
+        promise = nil
         capacity = Self.size
+        memory = .allocate(byteCount: capacity, alignment: 8)
+    }
+
+    /// A chunk without rows.
+    package init(store: UInt16, promise: AnyObject) {
+        self.store = store
+        self.promise = promise
+        capacity = 8
         memory = .allocate(byteCount: capacity, alignment: 8)
     }
 
@@ -67,6 +78,11 @@ package final class RowChunk: @unchecked Sendable {
             for slot in 0..<slots { (start + slot).initialize(to: value(slot, of: slots, at: offset)) }
             count = slots
         }
+    }
+
+    /// The destination of a to-one relationship, without making values of the rest.
+    package func reference(_ slot: Int, at offset: Int) -> RowKey? {
+        value(slot, of: Int(memory.load(fromByteOffset: offset + 22, as: UInt16.self)), at: offset).reference
     }
 
     package func row(at offset: Int) -> Row { Row(key: key(at: offset), version: version(at: offset), values: values(at: offset)) }

@@ -66,7 +66,7 @@ struct ModelDiffCommand: ParsableCommand {
 
     private func printLines(_ difference: ModelDifference) {
         for change in difference.changes {
-            let obstacle = change.obstacle.map { "; cannot be inferred: \($0)" } ?? ""
+            let obstacle = change.obstacle.map { "; cannot be inferred\(change.dependsOnRows ? " where rows need it" : ""): \($0)" } ?? ""
             print("\(change.subject) \(change.what)\(obstacle)\(change.isAllowedWhenSynced ? "" : "; not for a synced store")")
         }
         if difference.changes.isEmpty { return print("nothing changed that a store depends on") }

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+// What changed in the properties of an entity.
+
+extension ModelDifference {
+    /// Those that an entity declares in the old version, or inherits there and declares in the new one.
+    private func candidates<Property>(_ entity: Entity, _ origin: Entity, _ properties: (Entity) -> [Property]) -> [Property] {
+        properties(origin) + chain(of: origin, in: old).dropFirst().flatMap(properties)
+    }
+
+    /// Whether a property is still there for the objects of an entity, moved up or down the hierarchy.
+    private func isElsewhere<Property>(
+        _ property: Property, of origin: Entity, _ properties: (Entity) -> [Property], _ name: (Property) -> String,
+        _ identifier: (Property) -> String?
+    ) -> Bool {
+        new.entities.contains { entity in
+            guard let other = origins[entity.name] else { return properties(entity).contains { name($0) == name(property) } }
+            let isRelated = chain(of: other, in: old).contains { $0.name == origin.name } || chain(of: origin, in: old).contains { $0.name == other.name }
+            return isRelated && properties(entity).contains { name($0) == name(property) || identifier($0) == name(property) }
+        }
+    }
+
+    func attributeChanges(of entity: Entity, _ origin: Entity) -> [Change] {
+        var changes: [Change] = []
+        let matches = Self.matches(
+            candidates(entity, origin, \.attributes), entity.attributes, name: \.name, identifier: \.renamingIdentifier)
+        for attribute in entity.attributes {
+            let subject = "\(entity.name).\(attribute.name)"
+            guard let before = matches[attribute.name] else {
+                let isFillable = attribute.isOptional || attribute.isTransient || !attribute.defaultValue.isNull || attribute.derivationExpression != nil
+                changes.append(
+                    Change(
+                        subject, "is new", obstacle: isFillable ? nil : "it is required and has no default value",
+                        dependsOnRows: true, isAllowedWhenSynced: isFillable))
+                continue
+            }
+            if before.name != attribute.name { changes.append(Change(subject, "was renamed from '\(before.name)'")) }
+            changes += differences(before, attribute, subject)
+        }
+        let kept = Set(matches.values.map(\.name))
+        for attribute in origin.attributes where !kept.contains(attribute.name) {
+            if isElsewhere(attribute, of: origin, \.attributes, \.name, \.renamingIdentifier) { continue }
+            changes.append(Change("\(origin.name).\(attribute.name)", "was removed"))
+        }
+        return changes
+    }
+
+    private func differences(_ before: Attribute, _ now: Attribute, _ subject: String) -> [Change] {
+        var changes: [Change] = []
+        if before.type != now.type {
+            changes.append(
+                Change(
+                    subject, "changed from \(before.type) to \(now.type)",
+                    obstacle: before.type.becomes(now.type) ? nil : "a value's type cannot be changed by inference"))
+        } else if now.type == .composite {
+            changes += elementDifferences(old.elements(of: before), new.elements(of: now), subject)
+        }
+        if before.isOptional, !now.isOptional, !now.isTransient {
+            let hasDefault = !now.defaultValue.isNull
+            changes.append(
+                Change(
+                    subject, "is required now", obstacle: hasDefault ? nil : "it has no default value for rows without one",
+                    dependsOnRows: true, isAllowedWhenSynced: hasDefault))
+        }
+        if !before.isOptional, now.isOptional { changes.append(Change(subject, "is optional now", isAllowedWhenSynced: true)) }
+        if before.isTransient != now.isTransient {
+            changes.append(Change(subject, now.isTransient ? "is not stored any more" : "is stored now", isAllowedWhenSynced: !now.isTransient))
+        }
+        if before.derivationExpression != now.derivationExpression {
+            changes.append(Change(subject, "is derived in another way", isAllowedWhenSynced: true))
+        }
+        if before.valueTransformerName != now.valueTransformerName {
+            changes.append(Change(subject, "has another transformer", obstacle: "stored values were written by the old one"))
+        }
+        if before.allowsCloudEncryption != now.allowsCloudEncryption {
+            changes.append(Change(subject, now.allowsCloudEncryption ? "is encrypted in the cloud now" : "is not encrypted in the cloud any more"))
+        }
+        return changes
+    }
+
+    /// What changed inside a composite attribute.
+    private func elementDifferences(_ old: [Attribute], _ new: [Attribute], _ subject: String) -> [Change] {
+        let matches = Self.matches(old, new, name: \.name, identifier: \.renamingIdentifier)
+        var changes: [Change] = []
+        for element in new {
+            let path = "\(subject).\(element.name)"
+            guard let before = matches[element.name] else {
+                changes.append(Change(path, "is new", isAllowedWhenSynced: true))
+                continue
+            }
+            if before.name != element.name { changes.append(Change(path, "was renamed from '\(before.name)'")) }
+            changes += differences(before, element, path)
+        }
+        let kept = Set(matches.values.map(\.name))
+        return changes + old.filter { !kept.contains($0.name) }.map { Change("\(subject).\($0.name)", "was removed") }
+    }
+
+    func relationshipChanges(of entity: Entity, _ origin: Entity) -> [Change] {
+        var changes: [Change] = []
+        let matches = Self.matches(
+            candidates(entity, origin, \.relationships), entity.relationships, name: \.name, identifier: \.renamingIdentifier)
+        for relationship in entity.relationships {
+            let subject = "\(entity.name).\(relationship.name)"
+            guard let before = matches[relationship.name] else {
+                changes.append(Change(subject, "is new", isAllowedWhenSynced: relationship.isOptional))
+                continue
+            }
+            if before.name != relationship.name { changes.append(Change(subject, "was renamed from '\(before.name)'")) }
+            changes += differences(before, relationship, subject)
+        }
+        let kept = Set(matches.values.map(\.name))
+        for relationship in origin.relationships where !kept.contains(relationship.name) {
+            if isElsewhere(relationship, of: origin, \.relationships, \.name, \.renamingIdentifier) { continue }
+            changes.append(Change("\(origin.name).\(relationship.name)", "was removed"))
+        }
+        return changes
+    }
+
+    private func differences(_ before: Relationship, _ now: Relationship, _ subject: String) -> [Change] {
+        var changes: [Change] = []
+        if !before.isToMany, now.isToMany { changes.append(Change(subject, "is to-many now")) }
+        if before.isToMany, !now.isToMany {
+            changes.append(Change(subject, "is to-one now", obstacle: "nothing says which of several objects stays", dependsOnRows: true))
+        }
+        if before.isOrdered != now.isOrdered { changes.append(Change(subject, now.isOrdered ? "is ordered now" : "is not ordered any more")) }
+        if before.isOptional, !now.isOptional { changes.append(Change(subject, "is required now")) }
+        if !before.isOptional, now.isOptional { changes.append(Change(subject, "is optional now", isAllowedWhenSynced: true)) }
+        let destination = origins[now.destination]?.name ?? now.destination
+        if destination != before.destination {
+            // What leads to an entity may lead to the entity's parent as well.
+            let isWider = new.entities.contains { entity in
+                origins[entity.name]?.name == before.destination && chain(of: entity, in: new).contains { $0.name == now.destination }
+            }
+            changes.append(
+                Change(
+                    subject, "leads to '\(now.destination)', not to '\(before.destination)'",
+                    obstacle: isWider ? nil : "objects of one entity cannot stand in for those of another"))
+        }
+        return changes
+    }
+}
+
+extension AttributeType {
+    /// Whether stored values of this type are values of another one as they are.
+    ///
+    /// Differs: which types Apple's framework carries over is not documented; these need no conversion.
+    package func becomes(_ other: AttributeType) -> Bool {
+        let integers: [AttributeType] = [.integer16, .integer32, .integer64]
+        switch self {
+        case .integer16, .integer32, .integer64: return integers.contains(other)
+        case .boolean: return self == other || integers.contains(other)
+        case .float, .double: return other == .float || other == .double
+        default: return self == other
+        }
+    }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ManagedModel
+import SQLiteStore
+
+/// The rows of some objects of a fetch, which are read together when the first of them is used.
+///
+/// Objects of a batch hold it in place of their row until then.
+final class PromisedRows {
+    let store: UInt16
+    let entity: Int
+    let primaryKeys: [Int64]
+    let prefetching: PrefetchPlan
+
+    init(store: UInt16, entity: Int, primaryKeys: [Int64], prefetching: PrefetchPlan) {
+        self.store = store
+        self.entity = entity
+        self.primaryKeys = primaryKeys
+        self.prefetching = prefetching
+    }
+}
+
+extension FetchParameters {
+    /// Whether the fetch reads keys, and objects bring their rows later.
+    var leavesRows: Bool { (batchSize > 0 || !includesPropertyValues) && returnsObjectsAsFaults && !refreshesRefetched }
+}
+
+extension NSManagedObjectContext {
+    /// The objects that a query finds, as faults without rows.
+    func foundWithoutRows(
+        _ query: StoreQuery, in store: NSPersistentStore, _ parameters: FetchParameters, _ prefetching: PrefetchPlan
+    ) throws -> [NSManagedObject] {
+        let keys = try inPinnedState { try store.fetchKeys(query) }
+        let layouts = requireCoordinator().layouts
+        // A query gives each row once: where nothing is registered there is nothing to look for.
+        let isFirst = registry.isEmpty
+        registry.reserve(keys.count)
+        let objects = keys.map { key in
+            guard !isFirst, let known = registry[key] else { return NSManagedObject.make(key, layout: layouts[key.entityIndex], in: self) }
+            if known.flags.contains(.detached) { known.revive() }
+            return known
+        }
+        guard parameters.batchSize > 0, parameters.includesPropertyValues else { return objects }
+        for start in stride(from: 0, to: objects.count, by: parameters.batchSize) {
+            let batch = objects[start..<min(start + parameters.batchSize, objects.count)].filter(\.lacksRow)
+            guard !batch.isEmpty else { continue }
+            let promise = RowChunk(
+                store: store.number,
+                promise: PromisedRows(
+                    store: store.number, entity: query.entity, primaryKeys: batch.map(\.key.primaryKey), prefetching: prefetching))
+            for object in batch { object.pack(promise, at: 0) }
+        }
+        return objects
+    }
+
+    /// Reads the batch that a fault is of, if it is of one.
+    func readBatch(of object: NSManagedObject) {
+        guard let promise = object.promise as? PromisedRows, let store = requireCoordinator().store(numbered: promise.store),
+            let file = store.sqlite
+        else { return }
+        // What cannot be read now is read, or missed, on its own.
+        let read = try? inPinnedState { try file.read { try $0.packedRows(of: promise.entity, promise.primaryKeys) } }
+        guard let chunks = read else { return }
+        var objects: [NSManagedObject] = []
+        for chunk in chunks {
+            chunk.forEach { offset in
+                guard let object = registry[chunk.key(at: offset)], object.lacksRow else { return }
+                object.take(chunk, at: offset)
+                objects.append(object)
+            }
+        }
+        // The relationships of the batch can be read one by one as well.
+        if !promise.prefetching.isEmpty { try? prefetch(promise.prefetching, for: objects) }
+    }
+}
+
+extension NSManagedObject {
+    /// Whether firing the fault needs a read.
+    fileprivate final var lacksRow: Bool { flags.contains(.fault) && flags.isDisjoint(with: [.hasRow, .detached]) }
+}

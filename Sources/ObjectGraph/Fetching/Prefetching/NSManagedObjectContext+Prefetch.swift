@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ManagedModel
+import SQLiteStore
+
+extension NSManagedObjectContext {
+    /// A row that was read ahead, unless rows have to be read anew.
+    func prefetchedRow(_ key: RowKey) -> Row? {
+        guard !prefetched.isEmpty, stalenessInterval < 0 else { return nil }
+        return prefetched.row(key)
+    }
+
+    /// Reads what the plan's relationships lead to, step by step, a statement or two for each.
+    ///
+    /// Objects that are here with their values are not read again. A context with a parent has nothing to do: its
+    /// parent reads ahead.
+    func prefetch(_ plan: PrefetchPlan, for objects: [NSManagedObject]) throws {
+        guard !plan.isEmpty, parent == nil, !objects.isEmpty else { return }
+        prefetched.makeRoom()
+        try inPinnedState { try prefetch(plan, for: objects.map { PrefetchOwner(key: $0.key, object: $0) }) }
+    }
+
+    private func prefetch(_ plan: PrefetchPlan, for owners: [PrefetchOwner]) throws {
+        for step in plan.steps {
+            let destinations = try prefetch(step.name, for: owners)
+            if step.rest.isEmpty || destinations.isEmpty { continue }
+            try prefetch(step.rest, for: destinations.map { PrefetchOwner(key: $0, object: registry[$0]) })
+        }
+    }
+
+    /// - Returns: What the relationship leads to, each once.
+    private func prefetch(_ name: String, for owners: [PrefetchOwner]) throws -> [RowKey] {
+        let coordinator = requireCoordinator()
+        var toOne: [(PrefetchOwner, Int)] = []
+        var toMany: [ToManyGroup: [PrefetchOwner]] = [:]
+        var destination: Int?
+        for owner in owners {
+            let entity = coordinator.layouts[owner.key.entityIndex].entity
+            guard let location = entity.location(of: name), let relationship = entity.relationship(at: location) else { continue }
+            destination = relationship.destination
+            switch location {
+            case .slot(let slot): toOne.append((owner, slot))
+            case .toMany(let index):
+                toMany[ToManyGroup(store: owner.key.store, declaringEntity: relationship.declaringEntity, index: index), default: []]
+                    .append(owner)
+            }
+        }
+        guard let destination else { return [] }
+        var result = UniqueKeys()
+        for (owner, slot) in toOne { if let key = reference(slot, of: owner) { result.insert(key) } }
+        for (group, owners) in toMany.sorted(by: { $0.key < $1.key }) { try readMembers(group, of: owners, into: &result) }
+        try readRows(result.keys, of: destination)
+        return result.keys
+    }
+
+    private func reference(_ slot: Int, of owner: PrefetchOwner) -> RowKey? {
+        guard let object = owner.object, !object.isFault || object.flags.contains(.hasRow) else {
+            return prefetched.reference(slot, of: owner.key)
+        }
+        return object.flags.contains(.detached) ? nil : object.packedReference(slot)
+    }
+
+    // MARK: Reading
+
+    /// Reads the rows of those that nobody has at hand, store by store.
+    private func readRows(_ keys: [RowKey], of entity: Int) throws {
+        let missing = keys.filter { key in
+            guard !key.isTemporary, !prefetched.contains(key) else { return false }
+            return registry[key].map { $0.isFault && !$0.flags.contains(.hasRow) } ?? true
+        }
+        for (number, keys) in Dictionary(grouping: missing, by: \.store).sorted(by: { $0.key < $1.key }) {
+            guard let store = requireCoordinator().store(numbered: number), let file = store.sqlite else { continue }
+            let chunks = try store.translated { try file.read { try $0.packedRows(of: entity, keys.lazy.map(\.primaryKey)) } }
+            for chunk in chunks { chunk.forEach { prefetched.keep(chunk, at: $0) } }
+        }
+    }
+
+    /// Reads the members of one to-many relationship for all owners who do not know them.
+    private func readMembers(_ group: ToManyGroup, of owners: [PrefetchOwner], into result: inout UniqueKeys) throws {
+        var wanted: [PrefetchOwner] = []
+        for owner in owners {
+            guard let known = knownMembers(of: owner, group.index) else {
+                if !owner.key.isTemporary { wanted.append(owner) }
+                continue
+            }
+            for key in known { result.insert(key) }
+        }
+        let coordinator = requireCoordinator()
+        guard !wanted.isEmpty, let store = coordinator.store(numbered: group.store), let file = store.sqlite else { return }
+        let keys = wanted.map(\.key)
+        var members: [RowKey: [RowKey]] = [:]
+        let relationship = coordinator.layouts[keys[0].entityIndex].entity.toMany[group.index]
+        let chunks = try store.translated { try file.read { try $0.packedMembers(of: keys, toMany: group.index) } }
+        if let chunks, case .slot(let inverse) = relationship.inverse {
+            // References may name the declared entity where owners are known by their own.
+            let ownKeys = Dictionary(keys.map { ($0.primaryKey, $0) }, uniquingKeysWith: { first, _ in first })
+            for chunk in chunks {
+                chunk.forEach { offset in
+                    prefetched.keep(chunk, at: offset)
+                    guard let owner = chunk.reference(inverse, at: offset).flatMap({ ownKeys[$0.primaryKey] }) else { return }
+                    members[owner, default: []].append(chunk.key(at: offset))
+                }
+            }
+        } else {
+            members = try store.translated { try file.read { try $0.destinations(of: keys, toMany: group.index) } }
+        }
+        for owner in wanted {
+            let keys = members[owner.key] ?? []
+            if let object = owner.object {
+                object.toMany[group.index].load(keys)
+                // What is unsaved here counts.
+                for key in object.toMany[group.index].orderedMembers { result.insert(key) }
+            } else {
+                prefetched.keep(keys, of: owner.key, toMany: group.index)
+                for key in keys { result.insert(key) }
+            }
+        }
+    }
+
+    private func knownMembers(of owner: PrefetchOwner, _ index: Int) -> [RowKey]? {
+        guard let object = owner.object else { return prefetched.members(of: owner.key, toMany: index) }
+        if object.flags.contains(.detached) { return [] }
+        return object.toMany[index].stored == nil ? nil : object.toMany[index].orderedMembers
+    }
+}
+
+/// Somebody whose relationships are read ahead: an object that is here, or a row that was read ahead itself.
+private struct PrefetchOwner {
+    let key: RowKey
+    let object: NSManagedObject?
+}
+
+/// Owners whose members one statement finds.
+private struct ToManyGroup: Hashable, Comparable {
+    let store: UInt16
+    let declaringEntity: Int
+    let index: Int
+
+    static func < (a: ToManyGroup, b: ToManyGroup) -> Bool {
+        (a.store, a.declaringEntity, a.index) < (b.store, b.declaringEntity, b.index)
+    }
+}
+
+/// Keys in the order in which they were first met.
+private struct UniqueKeys {
+    private(set) var keys: [RowKey] = []
+    private var seen: Set<RowKey> = []
+
+    mutating func insert(_ key: RowKey) { if seen.insert(key).inserted { keys.append(key) } }
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+package import PredicateKit
+
+/// Carries a store over to another model, object by object, into a new file.
+///
+/// The new store is written beside its destination and takes the destination's place when it is complete: whatever
+/// fails before leaves both files as they were. The source is only read.
+///
+/// During a migration every object is a plain ``NSManagedObject``, since both models name the same classes.
+///
+/// Source: developer.apple.com/documentation/coredata/nsmigrationmanager
+open class NSMigrationManager: NSObject, @unchecked Sendable {
+    // Unchecked: used by the one thread that migrates.
+    public let sourceModel: NSManagedObjectModel
+    public let destinationModel: NSManagedObjectModel
+    /// Whether a store may migrate in its own, faster way where the mapping is just the inferred one.
+    open var usesStoreSpecificMigrationManager = true
+    open var userInfo: [AnyHashable: Any]?
+    /// From 0 to 1.
+    open internal(set) var migrationProgress: Float = 0 { didSet { progressHandler?(migrationProgress) } }
+    /// Called when ``migrationProgress`` changes. Differs: Linux has no key-value observing.
+    public var progressHandler: ((Float) -> Void)?
+    var state: State?
+
+    public init(sourceModel: NSManagedObjectModel, destinationModel: NSManagedObjectModel) {
+        self.sourceModel = sourceModel
+        self.destinationModel = destinationModel
+        super.init()
+    }
+
+    /// What a running migration has.
+    final class State {
+        let mappingModel: NSMappingModel
+        let sourceContext: NSManagedObjectContext
+        let destinationContext: NSManagedObjectContext
+        let sourceEntities: [String: NSEntityDescription]
+        let destinationEntities: [String: NSEntityDescription]
+        var current: NSEntityMapping?
+        var cancellation: (any Error)?
+        /// By mapping: pairs in the order they were made.
+        var destinations: [String: [NSManagedObjectID: [NSManagedObject]]] = [:]
+        var sources: [String: [NSManagedObjectID: [NSManagedObject]]] = [:]
+        /// Destination objects of each mapping.
+        var made: [String: [NSManagedObject]] = [:]
+
+        init(
+            _ mappingModel: NSMappingModel, _ source: NSPersistentStoreCoordinator, _ destination: NSPersistentStoreCoordinator
+        ) {
+            self.mappingModel = mappingModel
+            sourceContext = NSManagedObjectContext(.privateQueue)
+            destinationContext = NSManagedObjectContext(.privateQueue)
+            sourceContext.persistentStoreCoordinator = source
+            destinationContext.persistentStoreCoordinator = destination
+            destinationContext.undoManager = nil
+            sourceEntities = source.managedObjectModel.entitiesByName
+            destinationEntities = destination.managedObjectModel.entitiesByName
+        }
+    }
+
+    var running: State {
+        guard let state else { preconditionFailure("no migration is running; this is for the methods of a migration policy") }
+        return state
+    }
+
+    // MARK: While a migration runs
+
+    /// - Precondition: A migration is running, as for all that follows.
+    open var mappingModel: NSMappingModel { running.mappingModel }
+    open var sourceContext: NSManagedObjectContext { running.sourceContext }
+    open var destinationContext: NSManagedObjectContext { running.destinationContext }
+
+    open var currentEntityMapping: NSEntityMapping {
+        guard let mapping = running.current else { preconditionFailure("no entity mapping is being carried out") }
+        return mapping
+    }
+
+    open func sourceEntity(for mEntity: NSEntityMapping) -> NSEntityDescription? { mEntity.sourceEntityName.flatMap { running.sourceEntities[$0] } }
+
+    open func destinationEntity(for mEntity: NSEntityMapping) -> NSEntityDescription? {
+        mEntity.destinationEntityName.flatMap { running.destinationEntities[$0] }
+    }
+
+    /// Remembers which object came from which.
+    open func associate(
+        sourceInstance: NSManagedObject, withDestinationInstance destinationInstance: NSManagedObject, for entityMapping: NSEntityMapping
+    ) {
+        let name = entityMapping.name ?? ""
+        running.destinations[name, default: [:]][sourceInstance.objectID, default: []].append(destinationInstance)
+        running.sources[name, default: [:]][destinationInstance.objectID, default: []].append(sourceInstance)
+        running.made[name, default: []].append(destinationInstance)
+    }
+
+    /// - Parameter sourceInstances: nil for all.
+    open func destinationInstances(forEntityMappingName mappingName: String, sourceInstances: [NSManagedObject]?) -> [NSManagedObject] {
+        guard let sourceInstances else { return running.made[mappingName] ?? [] }
+        return sourceInstances.flatMap { running.destinations[mappingName]?[$0.objectID] ?? [] }
+    }
+
+    open func sourceInstances(forEntityMappingName mappingName: String, destinationInstances: [NSManagedObject]?) -> [NSManagedObject] {
+        let known = running.sources[mappingName] ?? [:]
+        return (destinationInstances ?? running.made[mappingName] ?? []).flatMap { known[$0.objectID] ?? [] }
+    }
+
+    /// Ends the migration after the step that runs now; ``migrateStore(from:sourceType:options:with:toDestinationURL:destinationType:destinationOptions:)``
+    /// throws 134120 then, with this error under it.
+    open func cancelMigrationWithError(_ error: any Error) { state?.cancellation = error }
+
+    /// Forgets associations; the migration manager can be used again.
+    open func reset() {
+        state = nil
+        migrationProgress = 0
+    }
+
+    /// The value of a mapping's expression.
+    ///
+    /// - Throws: ``CocoaError`` 134110 for an expression that has no value.
+    func value(
+        of expression: PredicateKit.NSExpression, source: NSManagedObject, destination: NSManagedObject?, _ property: NSPropertyMapping?,
+        _ mapping: NSEntityMapping, _ policy: NSEntityMigrationPolicy
+    ) throws -> Any? {
+        // What the object has, as it has it: a value of a predicate is less where it is transformable.
+        if case .path(.variable(NSMigrationSourceObjectKey), let keys) = expression.tree, keys.count == 1, source.entity.propertiesByName[keys[0]] != nil {
+            return source.value(forKey: keys[0])
+        }
+        if case .constant = expression.tree { return expression.constantValue }
+        var variables = [
+            NSMigrationManagerKey: PredicateValue(self), NSMigrationSourceObjectKey: PredicateValue(source),
+            NSMigrationEntityMappingKey: PredicateValue(mapping), NSMigrationEntityPolicyKey: PredicateValue(policy),
+        ]
+        variables[NSMigrationDestinationObjectKey] = destination.map { PredicateValue($0) }
+        variables[NSMigrationPropertyMappingKey] = property.map { PredicateValue($0) }
+        do {
+            return try expression.tree.value(on: PredicateValue(source), variables: variables, now: { Date.now.timeIntervalSinceReferenceDate })
+                .foundationValue
+        } catch {
+            throw CocoaError(
+                .migration,
+                sentence: "The value of \(mapping.name ?? "").\(property?.name ?? "") cannot be computed: \(error).")
+        }
+    }
+}
+
+extension NSMigrationManager: PredicateMessageTarget {
+    package func predicateAnswer(to method: String, _ arguments: [PredicateValue]) -> PredicateValue {
+        func objects(_ value: PredicateValue) -> [NSManagedObject] {
+            switch value {
+            case .list(let members): members.flatMap(objects)
+            case .object(let object): (object.reference as? NSManagedObject).map { [$0] } ?? []
+            default: []
+            }
+        }
+        guard arguments.count == 2, case .string(let name) = arguments[0] else { return .null }
+        let given = objects(arguments[1])
+        let found: [NSManagedObject]
+        switch method {
+        case "destinationInstancesForEntityMappingNamed:sourceInstances:":
+            found = destinationInstances(forEntityMappingName: name, sourceInstances: given)
+        case "sourceInstancesForEntityMappingNamed:destinationInstances:":
+            found = sourceInstances(forEntityMappingName: name, destinationInstances: given)
+        default:
+            // Whatever mapping took the members over.
+            let mappings = (running.mappingModel.entityMappings ?? []).compactMap(\.name)
+            found = given.flatMap { member in
+                mappings.lazy.compactMap { self.running.destinations[$0]?[member.objectID] }.first ?? []
+            }
+        }
+        return .list(found.map { .object(PredicateObject($0)) })
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+import ManagedModel
+
+/// One step on the way from the oldest version of a model to the newest.
+///
+/// Source: developer.apple.com/documentation/coredata/nsmigrationstage
+open class NSMigrationStage: NSObject {
+    /// For people.
+    open var label: String?
+    public override init() { super.init() }
+}
+
+/// Versions between which every migration can be inferred, the oldest first.
+open class NSLightweightMigrationStage: NSMigrationStage {
+    /// Checksums of the versions, see ``NSManagedObjectModel/versionChecksum``.
+    public let versionChecksums: [String]
+
+    public init(_ checksums: [String]) {
+        versionChecksums = checksums
+        super.init()
+    }
+}
+
+/// A step from one version to the next with code of the app's own before and after it. The step itself is inferred.
+open class NSCustomMigrationStage: NSMigrationStage {
+    public let currentModel: NSManagedObjectModelReference
+    public let nextModel: NSManagedObjectModelReference
+    /// Runs while the store has the current model; ``NSStagedMigrationManager/container`` is open on it.
+    open var willMigrateHandler: ((NSStagedMigrationManager, NSCustomMigrationStage) throws -> Void)?
+    /// Runs when the store has the next model; ``NSStagedMigrationManager/container`` is open on it.
+    open var didMigrateHandler: ((NSStagedMigrationManager, NSCustomMigrationStage) throws -> Void)?
+
+    public init(migratingFrom currentModel: NSManagedObjectModelReference, to nextModel: NSManagedObjectModelReference) {
+        self.currentModel = currentModel
+        self.nextModel = nextModel
+        super.init()
+    }
+}
+
+/// All stages, which a store goes through from its own version on when it is opened with the option
+/// ``NSPersistentStoreStagedMigrationManagerOptionKey``.
+///
+/// Each stage is a migration of its own: one that fails leaves the store at the version that it had reached, from which
+/// the next opening goes on.
+///
+/// Source: developer.apple.com/documentation/coredata/nsstagedmigrationmanager
+open class NSStagedMigrationManager: NSObject, @unchecked Sendable {
+    // Unchecked: the container is set and read by the one thread that migrates.
+    public let stages: [NSMigrationStage]
+    /// The store that is being migrated, for the handlers of a stage; nil at any other time. Its objects are plain
+    /// ``NSManagedObject``s, since several versions name the same classes.
+    open internal(set) var container: NSPersistentContainer?
+
+    public init(_ stages: [NSMigrationStage]) {
+        self.stages = stages
+        super.init()
+    }
+}
+
+/// A version of a model that is looked for when it is needed.
+///
+/// Source: developer.apple.com/documentation/coredata/nsmanagedobjectmodelreference
+open class NSManagedObjectModelReference: NSObject {
+    private enum Place {
+        case model(NSManagedObjectModel)
+        case file(URL)
+        case hashes([AnyHashable: Any], Bundle?)
+        case name(String, Bundle?)
+    }
+
+    private let place: Place
+    public let versionChecksum: String
+
+    private init(_ place: Place, _ versionChecksum: String) {
+        self.place = place
+        self.versionChecksum = versionChecksum
+        super.init()
+    }
+
+    public convenience init(model: NSManagedObjectModel, versionChecksum: String) { self.init(.model(model), versionChecksum) }
+
+    public convenience init(fileURL: URL, versionChecksum: String) { self.init(.file(fileURL), versionChecksum) }
+
+    /// - Parameter bundle: nil for the models that are compiled into the program and those of the main bundle.
+    public convenience init(entityVersionHashes versionHash: [AnyHashable: Any], in bundle: Bundle?, versionChecksum: String) {
+        self.init(.hashes(versionHash, bundle), versionChecksum)
+    }
+
+    /// - Parameter modelName: Of the version, such as `Posts 2`.
+    public convenience init(name modelName: String, in bundle: Bundle?, versionChecksum: String) {
+        self.init(.name(modelName, bundle), versionChecksum)
+    }
+
+    /// - Precondition: The model can be found, and has the checksum.
+    open var resolvedModel: NSManagedObjectModel {
+        do { return try resolve() } catch { preconditionFailure(error.localizedDescription) }
+    }
+
+    /// - Throws: ``CocoaError`` 134504.
+    func resolve() throws -> NSManagedObjectModel {
+        let found: NSManagedObjectModel? =
+            switch place {
+            case .model(let model): model
+            case .file(let url): try? ModelLookup.versions(at: url).values.lazy.map { NSManagedObjectModel($0) }.first { $0.versionChecksum == versionChecksum }
+            case .hashes(let hashes, let bundle):
+                ModelLookup.versionsByName(in: bundle).lazy.map { NSManagedObjectModel($0.model) }.first { model in
+                    model.entityVersionHashesByName == hashes as? [String: Data]
+                }
+            case .name(let name, let bundle):
+                ModelLookup.versionsByName(in: bundle).first { $0.name == name }.map { NSManagedObjectModel($0.model) }
+            }
+        guard let found else { throw notFound("cannot be found") }
+        guard found.versionChecksum == versionChecksum else { throw notFound("has the checksum \(found.versionChecksum)") }
+        return found
+    }
+
+    private func notFound(_ what: String) -> CocoaError {
+        let name =
+            switch place {
+            case .model: "A model"
+            case .file(let url): "The model at \(url.path)"
+            case .hashes: "The model with the given version hashes"
+            case .name(let name, _): "The model '\(name)'"
+            }
+        return CocoaError(
+            .modelReferenceNotFound,
+            sentence: "\(name) of a migration stage \(what); the stage asks for the version with the checksum \(versionChecksum).")
+    }
+}
+
+extension ModelLookup {
+    /// Every version in a bundle, or in the program, with its name.
+    static func versionsByName(in bundle: Bundle?) -> [(name: String, model: Model)] {
+        let files = modelFiles(in: bundle ?? .main).compactMap { try? versions(at: $0) }
+        let compiled = bundle == nil ? compiledInVersions() : []
+        return (compiled + files).flatMap { versions in versions.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
+    }
+}

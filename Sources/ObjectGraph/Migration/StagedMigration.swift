@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+import SQLiteStore
+
+/// Takes a file through the stages between its version and the model's.
+struct StagedMigration {
+    let manager: NSStagedMigrationManager
+    let description: NSPersistentStoreDescription
+    let url: URL
+    let target: NSManagedObjectModel
+
+    /// - Throws: ``CocoaError`` 134504 for a version that no stage names, 134505 for a store that does not say its
+    ///   version, 134506 when the model is older than the store; what a handler throws; errors of migration.
+    func run() throws {
+        guard FileManager.default.fileExists(atPath: url.path) else { return }
+        let metadata: [String: Any]
+        do { metadata = try SQLiteStore.metadata(at: url) } catch { throw CocoaError(error) }
+        guard var checksum = metadata[NSPersistentStoreModelVersionChecksumKey] as? String, metadata[tarnHashVersionKey] != nil else {
+            throw CocoaError(
+                .stagedMigrationFrameworkVersionMismatch,
+                sentence: "The store at \(url.path) does not say which version of the model it was made with; open it once without stages.")
+        }
+        if checksum == target.versionChecksum { return }
+        let (start, end) = (try position(of: checksum, "store"), try position(of: target.versionChecksum, "model of the coordinator"))
+        guard start <= end else {
+            throw CocoaError(
+                .stagedMigrationBackwardMigration,
+                sentence: "The store at \(url.path) was made with a later version of the model; stages lead forward only.")
+        }
+        for case let stage as NSCustomMigrationStage in manager.stages[start.stage..<max(start.stage, end.stage)] {
+            if checksum != stage.currentModel.versionChecksum { try open(stage.currentModel) { _ in } }
+            if let handler = stage.willMigrateHandler { try open(stage.currentModel) { _ in try handler(manager, stage) } }
+            try open(stage.nextModel) { _ in try stage.didMigrateHandler?(manager, stage) }
+            checksum = stage.nextModel.versionChecksum
+        }
+    }
+
+    private struct Position: Comparable {
+        /// The first stage that is still to be gone through.
+        var stage: Int
+        /// Place among the versions of a lightweight stage.
+        var version: Int
+
+        static func < (a: Position, b: Position) -> Bool { (a.stage, a.version) < (b.stage, b.version) }
+    }
+
+    private func position(of checksum: String, _ whose: String) throws -> Position {
+        let positions = manager.stages.enumerated().compactMap { index, stage -> Position? in
+            switch stage {
+            case let stage as NSCustomMigrationStage:
+                if stage.nextModel.versionChecksum == checksum { return Position(stage: index + 1, version: 0) }
+                return stage.currentModel.versionChecksum == checksum ? Position(stage: index, version: 0) : nil
+            case let stage as NSLightweightMigrationStage:
+                return stage.versionChecksums.firstIndex(of: checksum).map { Position(stage: index, version: $0) }
+            default: return nil
+            }
+        }
+        guard let position = positions.max() else {
+            throw CocoaError(
+                .modelReferenceNotFound,
+                sentence: "No migration stage has the version of the \(whose), whose checksum is \(checksum); add it to a stage.")
+        }
+        return position
+    }
+
+    /// Opens the store with a version of the model, which migrates it if it has another one.
+    private func open(_ reference: NSManagedObjectModelReference, _ body: (NSPersistentContainer) throws -> Void) throws {
+        let container = NSPersistentContainer(name: url.deletingPathExtension().lastPathComponent, managedObjectModel: try reference.resolve().withoutClasses())
+        guard let copy = description.copy() as? NSPersistentStoreDescription else { return }
+        copy.setOption(nil, forKey: NSPersistentStoreStagedMigrationManagerOptionKey)
+        copy.shouldAddStoreAsynchronously = false
+        copy.shouldMigrateStoreAutomatically = true
+        copy.shouldInferMappingModelAutomatically = true
+        let store = try container.persistentStoreCoordinator.add(copy)
+        manager.container = container
+        defer {
+            manager.container = nil
+            try? container.persistentStoreCoordinator.remove(store)
+        }
+        try body(container)
+    }
+}
+
+extension NSManagedObjectModel {
+    /// The model with plain objects: one of the old version is no object of the class that the new version has.
+    func withoutClasses() -> NSManagedObjectModel {
+        var value = value
+        for index in value.entities.indices {
+            value.entities[index].className = "NSManagedObject"
+            value.entities[index].classModule = nil
+        }
+        return NSManagedObjectModel(value)
+    }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ManagedModel
+
+/// Brings the tables and indexes of a layout into a file.
+struct StoreTables {
+    let connection: Connection
+    let layout: StoreLayout
+
+    /// Makes what is missing: tables, columns, rows of the entity list. Indexes come last, when rows are there.
+    ///
+    /// - Parameters:
+    ///   - columns: What is there: upper-case columns by upper-case table.
+    ///   - withHistory: A store without history gets no tables for it: Apple's framework opens one that has them for
+    ///     reading only, unless it is told to go on with the history.
+    func make(besides columns: [String: [String]], withHistory: Bool) throws(StoreError) {
+        for table in layout.tables {
+            if let present = columns[table.name.uppercased()] {
+                for column in table.columns where !present.contains(column.name.uppercased()) {
+                    try connection.execute(StoreSchema.add(column, to: table))
+                }
+            } else {
+                try connection.execute(StoreSchema.create(table))
+            }
+        }
+        for join in layout.joins {
+            if let present = columns[join.name.uppercased()] {
+                for column in join.orderColumns where !present.contains(column.uppercased()) {
+                    try connection.execute("ALTER TABLE \(identifier(join.name)) ADD COLUMN \(identifier(column)) INTEGER")
+                }
+            } else {
+                for statement in StoreSchema.create(join) { try connection.execute(statement) }
+            }
+        }
+        if withHistory { try makeHistory() }
+        try listEntities()
+    }
+
+    func makeIndexes() throws(StoreError) {
+        for table in layout.tables {
+            for index in table.indexes { try connection.execute(StoreSchema.create(index, on: table)) }
+        }
+    }
+
+    /// Drops indexes of the layout's tables that it does not want, or wants in another form.
+    func dropOtherIndexes(onLeftovers leftovers: [DeferredDrop]) throws(StoreError) {
+        let wanted = Set(
+            layout.tables.flatMap { table in table.indexes.map { StoreSchema.create($0, on: table).replacing("IF NOT EXISTS ", with: "") } })
+        let joins = layout.joins.map { $0.name.uppercased() }
+        let tables = Set(layout.tables.map { $0.name.uppercased() } + leftovers.filter { $0.column == nil }.map { $0.table.uppercased() })
+        var dropped: [String] = []
+        do {
+            try connection.query("SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL") { row in
+                guard let name = row.text(0), let table = row.text(1)?.uppercased(), let sql = row.text(2) else { return }
+                if tables.contains(table), !joins.contains(table), !wanted.contains(sql) { dropped.append(name) }
+            }
+        } catch { throw StoreError(error) }
+        for name in dropped { try connection.execute("DROP INDEX \(StoreSchema.quoted(name))") }
+    }
+
+    func makeHistory() throws(StoreError) {
+        let before = try connection.columnNames(of: "ACHANGE")
+        let wanted = (0..<layout.tombstoneCount).map { "ZTOMBSTONE\($0)" }
+        if !before.isEmpty, wanted.allSatisfy(before.contains) { return }
+        for statement in StoreSchema.history { try connection.execute(statement) }
+        let present = try connection.columnNames(of: "ACHANGE")
+        for name in wanted where !present.contains(name) { try connection.execute("ALTER TABLE ACHANGE ADD COLUMN \(name) BLOB") }
+        for (number, name) in HistoryEntity.names { try list(number, name, 0) }
+    }
+
+    /// Drops indexes that the model no longer asks for, and those that it asks for in another way; makes what is
+    /// missing. An index is no part of what a store must agree about.
+    ///
+    /// - Returns: Whether there was anything to do.
+    func bringIndexes(upFrom recorded: RecordedModel?) throws(StoreError) -> Bool {
+        let wanted = layout.recorded.indexes ?? [:]
+        let tables = Set(layout.tables.map { $0.name.uppercased() })
+        let all = try connection.pairs("SELECT name, tbl_name FROM sqlite_master WHERE type = 'index'")
+        var present = Set(all.filter { tables.contains($0.1.uppercased()) }.map(\.0))
+        var hasChanged = false
+        for (name, statement) in (recorded?.indexes ?? [:]).sorted(by: { $0.key < $1.key })
+        where present.contains(name) && wanted[name] != statement {
+            try connection.execute("DROP INDEX \(identifier(name))")
+            present.remove(name)
+            hasChanged = true
+        }
+        for (name, statement) in wanted.sorted(by: { $0.key < $1.key }) where !present.contains(name) {
+            try connection.execute(statement)
+            hasChanged = true
+        }
+        return hasChanged || recorded?.indexes != wanted
+    }
+
+    private func listEntities() throws(StoreError) {
+        let entities = layout.entities.compactMap { $0 }.map { entity in
+            (
+                entity.number, entity.name,
+                layout.model.entities[entity.index].superentity.flatMap { layout.entities[$0]?.number } ?? 0
+            )
+        }
+        for (number, name, parent) in entities { try list(number, name, parent) }
+    }
+
+    private func list(_ number: Int64, _ name: String, _ parent: Int64) throws(StoreError) {
+        try connection.execute(
+            "INSERT OR IGNORE INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, 0)",
+            [.int(number), .text(name), .int(parent)])
+    }
+}
+
+extension Connection {
+    /// - Returns: Upper-case table names with their upper-case column names, of everything but SQLite's own.
+    func tableColumns() throws(StoreError) -> [String: [String]] {
+        var columns: [String: [String]] = [:]
+        for (name, _) in try pairs(
+            "SELECT name, name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+        {
+            columns[name.uppercased()] = try columnNames(of: name)
+        }
+        return columns
+    }
+
+    /// Upper case.
+    func columnNames(of table: String) throws(StoreError) -> [String] {
+        try pairs("SELECT name, name FROM pragma_table_info('\(table.replacing("'", with: "''"))')").map { $0.0.uppercased() }
+    }
+
+    func pairs(_ sql: String) throws(StoreError) -> [(String, String)] {
+        var result: [(String, String)] = []
+        do {
+            try query(sql) { row in if let first = row.text(0), let second = row.text(1) { result.append((first, second)) } }
+        } catch { throw StoreError(error) }
+        return result
+    }
+}

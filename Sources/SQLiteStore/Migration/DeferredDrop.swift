@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// A column or a whole table that a migration left in the file, since giving it up means to write the table anew.
+struct DeferredDrop: Equatable {
+    let table: String
+    /// nil for the whole table.
+    let column: String?
+
+    init(table: String, column: String?) {
+        self.table = table
+        self.column = column
+    }
+
+    /// As it stands in the store's metadata.
+    init(text: String) {
+        let parts = text.split(separator: ".", maxSplits: 1).map(String.init)
+        table = parts[0]
+        column = parts.count > 1 ? parts[1] : nil
+    }
+
+    var text: String { column.map { "\(table).\($0)" } ?? table }
+
+    func run(_ connection: Connection) throws(StoreError) {
+        if let column {
+            try connection.execute("ALTER TABLE \(identifier(table)) DROP COLUMN \(identifier(column))")
+        } else {
+            try connection.execute("DROP TABLE IF EXISTS \(identifier(table))")
+        }
+    }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ManagedModel
+
+/// What of an old store becomes what of a new one; decided before anything is touched.
+///
+///     entities   keep their numbers; a hierarchy keeps its table, whatever its root is called now
+///     rows       stay where they are, unless their entity changed hierarchies: they move then, and get other keys
+///     columns    of properties that are still there stay, under the new names of their properties
+///     the rest   is made anew, filled, or dropped
+struct MigrationPlan {
+    /// From one hierarchy to another, each by its root: of the old model, of the new model.
+    struct Route: Hashable {
+        let from: Int
+        let to: Int
+    }
+
+    struct Found {
+        /// Of each table, upper case.
+        let columns: [String: [String]]
+        /// Last used keys by `Z_ENT`.
+        let maxima: [Int64: Int64]
+        let numbers: [String: Int64]
+    }
+
+    let old: StoreLayout
+    let model: ResolvedModel
+    /// New entities that the store holds.
+    let included: [Int]
+    let found: Found
+    /// New entity to the old one that it was.
+    private(set) var origins: [Int: Int] = [:]
+    /// Old entity to what became of it; nil for those that are gone.
+    private(set) var images: [Int: Int] = [:]
+    private(set) var properties: [Int: PropertyOrigins] = [:]
+    /// New root to the old root whose table it takes over.
+    private(set) var primaries: [Int: Int] = [:]
+    /// What is added to keys on a route. Rows travel on these routes only.
+    private(set) var offsets: [Route: Int64] = [:]
+    /// Last used key of each new root.
+    private(set) var maxima: [Int: Int64] = [:]
+    /// Old roots of which some rows leave or go, or cannot stand where they stood.
+    private(set) var disturbed: Set<Int> = []
+    /// What the builder of the new layout has to respect.
+    var existing = StoreLayoutBuilder.Existing()
+    /// By old root: columns that get other names.
+    var columnRenames: [Int: [String: String]] = [:]
+    /// To-many relationships, by new entity and index, whose members stay where they are.
+    var kept: Set<RelationshipPlace> = []
+
+    /// - Throws: ``StoreError`` with `.notInferable`.
+    init(old: StoreLayout, model: ResolvedModel, included: [Int], difference: ModelDifference, found: Found) throws(StoreError) {
+        self.old = old
+        self.model = model
+        self.included = included
+        self.found = found
+        for index in included {
+            guard let name = difference.origin(of: model.entities[index].name)?.name, let origin = old.model.entity(named: name) else { continue }
+            origins[index] = origin.index
+            images[origin.index] = index
+            properties[index] = PropertyOrigins(of: model.entities[index], in: origin)
+        }
+        try checkTypes()
+        route()
+        number()
+        nameColumns()
+        placeRelationships()
+    }
+
+    func oldRoot(_ entity: Int) -> Int { old.model.entities[entity].root }
+    func newRoot(_ entity: Int) -> Int { model.entities[entity].root }
+    func oldEntity(_ index: Int) -> EntityLayout {
+        guard let entity = old.entities[index] else { preconditionFailure("an old layout is made of all entities of its model") }
+        return entity
+    }
+    static func table(of entity: ResolvedEntity) -> String { "Z" + entity.name.uppercased() }
+
+    /// Old entities without a successor.
+    var removed: [Int] { old.model.entities.map(\.index).filter { images[$0] == nil } }
+    var roots: [Int] { included.filter { newRoot($0) == $0 } }
+
+    /// Whether the rows of a new entity come from another table.
+    func isMoved(_ entity: Int) -> Bool {
+        guard let origin = origins[entity] else { return false }
+        return primaries[newRoot(entity)] != oldRoot(origin)
+    }
+
+    /// What is added to the keys of an old entity's rows; nil when they do not get to the new hierarchy at all.
+    func offset(_ oldEntity: Int, to newEntity: Int) -> Int64? { offsets[Route(from: oldRoot(oldEntity), to: newRoot(newEntity))] }
+
+    /// A column's name now that columns are renamed.
+    func current(_ column: String, of oldRoot: Int) -> String { columnRenames[oldRoot]?[column] ?? column }
+
+    /// The new root that takes an old root's table over.
+    func owner(of oldRoot: Int) -> Int? { primaries.first { $0.value == oldRoot }?.key }
+
+    /// What an old root's table is called while rows are carried over.
+    func currentTable(_ oldRoot: Int) -> String {
+        owner(of: oldRoot).map { Self.table(of: model.entities[$0]) } ?? Self.leftover(oldRoot)
+    }
+
+    static func leftover(_ oldRoot: Int) -> String { "TARNSTORE_LEFT_\(oldRoot)" }
+
+    // MARK: Decisions
+
+    /// What a comparison by declaring entity does not see: a property that moved in its hierarchy and changed its type.
+    private func checkTypes() throws(StoreError) {
+        for (entity, origin) in origins.sorted(by: { $0.key < $1.key }) {
+            for (slot, place) in (properties[entity]?.slots ?? []).enumerated() {
+                guard case .attribute(let now) = model.entities[entity].slots[slot], case .slot(let index)? = place,
+                    case .attribute(let before) = old.model.entities[origin].slots[index], !before.type.becomes(now.type)
+                else { continue }
+                let subject = "\(model.entities[entity].name).\(now.name)"
+                throw StoreError(
+                    .notInferable, "how to migrate the store cannot be inferred",
+                    detail: "\(subject) changed from \(before.type) to \(now.type)")
+            }
+        }
+    }
+
+    private mutating func route() {
+        for root in old.model.entities where root.root == root.index {
+            let heirs = included.filter { entity in origins[entity].map { oldRoot($0) == root.index } ?? false }
+            guard let owner = images[root.index].map(newRoot) ?? heirs.first.map(newRoot) else { continue }
+            if primaries[owner] == nil { primaries[owner] = root.index }
+        }
+        for root in roots {
+            var next: Int64 = 0
+            let sources = model.entities[root].hierarchy.compactMap { origins[$0].map(oldRoot) }
+            let primary = primaries[root].map { [$0] } ?? []
+            var seen: Set<Int> = []
+            for source in primary + sources where seen.insert(source).inserted {
+                offsets[Route(from: source, to: root)] = next
+                next += found.maxima[oldEntity(source).number] ?? 0
+            }
+            maxima[root] = next
+        }
+        for entity in old.model.entities {
+            let stays = images[entity.index].map { !isMoved($0) && keepsAncestors(entity, $0) } ?? false
+            if !stays { disturbed.insert(entity.root) }
+        }
+        // Keys of rows that come in are new, and so are those of whatever leads to them.
+        for (route, _) in offsets where primaries[route.to] != route.from { disturbed.insert(route.from) }
+    }
+
+    /// Whether what led to the entity by way of an ancestor still can.
+    private func keepsAncestors(_ old: ResolvedEntity, _ new: Int) -> Bool {
+        var ancestor = old.superentity
+        while let index = ancestor {
+            if let image = images[index], !model.entities[image].hierarchy.contains(new) { return false }
+            ancestor = self.old.model.entities[index].superentity
+        }
+        return true
+    }
+
+    private mutating func number() {
+        for (entity, origin) in origins { existing.numbers[model.entities[entity].name] = oldEntity(origin).number }
+        existing.lastNumber = found.numbers.values.filter { $0 < 16_000 }.max() ?? 0
+        existing.recorded = RecordedModel()
+        for index in included { existing.recorded?.entities[model.entities[index].name] = RecordedEntity(number: 0) }
+        let tables = Set(old.model.entities.filter { $0.root == $0.index }.map { oldEntity($0.index).table.uppercased() })
+        existing.columns = found.columns.filter { !tables.contains($0.key) }
+        for (root, primary) in primaries { existing.columns[Self.table(of: model.entities[root])] = physical(primary) }
+    }
+
+    func physical(_ oldRoot: Int) -> [String] { found.columns[oldEntity(oldRoot).table.uppercased()] ?? [] }
+}
+
+/// A relationship of a new entity.
+struct RelationshipPlace: Hashable {
+    let entity: Int
+    let location: PropertyLocation
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+
+/// The model that a store was made for: as the store keeps it, else one of those the program knows.
+///
+/// Source: `core-data-sqlite-format`, "Bookkeeping tables": Apple's stores keep their model for the same purpose, in a
+/// form that is not public. For those, a model of the program is looked for that has just the store's tables.
+struct SourceModel {
+    static let table = "TARNSTORE_MODEL"
+
+    /// What a later migration has to know. Default values may be objects, and play no part.
+    static func record(_ model: Model, in connection: Connection) throws(StoreError) {
+        var kept = Model(entities: model.entities)
+        kept.composites = model.composites
+        for index in kept.entities.indices {
+            for place in kept.entities[index].attributes.indices { kept.entities[index].attributes[place].forgetDefaults() }
+        }
+        for index in kept.composites.indices {
+            for place in kept.composites[index].attributes.indices { kept.composites[index].attributes[place].forgetDefaults() }
+        }
+        let data: Data
+        do { data = try CompiledModel(currentVersion: "store", versions: ["store": kept]).encoded() } catch {
+            throw StoreError(.other, "the model cannot be kept in the store", detail: error.description)
+        }
+        try connection.execute("CREATE TABLE IF NOT EXISTS \(table) (VERSION INTEGER PRIMARY KEY, CONTENT BLOB)")
+        try connection.execute("DELETE FROM \(table)")
+        try connection.execute("INSERT INTO \(table) (VERSION, CONTENT) VALUES (1, ?)", [.blob(data)])
+    }
+
+    static func recorded(in connection: Connection, _ columns: [String: [String]]) throws(StoreError) -> Model? {
+        guard columns[table] != nil else { return nil }
+        let data = try connection.first("SELECT CONTENT FROM \(table)") { $0.blob(0) }
+        guard let data else { return nil }
+        do throws(CompiledModelError) { return try CompiledModel(data: data).current } catch {
+            throw StoreError(.corrupt, "the model that the store keeps cannot be read", detail: error.description)
+        }
+    }
+
+    /// A model whose tables are those of the file, no more and no less.
+    static func fitting(_ models: [Model], _ store: ForeignStore, _ existing: StoreLayoutBuilder.Existing) throws(StoreError) -> Model? {
+        for model in models {
+            guard let resolved = try? ResolvedModel(model) else { continue }
+            var builder = try StoreLayoutBuilder(resolved, configuration: nil, existing: existing)
+            guard let layout = try? builder.build() else { continue }
+            if (try? store.check(against: layout, existing.columns)) != nil { return model }
+        }
+        return nil
+    }
+}
+
+extension Attribute {
+    fileprivate mutating func forgetDefaults() {
+        defaultValue = .null
+        userInfo = [:]
+        for index in elements.indices { elements[index].forgetDefaults() }
+    }
+}

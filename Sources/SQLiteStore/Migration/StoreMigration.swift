@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ManagedModel
+
+/// Brings a store that was made for another version of the model up to date, in the caller's transaction.
+struct StoreMigration {
+    struct Result {
+        let layout: StoreLayout
+        let left: [DeferredDrop]
+    }
+
+    let connection: Connection
+    let model: ResolvedModel
+    let configuration: String?
+    let options: SQLiteStore.Options
+
+    /// - Parameters:
+    ///   - source: nil for one of Apple's stores that fits.
+    ///   - fresh: The layout by the new model, without regard to what the old model was.
+    /// - Throws: ``StoreError``: `.notInferable`, `.migration`, `.constraint`.
+    func run(
+        from source: Model?, _ existing: StoreLayoutBuilder.Existing, _ metadata: StoreMetadata, as fresh: StoreLayout
+    ) throws(StoreError) -> Result {
+        guard let source else {
+            let tables = StoreTables(connection: connection, layout: fresh)
+            try tables.make(besides: existing.columns, withHistory: options.isHistoryEnabled)
+            try tables.makeIndexes()
+            try DerivedTriggers(connection: connection, layout: fresh).bringUpToDate()
+            return Result(layout: fresh, left: [])
+        }
+        for drop in metadata.deferred { try drop.run(connection) }
+        var existing = existing
+        if !metadata.deferred.isEmpty { existing.columns = try connection.tableColumns() }
+        return try migrate(from: source, existing)
+    }
+
+    /// - Returns: nil for a store of Apple's that needs no migration.
+    /// - Throws: ``StoreError`` with `.incompatibleModel` or `.noSourceModel` when nobody knows the model of the store.
+    func source(
+        _ existing: StoreLayoutBuilder.Existing, _ metadata: StoreMetadata, _ fresh: StoreLayout
+    ) throws(StoreError) -> Model? {
+        if let model = try SourceModel.recorded(in: connection, existing.columns) { return model }
+        let store = try ForeignStore(connection, metadata, existing.numbers)
+        guard existing.recorded == nil else {
+            if let model = try SourceModel.fitting(options.sourceModels(), store, existing) { return model }
+            throw StoreError(.noSourceModel, "the model that the store was made for is not known")
+        }
+        do throws(StoreError) {
+            try store.check(against: fresh, existing.columns)
+            return nil
+        } catch {
+            if options.modelChanges == .infer, let model = try SourceModel.fitting(options.sourceModels(), store, existing) { return model }
+            throw error
+        }
+    }
+
+    private func migrate(from source: Model, _ existing: StoreLayoutBuilder.Existing) throws(StoreError) -> Result {
+        let included = try StoreLayoutBuilder(model, configuration: configuration, existing: nil).included
+        let others = others(existing.recorded)
+        var (before, after) = (source, model.model)
+        let stored = existing.recorded.map { Set($0.entities.keys) }
+        before.entities = source.entities.filter { others[$0.name] == nil && stored?.contains($0.name) != false }
+        let names = Set(included.map { model.entities[$0].name })
+        after.entities = after.entities.filter { names.contains($0.name) }
+        let difference = ModelDifference(from: before, to: after)
+        try check(difference)
+
+        let old: ResolvedModel
+        do { old = try ResolvedModel(before) } catch {
+            throw StoreError(.noSourceModel, "the model that the store was made for cannot be used", detail: error.description)
+        }
+        var oldBuilder = try StoreLayoutBuilder(old, configuration: nil, existing: existing)
+        let plan = try MigrationPlan(
+            old: try oldBuilder.build(), model: model, included: included, difference: difference,
+            found: MigrationPlan.Found(columns: existing.columns, maxima: try maxima(), numbers: existing.numbers))
+        var builder = try StoreLayoutBuilder(model, configuration: configuration, existing: plan.existing)
+        let layout = try builder.build()
+        let left = try StoreMigrator(connection: connection, plan: plan, layout: layout).run(isDeferring: options.defersDrops, withHistory: options.isHistoryEnabled)
+        do throws(StoreError) {
+            try StoreTables(connection: connection, layout: layout).makeIndexes()
+            try DerivedTriggers(connection: connection, layout: layout).bringUpToDate()
+        } catch {
+            guard error.code == .constraint else { throw error }
+            throw StoreError(.constraint, "rows have the same values where they have to differ now", detail: error.detail)
+        }
+        return Result(layout: layout, left: left)
+    }
+
+    private func check(_ difference: ModelDifference) throws(StoreError) {
+        var obstacles = difference.obstacles
+        if !obstacles.isEmpty {
+            throw StoreError(
+                .notInferable, "how to migrate the store cannot be inferred",
+                detail: obstacles.map { "\($0.subject) \($0.what): \($0.obstacle ?? "")" }.joined(separator: "; "), obstacles: obstacles)
+        }
+        guard options.isSynced else { return }
+        obstacles = difference.changes.filter { !$0.isAllowedWhenSynced }
+        if obstacles.isEmpty { return }
+        throw StoreError(
+            .notInferable, "the model of a synced store only grows, since other devices have the old version",
+            detail: obstacles.map { "\($0.subject) \($0.what)" }.joined(separator: "; "), obstacles: obstacles)
+    }
+
+    /// Entities that the model has in other configurations only.
+    var otherEntities: Set<String> {
+        let members = model.entities(inConfiguration: configuration) ?? []
+        let roots = Set(members.map(\.root))
+        return Set(model.entities.filter { !roots.contains($0.root) }.map(\.name))
+    }
+
+    func others(_ recorded: RecordedModel?) -> [String: RecordedEntity] {
+        let others = otherEntities
+        return (recorded?.entities ?? [:]).filter { others.contains($0.key) }
+    }
+
+    private func maxima() throws(StoreError) -> [Int64: Int64] {
+        var maxima: [Int64: Int64] = [:]
+        do {
+            try connection.query("SELECT Z_ENT, Z_MAX FROM Z_PRIMARYKEY") { maxima[$0.int(0)] = $0.int(1) }
+        } catch { throw StoreError(error) }
+        return maxima
+    }
+}
