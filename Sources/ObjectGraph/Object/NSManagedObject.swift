@@ -175,7 +175,7 @@ open class NSManagedObject: NSObject {
     /// often than that is unpacked.
     @inline(never)
     private final func packedValue(at slot: Int) -> StoredValue {
-        guard let packed, Int(packedReads) < layout.entity.slots.count else { return values[slot] }
+        guard let packed, packed.promise == nil, Int(packedReads) < layout.entity.slots.count else { return values[slot] }
         packedReads += 1
         return packed.value(at: Int(packedOffset), slot)
     }
