@@ -141,7 +141,7 @@ struct DictionaryPlan {
     // MARK: Names
 
     private static func column(_ property: Any, _ layout: EntityLayout, _ coordinator: NSPersistentStoreCoordinator) throws -> Column {
-        if let description = property as? any ComputedProperty {
+        if let description = property as? NSExpressionDescription {
             guard let expression = description.expression else {
                 throw CocoaError(.persistentStoreOperation, sentence: "The expression description '\(description.name)' has no expression.")
             }
@@ -170,12 +170,6 @@ struct DictionaryPlan {
             return try type(of: keys.dropFirst(), path, coordinator.layouts[relationship.destination], coordinator)
         }
     }
-}
-
-/// A property that is computed from rows when they are fetched.
-protocol ComputedProperty: NSPropertyDescription {
-    var expression: PredicateKit.NSExpression? { get }
-    var expressionResultType: NSAttributeType { get }
 }
 
 extension Double {

@@ -91,7 +91,12 @@ extension NSManagedObjectContext {
         let keys = wanted.map(\.key)
         var members: [RowKey: [RowKey]] = [:]
         let relationship = coordinator.layouts[keys[0].entityIndex].entity.toMany[group.index]
-        let chunks = try store.translated { try file.read { try $0.packedMembers(of: keys, toMany: group.index) } }
+        let (chunks, pairs) = try store.translated {
+            try file.read { reader in
+                let chunks = try reader.packedMembers(of: keys, toMany: group.index)
+                return (chunks, chunks == nil ? try reader.destinations(of: keys, toMany: group.index) : [:])
+            }
+        }
         if let chunks, case .slot(let inverse) = relationship.inverse {
             // References may name the declared entity where owners are known by their own.
             let ownKeys = Dictionary(keys.map { ($0.primaryKey, $0) }, uniquingKeysWith: { first, _ in first })
@@ -103,7 +108,7 @@ extension NSManagedObjectContext {
                 }
             }
         } else {
-            members = try store.translated { try file.read { try $0.destinations(of: keys, toMany: group.index) } }
+            members = pairs
         }
         for owner in wanted {
             let keys = members[owner.key] ?? []
