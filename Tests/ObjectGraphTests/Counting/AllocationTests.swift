@@ -44,7 +44,7 @@ import Testing
             let saved = try Self.allocations { try context.save() }
             #expect(made >= Self.count, "each object is one at least: otherwise nothing was counted")
             #expect(made <= Self.count * 37)
-            #expect(saved <= Self.count * 22)
+            #expect(saved <= Self.count * 24)
         }
     }
 
