@@ -143,10 +143,12 @@ let package = Package(
         .testTarget(name: "SQLiteStoreTests", dependencies: ["ManagedModel", "PredicateKit", "SQLiteStore"]),
         // A disk that fails when a test wants it to.
         .target(name: "CFaultyDisk", path: "Tests/CFaultyDisk"),
+        // Counts what a thread takes from the heap.
+        .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
         .testTarget(
             name: "ObjectGraphTests",
             dependencies: [
-                "CFaultyDisk", "ManagedModel", "ObjectGraph", "PredicateKit", "SQLiteStore",
+                "CAllocationCounter", "CFaultyDisk", "ManagedModel", "ObjectGraph", "PredicateKit", "SQLiteStore",
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         .testTarget(
@@ -187,7 +189,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-for target in package.targets where target.type != .plugin && !["CRuntimeRecords", "CFaultyDisk"].contains(target.name) {
+for target in package.targets where target.type != .plugin && !["CRuntimeRecords", "CAllocationCounter", "CFaultyDisk"].contains(target.name) {
     target.swiftSettings = (target.swiftSettings ?? []) + [
         .treatAllWarnings(as: .error),
         .enableUpcomingFeature("ExistentialAny"),

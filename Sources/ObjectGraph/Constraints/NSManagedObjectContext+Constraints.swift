@@ -18,7 +18,7 @@ extension NSManagedObjectContext {
 
     /// Lets the merge policy settle what unsaved objects have in common that has to be unique.
     func resolvePendingDuplicates() throws {
-        guard pending.contains(where: { !$0.layout.entity.uniqueness.isEmpty }) else { return }
+        guard pending.layouts.contains(where: { !$0.entity.uniqueness.isEmpty }) else { return }
         for _ in 0..<Self.duplicateRoundsMax {
             let conflicts = pendingDuplicates()
             if conflicts.isEmpty { return }

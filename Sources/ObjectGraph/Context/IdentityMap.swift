@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CRuntimeRecords
+import Foundation
 import ManagedModel
 import Synchronization
 
@@ -10,15 +11,21 @@ import Synchronization
 /// Objects hold their map and take themselves out of it when they go, on whatever thread drops them last. So the table
 /// is behind a lock, and what is found in it is only handed out if it is not going already.
 final class IdentityMap: @unchecked Sendable {
-    // Unchecked: table and ticket are behind locks, weak references are atomic, the directory is set before any use.
+    // Unchecked: table and ticket are behind locks, the directory is set before any use.
     private let table = Mutex(IdentityTable())
     private let identities = Mutex(())
-    private(set) weak var context: NSManagedObjectContext?
+    private let owner = Backlink<NSManagedObjectContext>()
     /// Names the stores of the IDs of the context's objects, also when the context is gone.
     var directory: StoreDirectory?
     private var lastTicket: StoreTicket?
 
-    func belong(to context: NSManagedObjectContext) { self.context = context }
+    /// nil once the context is going.
+    var context: NSManagedObjectContext? { owner.object }
+
+    func belong(to context: NSManagedObjectContext) { owner.lead(to: context) }
+
+    /// The context is going. Called by its `deinit`.
+    func outlive() { owner.clear() }
 
     subscript(key: RowKey) -> NSManagedObject? {
         // Not released under the lock: that could be the last reference, whose end takes the lock.
@@ -49,9 +56,9 @@ final class IdentityMap: @unchecked Sendable {
 
     /// Gives objects that have new keys the places of those.
     func move(_ objects: [NSManagedObject], from formerKeys: [RowKey]) {
-        for index in objects.indices {
-            let (former, key, address) = (formerKeys[index], objects[index].key, Self.address(objects[index]))
-            table.withLock { table in
+        table.withLock { table in
+            for index in objects.indices {
+                let (former, key, address) = (formerKeys[index], objects[index].key, Self.address(objects[index]))
                 table.remove(former, address)
                 table.insert(key, address)
             }
@@ -82,34 +89,36 @@ final class IdentityMap: @unchecked Sendable {
 
 /// Open addressing with linear probing: a search ends at the first empty place, so removing moves later entries up.
 ///
-/// A dictionary hashes at five times the price, and weak references cost as much again.
+/// A dictionary hashes at five times the price, and weak references cost as much again. Entries are small, because in
+/// a large table nearly each one is fetched from memory anew.
 private struct IdentityTable: ~Copyable {
     private struct Entry {
         var primaryKey: Int64
-        /// Store and entity.
-        var kind: UInt32
-        /// 0 in an empty place.
-        var address: UInt
+        /// The kind in the upper 16 bits, where addresses have nothing; 0 in an empty place.
+        var word: UInt64
     }
 
     private static let capacityMin = 64
+    private static let addressMask: UInt64 = (1 << 48) - 1
     private var entries: UnsafeMutablePointer<Entry>
     private var capacity: Int
     private(set) var count = 0
+    /// Stores and entities that objects are of. What stands for one in entries is its place here, shifted.
+    private var kinds: [UInt32] = []
 
     init() {
         capacity = Self.capacityMin
         entries = Self.allocate(capacity)
     }
 
-    deinit { entries.deallocate() }
+    deinit { free(entries) }
 
     /// - Returns: 0 for a key that is not here.
     func find(_ key: RowKey) -> UInt {
-        let kind = Self.kind(key)
+        guard let kind = knownKind(of: key) else { return 0 }
         var place = start(key.primaryKey, kind)
-        while entries[place].address != 0 {
-            if entries[place].primaryKey == key.primaryKey, entries[place].kind == kind { return entries[place].address }
+        while entries[place].word != 0 {
+            if entries[place].primaryKey == key.primaryKey, entries[place].word & ~Self.addressMask == kind { return address(place) }
             place = (place + 1) & (capacity - 1)
         }
         return 0
@@ -118,32 +127,32 @@ private struct IdentityTable: ~Copyable {
     var addresses: [UInt] {
         var result: [UInt] = []
         result.reserveCapacity(count)
-        for place in 0..<capacity where entries[place].address != 0 { result.append(entries[place].address) }
+        for place in 0..<capacity where entries[place].word != 0 { result.append(address(place)) }
         return result
     }
 
     mutating func insert(_ key: RowKey, _ address: UInt) {
         if (count + 1) * 3 > capacity * 2 { resize(capacity * 2) }
-        let kind = Self.kind(key)
+        let kind = kind(of: key)
         var place = start(key.primaryKey, kind)
-        while entries[place].address != 0 {
-            if entries[place].primaryKey == key.primaryKey, entries[place].kind == kind {
-                entries[place].address = address
+        while entries[place].word != 0 {
+            if entries[place].primaryKey == key.primaryKey, entries[place].word & ~Self.addressMask == kind {
+                entries[place].word = kind | UInt64(address)
                 return
             }
             place = (place + 1) & (capacity - 1)
         }
-        entries[place] = Entry(primaryKey: key.primaryKey, kind: kind, address: address)
+        entries[place] = Entry(primaryKey: key.primaryKey, word: kind | UInt64(address))
         count += 1
     }
 
     /// Has no effect when the key leads to another object.
     mutating func remove(_ key: RowKey, _ address: UInt) {
-        let kind = Self.kind(key)
+        guard let kind = knownKind(of: key) else { return }
         var place = start(key.primaryKey, kind)
-        while entries[place].address != 0 {
-            if entries[place].primaryKey == key.primaryKey, entries[place].kind == kind {
-                if entries[place].address == address { vacate(place) }
+        while entries[place].word != 0 {
+            if entries[place].primaryKey == key.primaryKey, entries[place].word & ~Self.addressMask == kind {
+                if entries[place].word == kind | UInt64(address) { vacate(place) }
                 return
             }
             place = (place + 1) & (capacity - 1)
@@ -157,7 +166,7 @@ private struct IdentityTable: ~Copyable {
     }
 
     mutating func removeAll() {
-        entries.deallocate()
+        free(entries)
         capacity = Self.capacityMin
         entries = Self.allocate(capacity)
         count = 0
@@ -168,14 +177,14 @@ private struct IdentityTable: ~Copyable {
         var place = hole
         while true {
             place = (place + 1) & (capacity - 1)
-            guard entries[place].address != 0 else { break }
-            let home = start(entries[place].primaryKey, entries[place].kind)
+            guard entries[place].word != 0 else { break }
+            let home = start(entries[place].primaryKey, entries[place].word & ~Self.addressMask)
             // An entry whose search starts behind the hole stays where it is.
             if (place &- home) & (capacity - 1) < (place &- hole) & (capacity - 1) { continue }
             entries[hole] = entries[place]
             hole = place
         }
-        entries[hole].address = 0
+        entries[hole].word = 0
         count -= 1
         if count * 8 < capacity, capacity > Self.capacityMin { resize(capacity / 2) }
     }
@@ -184,26 +193,42 @@ private struct IdentityTable: ~Copyable {
         let (old, oldCapacity) = (entries, capacity)
         entries = Self.allocate(newCapacity)
         capacity = newCapacity
-        for index in 0..<oldCapacity where old[index].address != 0 {
-            var place = start(old[index].primaryKey, old[index].kind)
-            while entries[place].address != 0 { place = (place + 1) & (capacity - 1) }
+        for index in 0..<oldCapacity where old[index].word != 0 {
+            var place = start(old[index].primaryKey, old[index].word & ~Self.addressMask)
+            while entries[place].word != 0 { place = (place + 1) & (capacity - 1) }
             entries[place] = old[index]
         }
-        old.deallocate()
+        free(old)
     }
 
     /// Keys that follow each other stand together, as rows are mostly met; only their block is scattered.
-    private func start(_ primaryKey: Int64, _ kind: UInt32) -> Int {
+    /// Blocks that meet push each other along as a whole, so the table must not be fuller than two thirds.
+    private func start(_ primaryKey: Int64, _ kind: UInt64) -> Int {
         let block = UInt64(bitPattern: primaryKey) >> 4
-        let mixed = (block ^ UInt64(kind) << 32) &* 0x9E37_79B9_7F4A_7C15
+        let mixed = (block ^ kind >> 16) &* 0x9E37_79B9_7F4A_7C15
         return (Int(truncatingIfNeeded: mixed >> 32) << 4 | Int(truncatingIfNeeded: primaryKey & 15)) & (capacity - 1)
     }
 
-    private static func kind(_ key: RowKey) -> UInt32 { UInt32(key.store) << 16 | UInt32(key.entity) }
+    private func address(_ place: Int) -> UInt { UInt(entries[place].word & Self.addressMask) }
 
+    /// - Returns: nil for a kind that no object is of.
+    private func knownKind(of key: RowKey) -> UInt64? {
+        let kind = UInt32(key.store) << 16 | UInt32(key.entity)
+        for index in 0..<kinds.count where kinds[index] == kind { return UInt64(index) << 48 }
+        return nil
+    }
+
+    /// - Precondition: Objects of one context are of fewer than 65,536 stores and entities.
+    private mutating func kind(of key: RowKey) -> UInt64 {
+        if let known = knownKind(of: key) { return known }
+        precondition(kinds.count < 1 << 16, "objects of one context are of fewer than 65,536 stores and entities")
+        kinds.append(UInt32(key.store) << 16 | UInt32(key.entity))
+        return UInt64(kinds.count - 1) << 48
+    }
+
+    /// Memory that the system clears, so that no page is touched before an entry is in it.
     private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
-        let entries = UnsafeMutablePointer<Entry>.allocate(capacity: capacity)
-        entries.initialize(repeating: Entry(primaryKey: 0, kind: 0, address: 0), count: capacity)
-        return entries
+        guard let memory = calloc(capacity, MemoryLayout<Entry>.stride) else { preconditionFailure("there is no memory for \(capacity) objects") }
+        return memory.bindMemory(to: Entry.self, capacity: capacity)
     }
 }

@@ -79,7 +79,7 @@ extension NSManagedObjectContext {
         guard !isProcessingScheduled else { return }
         isProcessingScheduled = true
         // The end of the turn of the queue, where nothing else ends one (a main-queue context outside perform).
-        queue.queue.async { [weak self] in self?.endEvent() }
+        queue.queue.async { [registry] in registry.context?.endEvent() }
     }
 
     /// Applies delete rules and posts one notification about everything that changed since the last.

@@ -10,7 +10,9 @@ import Synchronization
 /// A child, as its parent knows it.
 struct WeakChild: @unchecked Sendable {
     // Unchecked: only `inbox`, `queue` and `automaticallyMergesChangesFromParent` are used off the child's queue.
-    weak var context: NSManagedObjectContext?
+    private let registry: IdentityMap
+    var context: NSManagedObjectContext? { registry.context }
+    init(context: NSManagedObjectContext) { registry = context.registry }
 }
 
 extension NSManagedObjectContext {
@@ -36,7 +38,7 @@ extension NSManagedObjectContext {
         guard !permanent.isEmpty else { return }
         for child in liveChildren {
             child.inbox.withLock { $0.merge(permanent) { _, new in new } }
-            child.queue.queue.async { [weak child] in child?.adoptPermanentKeys() }
+            child.queue.queue.async { [registry = child.registry] in registry.context?.adoptPermanentKeys() }
         }
     }
 

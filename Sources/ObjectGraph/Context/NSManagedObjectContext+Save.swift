@@ -50,7 +50,9 @@ extension NSManagedObjectContext {
         try settle()
         prefetched.forget(pending.lazy.map(\.key))
         try validatePending()
-        for object in pending where !object.layout.transformableSlots.isEmpty && !object.isDeleted { try object.encodeTransformables() }
+        if pending.layouts.contains(where: { !$0.transformableSlots.isEmpty }) {
+            for object in pending where !object.isDeleted { try object.encodeTransformables() }
+        }
         if let parent { return push(to: parent, &saved) }
         if onlyStore(of: coordinator) != nil {
             try resolvePendingDuplicates()
@@ -122,7 +124,7 @@ extension NSManagedObjectContext {
     /// What leads to an object that was never saved and is gone again leads nowhere; what leads to another store
     /// cannot be saved.
     func checkReferences() throws {
-        guard pending.contains(where: \.layout.hasRelationships) else { return }
+        guard pending.layouts.contains(where: \.hasRelationships) else { return }
         for object in pending { object.dropTemporaryReferences() }
         var problems: [NSManagedObject] = []
         for object in pendingInOrder where !object.isDeleted && object.hasReferenceBeyondStore { problems.append(object) }

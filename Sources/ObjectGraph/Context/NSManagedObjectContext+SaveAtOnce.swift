@@ -27,7 +27,7 @@ extension NSManagedObjectContext {
                 try given.give(to: objects, of: store, layouts: requireCoordinator().layouts, needsTranslation: needsTranslation) {
                     try writer.reserveKeys(for: $0, count: $1)
                 }
-                for object in objects { object.translateReferences(given.translation) }
+                if !given.translation.isEmpty { for object in objects { object.translateReferences(given.translation) } }
                 try checkReferences()
                 let draft = SaveDraft(objects, author: transactionAuthor, contextName: name)
                 for changes in draft.changes.values { _ = try writer.apply(changes) }
@@ -40,13 +40,13 @@ extension NSManagedObjectContext {
             let error = given.named(error)
             given.takeBack()
             let back = Dictionary(uniqueKeysWithValues: given.translation.map { ($1, $0) })
-            for object in objects { object.translateReferences(back) }
+            if !back.isEmpty { for object in objects { object.translateReferences(back) } }
             throw error
         }
     }
 
     /// Whether anybody refers to objects by their keys, or may.
-    private var needsTranslation: Bool { undoManager != nil || hasChildren || pending.contains { $0.layout.hasRelationships } }
+    private var needsTranslation: Bool { undoManager != nil || hasChildren || pending.layouts.contains(where: \.hasRelationships) }
 }
 
 /// Permanent keys that new objects got.

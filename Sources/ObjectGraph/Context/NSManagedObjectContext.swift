@@ -66,7 +66,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         set { mergesAutomatically.withLock { $0 = newValue } }
     }
     /// Whether the context keeps objects alive that nobody else holds and that did not change.
-    open var retainsRegisteredObjects = false {
+    @exclusivity(unchecked) open var retainsRegisteredObjects = false {
         didSet {
             retained = [:]
             if retainsRegisteredObjects { for object in registry.objects { retained[ObjectIdentifier(object)] = object } }
@@ -81,7 +81,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     /// of contexts that do without it pay nothing for it.
     ///
     /// Tarn's own: on Apple's platforms objects are `ObservableObject`s instead.
-    public final var isObservationEnabled = false {
+    @exclusivity(unchecked) public final var isObservationEnabled = false {
         didSet {
             for object in registry.objects {
                 if isObservationEnabled { object.flags.insert(.observed) } else { object.flags.remove(.observed) }
@@ -102,8 +102,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     var eventSnapshots: [ObjectIdentifier: EventSnapshot] = [:]
 
     /// What was found for the class, and about the layout, of the last object that was inserted.
-    private var lastClass: (type: NSManagedObject.Type, entity: NSEntityDescription)?
-    private var lastLayout: EntityLayout?
+    @exclusivity(unchecked) private final var lastClass: (type: NSManagedObject.Type, entity: NSEntityDescription)?
+    @exclusivity(unchecked) private final var lastLayout: EntityLayout?
     /// A store whose numbers are the coordinator's own, as of ``NSPersistentStoreCoordinator/storeChanges``.
     @exclusivity(unchecked) private final var lastStoreNumber: UInt16 = 0
     @exclusivity(unchecked) private final var lastStoreVersion = -1
@@ -111,10 +111,10 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
     let registry = IdentityMap()
     /// Objects that wait for a save, held strongly.
-    var pending = PendingObjects()
+    @exclusivity(unchecked) final var pending = PendingObjects()
     /// Objects that changed since the last notification.
-    var unannounced: [NSManagedObject] = []
-    var isProcessingScheduled = false
+    @exclusivity(unchecked) final var unannounced: [NSManagedObject] = []
+    @exclusivity(unchecked) final var isProcessingScheduled = false
     var isSaving = false
     var retained: [ObjectIdentifier: NSManagedObject] = [:]
     /// Collections that apps change relationships by.
@@ -149,6 +149,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     }
 
     deinit {
+        registry.outlive()
         if let checkpoints { NotificationCenter.default.removeObserver(checkpoints) }
     }
 

@@ -13,6 +13,8 @@ struct PendingObjects: Sequence {
     private var isInOrder = true
     private var lastSequence = Int64.min
     private var ordered: [NSManagedObject]?
+    /// Of what waits, and of what waited since nothing did.
+    private(set) var layouts: [EntityLayout] = []
 
     var isEmpty: Bool { count == 0 }
 
@@ -22,11 +24,19 @@ struct PendingObjects: Sequence {
         guard object.pendingPlace < 0 else { return }
         if object.sequence < lastSequence { isInOrder = false }
         lastSequence = object.sequence
+        noteLayout(of: object)
         object.pendingPlace = Int32(truncatingIfNeeded: places.count)
         places.append(object)
         ordered = nil
         count += 1
         arrivals += 1
+    }
+
+    /// Few layouts, many objects: questions about layouts are not asked of each object.
+    @inline(__always)
+    private mutating func noteLayout(of object: NSManagedObject) {
+        if layouts.last === object.layout || layouts.contains(where: { $0 === object.layout }) { return }
+        layouts.append(object.layout)
     }
 
     mutating func remove(_ object: NSManagedObject) {
@@ -47,6 +57,7 @@ struct PendingObjects: Sequence {
 
     private mutating func clear() {
         places = []
+        layouts = []
         ordered = nil
         count = 0
         isInOrder = true

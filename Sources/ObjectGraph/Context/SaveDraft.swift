@@ -45,14 +45,14 @@ struct SaveDraft {
                 part.changes.author = author
                 part.changes.contextName = contextName
             }
-            add(object, &part)
+            add(object, of: objects.count, &part)
         }
         if store != RowKey.temporaryStore { parts[store] = part }
         changes = parts.mapValues(\.changes)
         commits = parts.values.map(\.commit).sorted { $0.store < $1.store }
     }
 
-    private mutating func add(_ object: NSManagedObject, _ part: inout Part) {
+    private mutating func add(_ object: NSManagedObject, of count: Int, _ part: inout Part) {
         let key = object.key
         if object.isDeleted {
             // Whoever never read the row does not care which version goes.
@@ -60,6 +60,10 @@ struct SaveDraft {
             part.changes.deletes.append(RowDelete(key: key, expectedVersion: isRead ? object.version : nil))
             part.commit.deleted.append(key)
         } else if object.isInserted {
+            if part.changes.inserts.isEmpty {
+                part.changes.inserts.reserveCapacity(count)
+                part.commit.inserted.reserveCapacity(count)
+            }
             part.changes.inserts.append(Row(key: key, version: 1, values: object.values))
             part.commit.inserted.append(key)
         } else {

@@ -19,7 +19,11 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
         var contexts: [WeakContext] = []
     }
 
-    private struct WeakContext { weak var context: NSManagedObjectContext? }
+    private struct WeakContext {
+        private let registry: IdentityMap
+        var context: NSManagedObjectContext? { registry.context }
+        init(context: NSManagedObjectContext) { registry = context.registry }
+    }
 
     public let managedObjectModel: NSManagedObjectModel
     open var name: String?

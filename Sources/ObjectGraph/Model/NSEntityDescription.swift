@@ -37,7 +37,20 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
             }
         }
     }
-    open internal(set) weak var superentity: NSEntityDescription?
+    open internal(set) var superentity: NSEntityDescription? {
+        get { superentityLink?.object }
+        set { superentityLink = newValue?.backlink }
+    }
+    private var superentityLink: Backlink<NSEntityDescription>?
+    /// How those find the entity that do not keep it alive.
+    let backlink = Backlink<NSEntityDescription>()
+
+    public override init() {
+        super.init()
+        backlink.lead(to: self)
+    }
+
+    deinit { backlink.clear() }
 
     weak var managedObjectModelReference: NSManagedObjectModel?
     private var explicitRenamingIdentifier: String?
@@ -148,7 +161,7 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
     /// What objects of this entity are laid out by. Set when the model is frozen, cleared when it goes.
     ///
     /// Strong, though the layout leads back here: a weak reference would make each object that holds the layout slower.
-    package internal(set) final var layout: EntityLayout?
+    @exclusivity(unchecked) package internal(set) final var layout: EntityLayout?
 
     func preconditionIsMutable() { managedObjectModelReference?.preconditionIsMutable() }
 

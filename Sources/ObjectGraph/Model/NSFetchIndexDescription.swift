@@ -16,7 +16,11 @@ public enum NSFetchIndexElementType: UInt, Sendable {
 /// Source: developer.apple.com/documentation/coredata/nsfetchindexdescription
 open class NSFetchIndexDescription: NSObject, NSCopying {
     open var name: String
-    open internal(set) weak var entity: NSEntityDescription?
+    open internal(set) var entity: NSEntityDescription? {
+        get { entityLink?.object }
+        set { entityLink = newValue?.backlink }
+    }
+    private var entityLink: Backlink<NSEntityDescription>?
     /// Only rows that match are in the index.
     open var partialIndexPredicate: NSPredicate?
     open var elements: [NSFetchIndexElementDescription] {

@@ -8,7 +8,11 @@ import ManagedModel
 ///
 /// Source: developer.apple.com/documentation/coredata/nspropertydescription
 open class NSPropertyDescription: NSObject, NSCopying, NSSecureCoding {
-    open internal(set) weak var entity: NSEntityDescription?
+    open internal(set) var entity: NSEntityDescription? {
+        get { entityLink?.object }
+        set { entityLink = newValue?.backlink }
+    }
+    private var entityLink: Backlink<NSEntityDescription>?
     open var name = "" { willSet { preconditionIsMutable() } }
     open var isOptional = true { willSet { preconditionIsMutable() } }
     open var isTransient = false { willSet { preconditionIsMutable() } }

@@ -16,10 +16,15 @@ public enum NSDeleteRule: UInt, Sendable {
 ///
 /// Source: developer.apple.com/documentation/coredata/nsrelationshipdescription
 open class NSRelationshipDescription: NSPropertyDescription {
-    open weak var destinationEntity: NSEntityDescription? {
-        willSet { preconditionIsMutable() }
-        didSet { if let destinationEntity { destinationName = destinationEntity.name } }
+    open var destinationEntity: NSEntityDescription? {
+        get { destinationLink?.object }
+        set {
+            preconditionIsMutable()
+            destinationLink = newValue?.backlink
+            if let newValue { destinationName = newValue.name }
+        }
     }
+    private var destinationLink: Backlink<NSEntityDescription>?
     open var minCount = 0 { willSet { preconditionIsMutable() } }
     /// 1 makes the relationship to-one; 0 means without bound.
     open var maxCount = 0 { willSet { preconditionIsMutable() } }

@@ -9,7 +9,7 @@ extension NSManagedObject {
     @inline(__always)
     private final func read(_ key: ManagedPropertyKey) -> StoredValue {
         willRead(key)
-        return values[key.slot(in: layout)]
+        return value(at: key.slot(in: layout))
     }
 
     @inline(__always)

@@ -9,7 +9,7 @@ import ManagedModel
 extension NSManagedObject {
     final func toOne(_ slot: Int) -> NSManagedObject? {
         willRead()
-        guard !flags.contains(.detached), let key = values[slot].reference else { return nil }
+        guard !flags.contains(.detached), let key = value(at: slot).reference else { return nil }
         return requireContext().object(for: key)
     }
 

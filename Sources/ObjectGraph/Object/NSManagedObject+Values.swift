@@ -63,7 +63,7 @@ extension NSManagedObject {
             switch layout.entity.slots[index] {
             case .attribute(let attribute):
                 if attribute.type == .transformable { return transformed(index) }
-                return AttributeCoding.value(values[index], of: attribute)
+                return AttributeCoding.value(value(at: index), of: attribute)
             case .toOne: return toOne(index)
             }
         case .toMany(let index): return collection(toManyObjects(index), index)

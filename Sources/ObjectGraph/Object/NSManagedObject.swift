@@ -47,6 +47,8 @@ open class NSManagedObject: NSObject {
     /// The row that the values are in, until somebody reads or writes one.
     @exclusivity(unchecked) private final var packed: RowChunk?
     @exclusivity(unchecked) private final var packedOffset: UInt32 = 0
+    /// How many values were read while the row was packed.
+    @exclusivity(unchecked) private final var packedReads: UInt16 = 0
     /// What the store holds, while `values` differs or may differ from it.
     @exclusivity(unchecked) final var committed: ContiguousArray<StoredValue>?
     @exclusivity(unchecked) final var toMany: ToManyStates
@@ -165,6 +167,19 @@ open class NSManagedObject: NSObject {
         }
     }
 
+    /// One of the values, for readers.
+    @inline(__always)
+    final func value(at slot: Int) -> StoredValue { packed == nil ? storage[slot] : packedValue(at: slot) }
+
+    /// Most objects are read once, value by value: those are made from the row, and nothing is kept. What is read more
+    /// often than that is unpacked.
+    @inline(never)
+    private final func packedValue(at slot: Int) -> StoredValue {
+        guard let packed, packed.promise == nil, Int(packedReads) < layout.entity.slots.count else { return values[slot] }
+        packedReads += 1
+        return packed.value(at: Int(packedOffset), slot)
+    }
+
     @inline(never)
     private final func unpack() {
         guard let chunk = packed.take(), chunk.promise == nil else { return }
@@ -175,6 +190,7 @@ open class NSManagedObject: NSObject {
     final func pack(_ chunk: RowChunk, at offset: Int) {
         packed = chunk
         packedOffset = UInt32(truncatingIfNeeded: offset)
+        packedReads = 0
     }
 
     /// Who brings the row of a fault that was fetched in a batch.
@@ -361,9 +377,10 @@ extension NSManagedObject {
 
 /// Which entity a class stands for, among the models that are in use.
 enum ManagedClassEntities {
-    private struct Reference: @unchecked Sendable {
-        // Unchecked: descriptions are constant once their model is in use.
-        weak var entity: NSEntityDescription?
+    private struct Reference: Sendable {
+        private let link: Backlink<NSEntityDescription>
+        var entity: NSEntityDescription? { link.object }
+        init(entity: NSEntityDescription) { link = entity.backlink }
     }
 
     /// Of each class the entities of all models in use, the latest last: when a coordinator goes, others may stay.

@@ -27,9 +27,8 @@ extension NSManagedObjectContext {
         if let checkpoints { NotificationCenter.default.removeObserver(checkpoints) }
         checkpoints = nil
         guard let undoManager else { return }
-        let reference = Unchecked(WeakContext(self))
-        checkpoints = NotificationCenter.default.addObserver(forName: .NSUndoManagerCheckpoint, object: undoManager, queue: nil) { _ in
-            guard let context = reference.value.context, context.queue.isCurrent else { return }
+        checkpoints = NotificationCenter.default.addObserver(forName: .NSUndoManagerCheckpoint, object: undoManager, queue: nil) { [registry] _ in
+            guard let context = registry.context, context.queue.isCurrent else { return }
             context.processPendingChanges()
         }
     }
@@ -181,9 +180,4 @@ extension NSManagedObject {
         }
         return result
     }
-}
-
-private final class WeakContext {
-    weak var context: NSManagedObjectContext?
-    init(_ context: NSManagedObjectContext) { self.context = context }
 }

@@ -65,6 +65,11 @@ package final class RowChunk: @unchecked Sendable {
 
     package func version(at offset: Int) -> Int64 { memory.load(fromByteOffset: offset + 8, as: Int64.self) }
 
+    /// The value of one slot of the row's entity.
+    package func value(at offset: Int, _ slot: Int) -> StoredValue {
+        value(slot, of: Int(memory.load(fromByteOffset: offset + 22, as: UInt16.self)), at: offset)
+    }
+
     /// One value per slot of the row's entity.
     package func values(at offset: Int) -> ContiguousArray<StoredValue> {
         let slots = Int(memory.load(fromByteOffset: offset + 22, as: UInt16.self))

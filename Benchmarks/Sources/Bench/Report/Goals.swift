@@ -24,6 +24,7 @@ struct Goal {
         Goal(id: "G4", work: "L2R", anchor: .entrant(Entrant.grdbClass), limit: 1.5),
         Goal(id: "G5", work: "L4", anchor: .entrant(Entrant.sqlite), limit: 4.0),
         Goal(id: "G5", work: "L4R", anchor: .unit, limit: 100),
+        Goal(id: "G5", work: "L4H", anchor: .unit, limit: 100),
         Goal(id: "G6", work: "L8", anchor: .entrant(Entrant.sqlite), limit: 1.5),
         Goal(id: "G6", work: "L9", anchor: .entrant(Entrant.sqlite), limit: 1.5),
         Goal(id: "G7", work: "L6", anchor: .entrant(Entrant.sqlite), limit: 1.10),
