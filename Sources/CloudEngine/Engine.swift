@@ -48,7 +48,9 @@ extension Engine {
 
     /// Refuses the zones of others: they are reached through the shared database.
     func checkOwner(of zoneID: ZoneID, _ call: Call) throws(WireError) {
-        guard let owner = zoneID.ownerRecordName, owner != call.caller.userRecordName, owner != Self.currentUser else { return }
+        guard let owner = zoneID.ownerRecordName, owner != call.caller.userRecordName, owner != Self.currentUser,
+            owner != call.partition.owner
+        else { return }
         throw WireError(.zoneNotFound, "zone not found")
     }
 
@@ -63,7 +65,8 @@ extension Engine {
     }
 
     func zoneID(of zone: StoredZone, _ call: Call) -> ZoneID {
-        ZoneID(zoneName: zone.name, ownerRecordName: call.partition.owner)
+        ZoneID(
+            zoneName: zone.name, ownerRecordName: call.partition.scope == .public ? nil : call.partition.owner)
     }
 
     /// Notifications of the subscriptions that fire when custom zones change.

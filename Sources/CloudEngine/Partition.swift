@@ -9,8 +9,11 @@ package struct Partition: Hashable, Sendable {
     package var containerIdentifier: String
     package var environment: CloudEnvironment
     package var scope: DatabaseScope
-    /// User record name of the owner in this container.
+    /// User record name of the owner in this container; ``publicOwner`` for the public database.
     package var owner: String
+
+    /// Stands for everybody.
+    package static let publicOwner = "_public"
 
     package init(
         containerIdentifier: String, environment: CloudEnvironment, scope: DatabaseScope = .private, owner: String
@@ -27,13 +30,32 @@ package struct Partition: Hashable, Sendable {
 
 /// Who sends a request, from which device.
 package struct Caller: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
+        /// Nobody is signed in.
+        case anonymous
+        case user
+        /// A program with a server-to-server key: a user of its own, who has the public database only.
+        case serverKey
+        /// Whoever runs the server, through its console and commands.
+        case `operator`
+    }
+
+    package var kind: Kind
+    /// Empty for an anonymous caller.
     package var userRecordName: String
     package var deviceID: String
 
-    package init(userRecordName: String, deviceID: String) {
+    package init(userRecordName: String, deviceID: String, kind: Kind = .user) {
+        self.kind = kind
         self.userRecordName = userRecordName
         self.deviceID = deviceID
     }
+
+    package static let anonymous = Caller(userRecordName: "", deviceID: "", kind: .anonymous)
+
+    /// Whether the caller has a user record name, so that records can be stamped with it.
+    package var isSignedIn: Bool { !userRecordName.isEmpty }
+    package var isOperator: Bool { kind == .operator }
 }
 
 /// What a request brings besides its body. The engine has no clock and no source of randomness: both stand here.

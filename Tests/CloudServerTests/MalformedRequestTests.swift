@@ -29,8 +29,8 @@ import Testing
         Case(method: "GET", path: "\(container)/development/secret/zones/list", status: 400),
         Case(method: "GET", path: "/database/1/..%2F..%2Fetc/development/private/zones/list", status: 400),
         Case(
-            method: "GET", path: "\(container)/development/public/zones/list", status: 400,
-            reason: "the public database is not available yet on this server"),
+            method: "POST", path: "\(container)/development/public/zones/modify", status: 400,
+            reason: "endpoint not applicable in the database type 'publicdb'"),
         Case(
             method: "GET", path: "\(container)/development/shared/zones/list", status: 400,
             reason: "the shared database is not available yet on this server"),

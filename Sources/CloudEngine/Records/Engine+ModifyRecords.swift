@@ -43,9 +43,13 @@ extension Engine {
         let changes = try batch.write()
 
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
-        let results = zip(operations, batch.results).map { operation, result in
-            result.presented(
-                zoneID: zoneID(of: zone, call), desiredKeys: operation.desiredKeys ?? request.desiredKeys, addresses)
+        var access = RecordAccess(unit, call)
+        let results = try zip(operations, batch.results).map { operation, result in
+            // Who may write what he may not read learns no fields by it.
+            let isReadable = if case .record(let record) = result { try access.allows(.read, record) } else { true }
+            return result.presented(
+                zoneID: zoneID(of: zone, call),
+                desiredKeys: isReadable ? operation.desiredKeys ?? request.desiredKeys : [], addresses)
         }
         let told = changes > 0 && !zone.isDefault ? [zone.name] : []
         return Outcome(
@@ -61,11 +65,13 @@ extension Engine {
     ) throws -> LookupRecordsResponse {
         try checkCount(request.records.count, of: "records", atMost: limits.recordsPerResponse)
         let zone = try liveZone(request.zoneID, in: view, call)
-        let stored = try view.records(named: request.records.map(\.recordName), in: zone.key)
+        var stored = try view.records(named: request.records.map(\.recordName), in: zone.key)
+        try UsersType.complete(&stored, named: request.records.map(\.recordName), in: view, call)
+        var access = RecordAccess(view, call)
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
         var room = limits.responseRecordBytes
         return LookupRecordsResponse(
-            results: request.records.map { item in
+            results: try request.records.map { item in
                 guard room > 0 else {
                     let error = WireError(
                         .badRequest, "the answer is too large: ask for fewer records at once", nativeCode: .limitExceeded)
@@ -74,6 +80,9 @@ extension Engine {
                 guard let record = stored[item.recordName]?.record, !record.isDeleted else {
                     return .failure(
                         recordName: item.recordName, WireError(.notFound, "record not found"), serverRecord: nil)
+                }
+                guard try access.allows(.read, record) else {
+                    return .failure(recordName: item.recordName, access.refusal, serverRecord: nil)
                 }
                 let shown = record.presented(
                     zoneID: zoneID(of: zone, call), desiredKeys: item.desiredKeys ?? request.desiredKeys, addresses)

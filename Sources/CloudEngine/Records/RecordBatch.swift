@@ -13,6 +13,7 @@ struct RecordBatch {
 
     private let stored: [String: StoredRecord]
     private var schema: SchemaCheck
+    private var access: RecordAccess
     private var decisions: [Result<RecordDecision, WireError>] = []
     private(set) var results: [RecordResult] = []
 
@@ -24,7 +25,10 @@ struct RecordBatch {
         self.engine = engine
         self.unit = unit
         self.call = call
-        stored = try unit.records(named: operations.map(\.record.recordName), in: zone.key)
+        access = RecordAccess(unit, call)
+        var stored = try unit.records(named: operations.map(\.record.recordName), in: zone.key)
+        try UsersType.complete(&stored, named: operations.map(\.record.recordName), in: unit, call)
+        self.stored = stored
         let types = operations.map(\.record.recordType) + stored.values.map(\.record.recordType)
         schema = try SchemaCheck(
             recordTypes: Set(types), growsByUse: engine.schemaByUse.contains(call.partition.environment), unit)
@@ -86,7 +90,8 @@ struct RecordBatch {
                 results.append(
                     .record(Record(recordName: record.recordName, recordType: record.recordType, isDeleted: true)))
             case .failure(let error):
-                let shown = error.code == .conflict || error.code == .exists ? current(operation) : nil
+                var shown = error.code == .conflict || error.code == .exists ? current(operation) : nil
+                if let record = shown, try !access.allows(.read, record) { shown = nil }
                 results.append(.failure(recordName: operation.record.recordName, error, serverRecord: shown))
             }
         }
@@ -119,6 +124,7 @@ struct RecordBatch {
             }
         }
         let current = current(operation)
+        try access.check(operation, over: current)
         let decision = try RecordDecision.make(operation.kind, incoming, over: current)
         guard case .save(var record) = decision else { return decision }
         guard record.fields.count <= engine.limits.fieldsPerRecord else {

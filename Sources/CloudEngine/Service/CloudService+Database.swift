@@ -9,15 +9,14 @@ extension CloudService {
         guard request.method == path.operation.method || request.method == "POST" && path.operation == .listZones else {
             throw WireError(.notFound, "could not find handler for endpoint")
         }
-        let device = try await authenticate(request)
-        let call = try await call(
-            request, device, path.containerIdentifier, path.environment, scope: path.scope)
+        let call = try await call(request, path)
+        try DatabaseRules.check(path.operation, in: path.scope, call.caller)
         if path.operation == .caller {
             return .json(
                 UserIdentity(userRecordName: call.caller.userRecordName).encoded(), endpoint: path.operation.rawValue)
         }
-        guard path.scope == .private else {
-            throw WireError(.badRequest, "the \(path.scope.rawValue) database is not available yet on this server")
+        guard path.scope != .shared else {
+            throw WireError(.badRequest, "the shared database is not available yet on this server")
         }
         let body = try await collect(request)
         let exchange = Exchange(operation: path.operation, call: call, body: body, key: try idempotencyKey(request))

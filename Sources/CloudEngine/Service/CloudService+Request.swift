@@ -18,6 +18,23 @@ extension CloudService {
         return DeviceIdentity(account: device.account, deviceID: name)
     }
 
+    /// Who asks, and for which partition. Without a token it is nobody, who may still read what the world may.
+    func call(_ request: ServiceRequest, _ path: ServicePath) async throws -> Call {
+        if request.header(HeaderNames.authorization) != nil {
+            var call = try await call(
+                request, try await authenticate(request), path.containerIdentifier, path.environment, scope: path.scope)
+            if path.scope == .public, path.operation.isAboutSubscriptions { call.partition.owner = call.caller.userRecordName }
+            return call
+        }
+        let surroundings = surroundings
+        return Call(
+            partition: Partition(
+                containerIdentifier: path.containerIdentifier, environment: path.environment, scope: path.scope,
+                owner: path.scope == .public ? Partition.publicOwner : ""),
+            caller: .anonymous, now: surroundings.now(), baseURL: request.baseURL,
+            makeIdentifier: { CloudService.makeIdentifier(surroundings) })
+    }
+
     func call(
         _ request: ServiceRequest, _ device: DeviceIdentity, _ containerIdentifier: String,
         _ environment: CloudEnvironment, scope: DatabaseScope
@@ -28,7 +45,8 @@ extension CloudService {
         let surroundings = surroundings
         return Call(
             partition: Partition(
-                containerIdentifier: containerIdentifier, environment: environment, scope: scope, owner: owner),
+                containerIdentifier: containerIdentifier, environment: environment, scope: scope,
+                owner: scope == .public ? Partition.publicOwner : owner),
             caller: Caller(userRecordName: owner, deviceID: device.deviceID), now: surroundings.now(),
             baseURL: request.baseURL, makeIdentifier: { CloudService.makeIdentifier(surroundings) })
     }
@@ -85,5 +103,12 @@ extension CloudService {
                 headers: [(HeaderNames.contentType, HeaderNames.jsonLines), ("Cache-Control", "no-store")],
                 body: .events(listener), endpoint: path.operation.rawValue)
         }
+    }
+}
+
+extension ServicePath.Operation {
+    /// Subscriptions to the public database are each user's own: they are in a partition of the user's.
+    var isAboutSubscriptions: Bool {
+        self == .listSubscriptions || self == .lookupSubscriptions || self == .modifySubscriptions
     }
 }

@@ -20,7 +20,7 @@ package protocol EngineStorage: Sendable {
 }
 
 /// Reading one partition. Functions take many keys at once so that a database over a wire needs few round trips.
-package protocol PartitionView {
+package protocol PartitionView: AccessView {
     func state() throws -> PartitionState
 
     /// A zone by name, deleted or not.
@@ -55,7 +55,7 @@ package protocol PartitionView {
 }
 
 /// Changing one partition. All or nothing; nothing is visible to others before the unit's commit.
-package protocol UnitOfWork: PartitionView {
+package protocol UnitOfWork: PartitionView, AccessWork {
     /// Raises the partition's counter and returns its new value: the last of `count` new numbers.
     func raiseCounter(by count: Int) throws -> Int64
 

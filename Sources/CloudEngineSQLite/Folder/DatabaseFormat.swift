@@ -8,8 +8,18 @@ import GRDB
 enum DatabaseFormat: Int, CaseIterable {
     /// First format.
     case initial = 1
+    /// Security roles: grants by record type, custom roles and their members.
+    case roles = 2
 
-    static let current = initial
+    static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
+
+    /// What brings a database of the format before to this one.
+    private var step: String {
+        switch self {
+        case .initial: Self.initialTables
+        case .roles: Self.roleTables
+        }
+    }
 
     /// `TARN`, so that another program's database is not taken for ours.
     private static let applicationID = 0x5441_524E
@@ -22,13 +32,7 @@ enum DatabaseFormat: Int, CaseIterable {
         let application = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
         let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema WHERE type = 'table'") ?? 0
         if version == 0, application == 0, tables == 0 {
-            try db.inTransaction(.immediate) {
-                try db.execute(sql: initialTables)
-                try db.execute(sql: "PRAGMA application_id = \(applicationID)")
-                try db.execute(sql: "PRAGMA user_version = \(current.rawValue)")
-                return .commit
-            }
-            return
+            return try advance(db, after: version)
         }
         guard application == applicationID else {
             throw StorageFailure(.corrupt, "the database is not one of this server")
@@ -39,7 +43,30 @@ enum DatabaseFormat: Int, CaseIterable {
         guard DatabaseFormat(rawValue: version) != nil else {
             throw StorageFailure(.corrupt, "the database has a format that never was")
         }
+        if version < current.rawValue { try advance(db, after: version) }
     }
+
+    /// Takes the steps from a version to the current one, all or none.
+    private static func advance(_ db: Database, after version: Int) throws {
+        try db.inTransaction(.immediate) {
+            for format in allCases where format.rawValue > version { try db.execute(sql: format.step) }
+            try db.execute(sql: "PRAGMA application_id = \(applicationID)")
+            try db.execute(sql: "PRAGMA user_version = \(current.rawValue)")
+            return .commit
+        }
+    }
+
+    private static let roleTables = """
+        CREATE TABLE grants (
+            container TEXT NOT NULL, environment TEXT NOT NULL, type TEXT NOT NULL, role TEXT NOT NULL,
+            permissions INTEGER NOT NULL, PRIMARY KEY (container, environment, type, role)) WITHOUT ROWID;
+        CREATE TABLE roles (
+            container TEXT NOT NULL, environment TEXT NOT NULL, role TEXT NOT NULL,
+            PRIMARY KEY (container, environment, role)) WITHOUT ROWID;
+        CREATE TABLE role_members (
+            container TEXT NOT NULL, environment TEXT NOT NULL, name TEXT NOT NULL, role TEXT NOT NULL,
+            PRIMARY KEY (container, environment, name, role)) WITHOUT ROWID;
+        """
 
     /// The partition is the first column of every key of partitioned data; `change` numbers come from its counter.
     private static let initialTables = """

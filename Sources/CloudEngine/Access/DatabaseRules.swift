@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+/// Which operation is there in which database, and who may ask for it at all. What is not named here is refused.
+///
+/// Source: *CloudKit Web Services Reference*, the endpoint table.
+package enum DatabaseRules {
+    package enum Rule: Hashable, Sendable {
+        /// Anybody; records are still checked one by one.
+        case everyone
+        /// Users and server-to-server keys.
+        case signedIn
+        /// Users, but no server-to-server key.
+        case users
+        /// The database has no such operation.
+        case notApplicable
+    }
+
+    package static func rule(_ operation: ServicePath.Operation, in scope: DatabaseScope) -> Rule {
+        switch (operation, scope) {
+        case (.queryRecords, .public), (.lookupRecords, .public), (.listZones, .public), (.lookupZones, .public):
+            .everyone
+        case (.modifyRecords, .public), (.uploadAssets, .public), (.listSubscriptions, .public),
+            (.lookupSubscriptions, .public), (.modifySubscriptions, .public):
+            .signedIn
+        case (.modifyZones, .public), (.databaseChanges, .public), (.zoneChanges, .public):
+            .notApplicable
+        case (.modifyZones, .shared):
+            .notApplicable
+        case (.caller, .public), (.caller, .private): .users
+        case (.caller, .shared): .notApplicable
+        case (.modifyRecords, _), (.queryRecords, _), (.lookupRecords, _), (.uploadAssets, _), (.listZones, _),
+            (.lookupZones, _), (.modifyZones, _), (.databaseChanges, _), (.zoneChanges, _), (.listSubscriptions, _),
+            (.lookupSubscriptions, _), (.modifySubscriptions, _):
+            .users
+        }
+    }
+
+    /// - Throws: `WireError` as the rule's refusal.
+    package static func check(
+        _ operation: ServicePath.Operation, in scope: DatabaseScope, _ caller: Caller
+    ) throws(WireError) {
+        switch rule(operation, in: scope) {
+        case .everyone: return
+        case .notApplicable:
+            // The text is that of public reports.
+            throw WireError(.badRequest, "endpoint not applicable in the database type '\(scope.rawValue)db'")
+        case .signedIn:
+            guard caller.isSignedIn else { throw WireError(.authenticationRequired, "request needs authorization") }
+        case .users:
+            guard caller.isSignedIn else { throw WireError(.authenticationRequired, "request needs authorization") }
+            guard caller.kind != .serverKey else {
+                // Source: public reports: 401, not 403.
+                throw WireError(.authenticationFailed, "a server-to-server key cannot be used here")
+            }
+        }
+    }
+}
