@@ -123,8 +123,13 @@ package final class ExpressionBlock: Hashable, @unchecked Sendable {
     // @unchecked: the code is only called where the objects it is called with may be read.
     package typealias Body = (Any?, [Any], NSMutableDictionary?) -> Any
     package let body: Body
+    /// Whether the value is the same for every object under test.
+    package let isConstant: Bool
 
-    package init(_ body: @escaping Body) { self.body = body }
+    package init(_ body: @escaping Body, isConstant: Bool = false) {
+        self.body = body
+        self.isConstant = isConstant
+    }
 
     package static func == (a: ExpressionBlock, b: ExpressionBlock) -> Bool { a === b }
     package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }

@@ -285,7 +285,13 @@ struct FetchPlan {
 
     /// - Throws: ``CocoaError`` 134070 for a predicate made from a block.
     static func tree(of predicate: NSPredicate) throws -> PredicateKit.Predicate {
-        if let tree = parsed(predicate) { return tree }
+        if let tree = parsed(predicate) {
+            // What another fetch finds is the same for all rows.
+            return tree.mapExpressions { expression in
+                guard case .block(let block, _) = expression, block.isConstant else { return expression }
+                return .constant(PredicateValue(block.body(nil, [], nil)))
+            }
+        }
         throw CocoaError(
             .persistentStoreOperation,
             sentence: "A predicate made from a block cannot run in a store; write it as a format or filter the results.")

@@ -10,7 +10,7 @@ final class Stack {
 
     struct Options {
         var tracksHistory = false
-        /// `NORMAL` unless said.
+        /// The store's own choice unless said.
         var synchronous: String?
     }
 
@@ -19,6 +19,7 @@ final class Stack {
         container = NSPersistentContainer(name: "Bench")
         let description = NSPersistentStoreDescription(url: file)
         if options.tracksHistory { description.setOption(NSNumber(value: true), forKey: NSPersistentHistoryTrackingKey) }
+        if let synchronous = options.synchronous { description.setValue(synchronous as NSString, forPragmaNamed: "synchronous") }
         container.persistentStoreDescriptions = [description]
         var failure: (any Error)?
         container.loadPersistentStores { failure = $1 }

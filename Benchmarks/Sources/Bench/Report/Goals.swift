@@ -30,6 +30,7 @@ struct Goal {
         Goal(id: "G7", work: "L6", anchor: .entrant(Entrant.sqlite), limit: 1.10),
         Goal(id: "G7", work: "L7", anchor: .entrant(Entrant.sqlite), limit: 1.10),
         Goal(id: "G8", work: "L10", anchor: .entrant(Entrant.sqlite), limit: 3.0),
+        Goal(id: "G8", work: "L10F", anchor: .entrant(Entrant.sqlite), limit: 1.3),
         Goal(id: "G9", work: "L1", entrant: Inserting.withHistory, anchor: .entrant(Entrant.tarn), limit: 1.8),
         Goal(id: "R1", work: "R1", anchor: .entrant(Entrant.sqlite), limit: 2.0),
         Goal(id: "R2", work: "R2", anchor: .entrant(Entrant.sqlite), limit: 5.0),

@@ -9,11 +9,16 @@ import GRDBSQLite
 /// L10: one row per transaction.
 enum Committing {
     static func works(_ posts: Posts) -> [Work] {
-        [
-            Work(
-                id: "L10", title: "save one new row, synchronous NORMAL", unit: .microseconds,
-                entrants: [sqlite(posts, 1000, "NORMAL"), tarn(posts, 1000), grdbRecord(posts, 1000)])
-        ]
+        [work(posts, "L10", "NORMAL", 1000), work(posts, "L10F", "FULL", 500)]
+    }
+
+    private static func work(_ posts: Posts, _ id: String, _ synchronous: String, _ count: Int) -> Work {
+        Work(
+            id: id, title: "save one new row, synchronous \(synchronous)", unit: .microseconds,
+            entrants: [
+                sqlite(posts, count, synchronous), tarn(posts, count, Stack.Options(synchronous: synchronous)),
+                grdbRecord(posts, count, synchronous),
+            ])
     }
 
     private static func sqlite(_ posts: Posts, _ count: Int, _ synchronous: String) -> Entrant {
@@ -33,7 +38,7 @@ enum Committing {
         }
     }
 
-    private static func tarn(_ posts: Posts, _ count: Int, _ options: Stack.Options = Stack.Options()) -> Entrant {
+    private static func tarn(_ posts: Posts, _ count: Int, _ options: Stack.Options) -> Entrant {
         Entrant(Entrant.tarn) {
             let file = posts.scratch.newFile()
             let stack = try Stack(file, options)
@@ -52,10 +57,12 @@ enum Committing {
         }
     }
 
-    private static func grdbRecord(_ posts: Posts, _ count: Int) -> Entrant {
+    private static func grdbRecord(_ posts: Posts, _ count: Int, _ synchronous: String) -> Entrant {
         Entrant(Entrant.grdbRecord) {
             let file = try posts.emptyTable()
-            let pool = try DatabasePool(path: file.path)
+            var configuration = Configuration()
+            configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = \(synchronous)") }
+            let pool = try DatabasePool(path: file.path, configuration: configuration)
             return Trial {
                 try steps(posts, count) { row in
                     let record = PostRecord(row)
