@@ -3,11 +3,12 @@
 
 import Foundation
 import GRDBSQLite
-import Synchronization
 
 /// Counts the statements that SQLite begins, on any connection, for stores in files of one name.
 enum StatementCounter {
-    private static let counts = Mutex<[String: Int]>([:])
+    // Behind the lock. A Mutex would be reported: the thread sanitizer does not see how one is waited for.
+    private nonisolated(unsafe) static var counts: [String: Int] = [:]
+    private static let lock = NSLock()
     private static let mark = "tarn-counted-"
 
     /// A file whose statements are counted from its first connection on.
@@ -20,9 +21,9 @@ enum StatementCounter {
 
     /// - Returns: How many statements `body` made SQLite begin on the file.
     static func count(_ file: URL, _ body: () throws -> Void) rethrows -> Int {
-        let before = counts.withLock { $0[file.path] ?? 0 }
+        let before = lock.withLock { counts[file.path] ?? 0 }
         try body()
-        return counts.withLock { $0[file.path] ?? 0 } - before
+        return lock.withLock { counts[file.path] ?? 0 } - before
     }
 
     /// SQLite calls this for each connection that is opened from now on.
@@ -37,7 +38,7 @@ enum StatementCounter {
     private static let note: @convention(c) (UInt32, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Int32 = {
         _, _, statement, _ in
         guard let path = StatementCounter.path(of: sqlite3_db_handle(statement.map { OpaquePointer($0) })) else { return 0 }
-        StatementCounter.counts.withLock { $0[path, default: 0] += 1 }
+        StatementCounter.lock.withLock { StatementCounter.counts[path, default: 0] += 1 }
         return 0
     }
 
