@@ -161,7 +161,9 @@ let package = Package(
         .testTarget(
             name: "CloudMirroringTests",
             dependencies: ["CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData", "MirroringCore"]),
-        .testTarget(name: "CloudEngineTests", dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudWire"]),
+        .testTarget(
+            name: "CloudEngineTests", dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudWire"],
+            resources: [.copy("Samples")]),
         .testTarget(
             name: "CloudServerTests",
             dependencies: [

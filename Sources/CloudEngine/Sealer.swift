@@ -30,6 +30,7 @@ package struct Sealer: Sendable {
     enum Purpose: UInt8 {
         case changeToken = 1
         case assetAddress = 2
+        case continuation = 3
     }
 }
 

@@ -30,6 +30,12 @@ package struct Limits: Hashable, Sendable {
     package var recordNameCharacters = 255
     package var zoneNameCharacters = 255
     package var fieldsPerRecord = 256
+    package var filtersPerQuery = 64
+    package var sortsPerQuery = 8
+    /// Values in the list of one filter.
+    package var valuesPerFilter = 256
+    /// Records looked at for one page of a query; a page that ends by it is short and has a continuation marker.
+    package var recordsScannedPerPage = 10_000
 
     package init() {}
 }

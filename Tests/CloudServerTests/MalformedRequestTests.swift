@@ -35,8 +35,10 @@ import Testing
             method: "GET", path: "\(container)/development/shared/zones/list", status: 400,
             reason: "the shared database is not available yet on this server"),
         Case(
-            method: "POST", path: "\(database)/records/query", body: #"{"query":{"recordType":"Plant"}}"#, status: 400,
-            reason: "records/query is not available yet on this server"),
+            method: "POST", path: "\(database)/records/query", body: #"{"query":{"recordType":"Plant"}}"#, status: 404,
+            reason: "Did not find record type: Plant"),
+        Case(
+            method: "POST", path: "\(database)/records/query", body: #"{"query":{"filterBy":[]}}"#, status: 400),
         Case(method: "POST", path: "\(database)/zones/list", body: "{}", status: 200),
         Case(method: "GET", path: "/asset/1/", status: 404),
         Case(method: "GET", path: "/asset/1/a/development/private/_x/download/00/99999999999/0011", status: 403),
@@ -61,6 +63,11 @@ import Testing
         #"{"operations":[{"operationType":"explode","record":{}}]}"#, #"{"zones":[{"zoneID":{}}]}"#,
         #"{"zones":[{"zoneID":{"zoneName":"Garden"},"resultsLimit":-1}]}"#, #"{"syncToken":7}"#, #"{"resultsLimit":1e99}"#,
         #"{"records":[{"recordName":7}]}"#, #"{"subscriptions":[{"subscriptionID":""}]}"#, "\u{0}\u{1}\u{2}",
+        #"{"query":{"recordType":"../../etc"}}"#, #"{"query":{"recordType":"P","filterBy":[{"fieldName":"a"}]}}"#,
+        #"{"query":{"recordType":"P","filterBy":[{"fieldName":"a","comparator":"DROP TABLE","fieldValue":{"value":1}}]}}"#,
+        #"{"query":{"recordType":"P","sortBy":[{"fieldName":"a","relativeLocation":{"value":7}}]},"continuationMarker":"x"}"#,
+        #"{"query":{"recordType":"P","filterBy":["# + String(repeating: #"{"fieldName":"a","comparator":"IN","fieldValue":{"value":[]}},"#, count: 10_000)
+            + #"{"fieldName":"a","comparator":"IN","fieldValue":{"value":[]}}]}}"#,
         String(repeating: "[", count: 100_000), #"{"operations":[{"operationType":"create","record":{"fields":{"a":{"value":{}}}}}]}"#,
     ]
 

@@ -103,9 +103,30 @@ struct RecordBatch {
         zone.change = number
         try unit.save(zone, at: call.now)
         try unit.save(written, in: zone.key, at: call.now)
+        try updateIndexes(written)
         links = links.filter { $0.value != 0 }
         if !links.isEmpty { try unit.addLinks(links, in: zone.key, at: call.now) }
         return changes
+    }
+
+    /// Keeps the indexes up that there are for the types of the records.
+    private func updateIndexes(_ written: [StoredRecord]) throws {
+        var known: [String: [StoredIndex]] = [:]
+        var changes: [IndexChange] = []
+        for record in written.map(\.record) {
+            if known[record.recordType] == nil { known[record.recordType] = try unit.indexes(ofType: record.recordType) }
+            let old = stored[record.recordName]?.record
+            for index in known[record.recordType] ?? [] {
+                let before = old.flatMap { $0.isDeleted ? nil : Set(index.index.keys(of: $0)) } ?? []
+                let after = record.isDeleted ? [] : Set(index.index.keys(of: record))
+                guard before != after else { continue }
+                changes.append(
+                    IndexChange(
+                        index: index.id, recordName: record.recordName, removed: Array(before.subtracting(after)),
+                        added: Array(after.subtracting(before))))
+            }
+        }
+        if !changes.isEmpty { try unit.apply(changes, in: zone.key) }
     }
 
     /// The record there is, unless it was deleted.

@@ -13,8 +13,8 @@ struct SchemaCheck {
     init(recordTypes: Set<String>, growsByUse: Bool, _ view: any PartitionView) throws {
         self.growsByUse = growsByUse
         for recordType in recordTypes.sorted() {
-            if let fields = try view.schema(ofType: recordType) {
-                known[recordType] = fields
+            if let schema = try view.schema(ofType: recordType) {
+                known[recordType] = schema.fields
             } else if recordType == UsersType.name {
                 known[recordType] = [:]
             } else {
@@ -78,6 +78,11 @@ struct SchemaCheck {
         switch (value, type) {
         case (.int64(let number), FieldType.timestamp.rawValue): .timestamp(number)
         case (.int64(let number), FieldType.double.rawValue): .double(Double(number))
+        // Clients without 64-bit integers send numbers as strings.
+        case (.string(let text), FieldType.int64.rawValue): Int64(text).map { .int64($0) }
+        case (.string(let text), FieldType.timestamp.rawValue): Int64(text).map { .timestamp($0) }
+        case (.string(let text), FieldType.double.rawValue): Double(text).map { .double($0) }
+        case (.int64, "NUMBER"), (.double, "NUMBER"): value
         default: nil
         }
     }

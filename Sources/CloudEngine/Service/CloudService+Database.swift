@@ -44,10 +44,16 @@ extension CloudService {
         switch exchange.operation {
         case .modifyRecords:
             let message = try ModifyRecordsRequest(json: exchange.body)
-            return try await write(exchange) { try engine.modifyRecords(message, in: $0, $1) }
+            return try await write(exchange, numbersAsStrings: message.numbersAsStrings) {
+                try engine.modifyRecords(message, in: $0, $1)
+            }
         case .lookupRecords:
             let message = try LookupRecordsRequest(json: exchange.body)
-            return try await read(exchange) { try engine.lookupRecords(message, in: $0, $1) }
+            return try await read(exchange, numbersAsStrings: message.numbersAsStrings) {
+                try engine.lookupRecords(message, in: $0, $1)
+            }
+        case .queryRecords:
+            return try await query(exchange, try QueryRecordsRequest(json: exchange.body))
         case .uploadAssets:
             let message = try AssetUploadRequest(json: exchange.body)
             return try await write(exchange) { try engine.requestUploads(message, in: $0, $1) }
@@ -64,7 +70,9 @@ extension CloudService {
             return try await read(exchange) { try engine.databaseChanges(message, in: $0, $1) }
         case .zoneChanges:
             let message = try ZoneChangesRequest(json: exchange.body)
-            return try await read(exchange) { try engine.zoneChanges(message, in: $0, $1) }
+            return try await read(exchange, numbersAsStrings: message.numbersAsStrings) {
+                try engine.zoneChanges(message, in: $0, $1)
+            }
         case .listSubscriptions:
             return try await read(exchange) { try engine.listSubscriptions(in: $0, $1) }
         case .lookupSubscriptions:
@@ -73,17 +81,35 @@ extension CloudService {
         case .modifySubscriptions:
             let message = try SubscriptionsModifyRequest(json: exchange.body)
             return try await write(exchange) { try engine.modifySubscriptions(message, in: $0, $1) }
-        case .queryRecords, .caller:
+        case .caller:
             throw WireError(.badRequest, "\(exchange.operation.rawValue) is not available yet on this server")
         }
     }
 
+    /// Indexes that the query is the first to need are built before, in slices between which others may write.
+    private func query(_ exchange: Exchange, _ message: QueryRecordsRequest) async throws -> ServiceResponse {
+        let engine = engine
+        while true {
+            do {
+                return try await read(exchange, numbersAsStrings: message.numbersAsStrings) {
+                    try engine.queryRecords(message, in: $0, $1)
+                }
+            } catch let missing as IndexesMissing {
+                var isDone = false
+                while !isDone {
+                    try Task.checkCancellation()
+                    isDone = try await storage.write(exchange.call.partition) { try engine.buildIndexes(missing.indexes, in: $0) }
+                }
+            }
+        }
+    }
+
     private func read<Response: WireMessage>(
-        _ exchange: Exchange, _ body: @escaping @Sendable (any PartitionView, Call) throws -> Response
+        _ exchange: Exchange, numbersAsStrings: Bool = false, _ body: @escaping @Sendable (any PartitionView, Call) throws -> Response
     ) async throws -> ServiceResponse {
         let call = exchange.call
         let response = try await storage.read(call.partition) { try body($0, call) }
-        return .json(response.encoded(), endpoint: exchange.operation.rawValue)
+        return .json(response.encoded(numbersAsStrings: numbersAsStrings), endpoint: exchange.operation.rawValue)
     }
 
     /// Carries a request out once, however often it arrives with the same key.
@@ -91,13 +117,13 @@ extension CloudService {
     /// The answer is stored with the key in the transaction that writes. Notifications go out after the commit; if
     /// the server ends in between, devices catch up by their tokens when they listen again.
     private func write<Response: WireMessage>(
-        _ exchange: Exchange, _ body: @escaping @Sendable (any UnitOfWork, Call) throws -> Outcome<Response>
+        _ exchange: Exchange, numbersAsStrings: Bool = false, _ body: @escaping @Sendable (any UnitOfWork, Call) throws -> Outcome<Response>
     ) async throws -> ServiceResponse {
         let call = exchange.call
         let (answer, notifications) = try await storage.write(call.partition) { unit -> ([UInt8], [PushNotification]) in
             guard let key = exchange.key else {
                 let outcome = try body(unit, call)
-                return (outcome.response.encoded(), outcome.notifications)
+                return (outcome.response.encoded(numbersAsStrings: numbersAsStrings), outcome.notifications)
             }
             let fingerprint = exchange.fingerprint
             if let stored = try unit.answer(toKey: key) {
@@ -107,7 +133,7 @@ extension CloudService {
                 return (stored.body, [])
             }
             let outcome = try body(unit, call)
-            let answer = outcome.response.encoded()
+            let answer = outcome.response.encoded(numbersAsStrings: numbersAsStrings)
             try unit.remember(StoredAnswer(fingerprint: fingerprint, body: answer), forKey: key, at: call.now)
             return (answer, outcome.notifications)
         }

@@ -43,7 +43,16 @@ package protocol PartitionView: AccessView {
     ) throws -> [StoredRecord]
 
     /// What the fields of a record type hold, or nil for a type that was never used in this container and environment.
-    func schema(ofType recordType: String) throws -> [String: FieldSchema]?
+    func schema(ofType recordType: String) throws -> RecordTypeSchema?
+
+    /// Indexes there are for the records of a type, built or not.
+    func indexes(ofType recordType: String) throws -> [StoredIndex]
+    /// Goes along a part of an index, with the records, until `visit` returns false.
+    func scan(_ scan: IndexScan, _ visit: (IndexRow) throws -> Bool) throws
+    /// Entries in a part of an index; counting ends at `limit`.
+    func count(_ scan: IndexScan, atMost limit: Int) throws -> Int
+    /// Records that are there, by zone and name.
+    func records(after place: RecordPlace?, limit: Int) throws -> [(place: RecordPlace, record: Record)]
 
     func subscriptions() throws -> [Subscription]
     func subscription(id: String) throws -> Subscription?
@@ -67,6 +76,14 @@ package protocol UnitOfWork: PartitionView, AccessWork {
     /// Stores records, deleted ones included, in place of those with the same names.
     func save(_ records: [StoredRecord], in zone: Int64, at now: Int64) throws
 
+    /// The index, made without entries if it is not there.
+    func makeIndex(_ index: RecordIndex) throws -> StoredIndex
+    /// Remembers how far the index has been built; nil means completely.
+    func setBuilt(_ index: Int64, upTo place: RecordPlace?) throws
+    func apply(_ changes: [IndexChange], in zone: Int64) throws
+
+    /// Stores what is known of a record type in place of what was; nil forgets the type.
+    func save(_ schema: RecordTypeSchema?, ofType recordType: String) throws
     /// Remembers a record type and those of its fields that were not known.
     func learn(_ fields: [String: FieldSchema], ofType recordType: String) throws
 

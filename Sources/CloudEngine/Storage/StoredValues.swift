@@ -64,10 +64,13 @@ package struct FieldSchema: Hashable, Sendable {
     /// Wire name of the type, such as `STRING` or `INT64_LIST`.
     package var type: String
     package var isEncrypted: Bool
+    package var indexes: FieldIndexes
 
-    package init(type: String, isEncrypted: Bool) {
+    /// - Parameter indexes: Nil means those that a field gets by use.
+    package init(type: String, isEncrypted: Bool, indexes: FieldIndexes? = nil) {
         self.type = type
         self.isEncrypted = isEncrypted
+        self.indexes = indexes ?? FieldIndexes.byUse(type: type, isEncrypted: isEncrypted)
     }
 }
 

@@ -122,7 +122,7 @@ extension Engine {
         return !next.isEmpty
     }
 
-    private func pageLimit(_ asked: Int?) throws(WireError) -> Int {
+    func pageLimit(_ asked: Int?) throws(WireError) -> Int {
         guard let asked else { return limits.recordsPerResponse }
         guard asked > 0 else { throw WireError(.badRequest, "resultsLimit is below 1") }
         return min(asked, limits.recordsPerResponse)

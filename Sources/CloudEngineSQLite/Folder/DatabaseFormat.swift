@@ -10,6 +10,8 @@ enum DatabaseFormat: Int, CaseIterable {
     case initial = 1
     /// Security roles: grants by record type, custom roles and their members.
     case roles = 2
+    /// Fields have index words; indexes of records' fields.
+    case indexes = 3
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -18,6 +20,7 @@ enum DatabaseFormat: Int, CaseIterable {
         switch self {
         case .initial: Self.initialTables
         case .roles: Self.roleTables
+        case .indexes: Self.indexTables
         }
     }
 
@@ -123,5 +126,23 @@ enum DatabaseFormat: Int, CaseIterable {
             part INTEGER NOT NULL, key TEXT NOT NULL, fingerprint INTEGER NOT NULL, at INTEGER NOT NULL,
             body BLOB NOT NULL, PRIMARY KEY (part, key));
         CREATE INDEX answers_at ON answers (at);
+        """
+
+    /// Fields that there are get the index words that they would get by use; see `FieldIndexes.byUse`. Entries come when
+    /// a query first needs an index.
+    private static let indexTables = """
+        ALTER TABLE schema_fields ADD COLUMN indexes INTEGER NOT NULL DEFAULT 0;
+        UPDATE schema_fields SET indexes = CASE holds
+            WHEN 'STRING' THEN 7 WHEN 'INT64' THEN 3 WHEN 'DOUBLE' THEN 3 WHEN 'TIMESTAMP' THEN 3 WHEN 'LOCATION' THEN 3
+            WHEN 'REFERENCE' THEN 1 WHEN 'STRING_LIST' THEN 5 WHEN 'INT64_LIST' THEN 1 WHEN 'DOUBLE_LIST' THEN 1
+            WHEN 'TIMESTAMP_LIST' THEN 1 WHEN 'REFERENCE_LIST' THEN 1 WHEN 'LOCATION_LIST' THEN 1 ELSE 0 END
+            WHERE encrypted = 0;
+
+        CREATE TABLE record_indexes (
+            part INTEGER NOT NULL, type TEXT NOT NULL, field TEXT NOT NULL, kind INTEGER NOT NULL, number INTEGER NOT NULL,
+            built INTEGER NOT NULL DEFAULT 0, zone INTEGER, name TEXT, PRIMARY KEY (part, type, field, kind)) WITHOUT ROWID;
+        CREATE TABLE index_entries (
+            part INTEGER NOT NULL, zone INTEGER NOT NULL, number INTEGER NOT NULL, key BLOB NOT NULL, name TEXT NOT NULL,
+            PRIMARY KEY (part, zone, number, key, name)) WITHOUT ROWID;
         """
 }

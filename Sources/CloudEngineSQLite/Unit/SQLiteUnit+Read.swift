@@ -70,15 +70,24 @@ extension SQLiteUnit {
         return found
     }
 
-    func schema(ofType recordType: String) throws -> [String: FieldSchema]? {
+    func schema(ofType recordType: String) throws -> RecordTypeSchema? {
         let key: StatementArguments = [partition.containerIdentifier, partition.environment.rawValue, recordType]
         let isKnown = try rows(
             "SELECT 1 FROM schema_types WHERE container = ? AND environment = ? AND type = ?", key)
         guard !isKnown.isEmpty else { return nil }
         let fields = try rows(
-            "SELECT field, holds, encrypted FROM schema_fields WHERE container = ? AND environment = ? AND type = ?", key)
-        return Dictionary(
-            fields.map { ($0[0], FieldSchema(type: $0[1], isEncrypted: $0[2])) }, uniquingKeysWith: { first, _ in first })
+            "SELECT field, holds, encrypted, indexes FROM schema_fields WHERE container = ? AND environment = ? AND type = ?",
+            key)
+        var schema = RecordTypeSchema()
+        for row in fields {
+            let indexes = FieldIndexes(rawValue: row[3])
+            if let system = QueryKey.SystemField(internalName: row[0]) {
+                schema.systemIndexes[system] = indexes
+            } else {
+                schema.fields[row[0]] = FieldSchema(type: row[1], isEncrypted: row[2], indexes: indexes)
+            }
+        }
+        return schema
     }
 
     func subscriptions() throws -> [Subscription] {

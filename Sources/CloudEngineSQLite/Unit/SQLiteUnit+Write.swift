@@ -24,6 +24,7 @@ extension SQLiteUnit {
     func removeContents(ofZone key: Int64) throws {
         try run("DELETE FROM records WHERE part = ? AND zone = ?", [writtenPart, key])
         try run("DELETE FROM asset_links WHERE part = ? AND zone = ?", [writtenPart, key])
+        try run("DELETE FROM index_entries WHERE part = ? AND zone = ?", [writtenPart, key])
     }
 
     func save(_ records: [StoredRecord], in zone: Int64, at now: Int64) throws {
@@ -38,22 +39,6 @@ extension SQLiteUnit {
             try statement.execute(arguments: [
                 writtenPart, zone, stored.record.recordName, stored.change, stored.record.isDeleted, now, body,
             ])
-        }
-    }
-
-    /// The schema belongs to the container and environment, not to the partition. Adding to it is idempotent, so two
-    /// partitions that learn the same field at once agree.
-    func learn(_ fields: [String: FieldSchema], ofType recordType: String) throws {
-        let (container, environment) = (partition.containerIdentifier, partition.environment.rawValue)
-        try run(
-            "INSERT OR IGNORE INTO schema_types (container, environment, type) VALUES (?, ?, ?)",
-            [container, environment, recordType])
-        for (name, field) in fields {
-            try run(
-                """
-                INSERT OR IGNORE INTO schema_fields (container, environment, type, field, holds, encrypted)
-                VALUES (?, ?, ?, ?, ?, ?)
-                """, [container, environment, recordType, name, field.type, field.isEncrypted])
         }
     }
 

@@ -114,6 +114,8 @@ extension ZoneChangesRequest: WireMessage {
             case "desiredKeys": desiredKeys = try reader.readStrings()
             case "desiredRecordTypes": desiredRecordTypes = try reader.readStrings()
             case "reverse": try reader.refuseReverse()
+            // The documents spell it in both ways.
+            case "numbersAsStrings", "numberAsStrings": numbersAsStrings = try reader.readFlag()
             default: try reader.skipValue()
             }
         }
@@ -129,6 +131,7 @@ extension ZoneChangesRequest: WireMessage {
         writer.object { writer in
             writer.member("zones", zones)
             writer.member("resultsLimit", resultsLimit)
+            if numbersAsStrings { writer.member("numbersAsStrings", true) }
         }
     }
 }

@@ -125,8 +125,10 @@ extension FieldValue {
     func write(to writer: inout JSONWriter) {
         switch self {
         case .string(let text): writer.value(text)
-        case .int64(let number), .timestamp(let number): writer.value(number)
-        case .double(let number): writer.value(number)
+        case .int64(let number), .timestamp(let number):
+            if writer.numbersAsStrings { writer.value(String(number)) } else { writer.value(number) }
+        case .double(let number):
+            if writer.numbersAsStrings { writer.value(number.description) } else { writer.value(number) }
         case .bytes(let data): writer.base64(data)
         case .reference(let reference): reference.write(to: &writer)
         case .location(let location): location.write(to: &writer)

@@ -40,6 +40,7 @@ extension ModifyRecordsRequest: WireMessage {
             case "zoneID": zoneID = try ZoneID(from: &reader)
             case "atomic": atomic = try reader.readFlag()
             case "desiredKeys": desiredKeys = try reader.readStrings()
+            case "numbersAsStrings": numbersAsStrings = try reader.readFlag()
             default: try reader.skipValue()
             }
         }
@@ -51,6 +52,7 @@ extension ModifyRecordsRequest: WireMessage {
             writer.member("zoneID", zoneID)
             writer.member("atomic", atomic)
             writer.member("desiredKeys", desiredKeys)
+            if numbersAsStrings { writer.member("numbersAsStrings", true) }
             writer.member("operations", operations)
         }
     }
@@ -100,6 +102,7 @@ extension LookupRecordsRequest: WireMessage {
             case "records": records = try reader.readArray()
             case "zoneID": zoneID = try ZoneID(from: &reader)
             case "desiredKeys": desiredKeys = try reader.readStrings()
+            case "numbersAsStrings": numbersAsStrings = try reader.readFlag()
             default: try reader.skipValue()
             }
         }
@@ -110,6 +113,7 @@ extension LookupRecordsRequest: WireMessage {
         writer.object { writer in
             writer.member("zoneID", zoneID)
             writer.member("desiredKeys", desiredKeys)
+            if numbersAsStrings { writer.member("numbersAsStrings", true) }
             writer.member("records", records)
         }
     }

@@ -7,7 +7,7 @@ private struct FieldKeys {
 
     mutating func take(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
         switch key {
-        case "fieldName": self.key = .field(try reader.readString())
+        case "fieldName": self.key = QueryKey(fieldName: try reader.readString())
         case "systemFieldName":
             self.key = .system(try reader.readChoice(orFault: "the systemFieldName is unknown"))
         default: return false
@@ -21,6 +21,7 @@ extension QueryKey {
         switch self {
         case .field(let name): writer.member("fieldName", name)
         case .system(let field): writer.member("systemFieldName", field.rawValue)
+        case .allSearchable: break
         }
     }
 }
@@ -35,15 +36,18 @@ extension QueryFilter: WireMessage {
         while let key = try reader.nextKey() {
             if try field.take(key, from: &reader) { continue }
             switch key {
-            case "comparator": comparator = try reader.readChoice(orFault: "the comparator is unknown")
+            case "comparator":
+                let place = try reader.next()
+                comparator = try Comparator(name: try reader.readString()).required("the comparator is unknown", at: place)
             case "fieldValue": value = try Field(from: &reader).value
             case "distance": distance = try reader.readDouble()
             default: try reader.skipValue()
             }
         }
+        let chosen = try comparator.required("the filter has no comparator", at: start)
+        if field.key == nil, chosen == .containsAllTokens || chosen == .containsAnyTokens { field.key = .allSearchable }
         self.init(
-            try field.key.required("the filter has no fieldName", at: start),
-            try comparator.required("the filter has no comparator", at: start), value, distance: distance)
+            try field.key.required("the filter has no fieldName", at: start), chosen, value, distance: distance)
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -85,9 +89,15 @@ extension QuerySort: WireMessage {
 }
 
 extension JSONReader {
-    /// Reads a location as a field dictionary.
+    /// Reads a location as a field dictionary, or bare.
     fileprivate mutating func readLocation() throws(JSONFault) -> RecordLocation {
         let start = try next()
+        var look = self
+        try look.beginObject()
+        while let key = try look.nextKey() {
+            if "latitude" ~= key { return try RecordLocation(from: &self) }
+            try look.skipValue()
+        }
         guard case .location(let location) = try Field(from: &self).value else {
             throw JSONFault("expected a location", at: start)
         }

@@ -4,6 +4,8 @@
 /// Writes a JSON text without white space. Commas come by themselves; the order of keys is the caller's.
 package struct JSONWriter {
     package private(set) var bytes: [UInt8] = []
+    /// Whether numbers in fields of records are written as strings, for readers without 64-bit integers.
+    package var numbersAsStrings = false
     private var needsComma = false
 
     package init(capacity: Int = 512) {

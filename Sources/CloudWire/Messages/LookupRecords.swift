@@ -20,6 +20,8 @@ package struct LookupRecordsRequest: Hashable, Sendable {
     package var zoneID: ZoneID
     /// Fields wanted; nil wants all, an empty list none.
     package var desiredKeys: [String]?
+    /// Whether the answer has numbers of fields as strings.
+    package var numbersAsStrings = false
 
     package init(records: [Item], zoneID: ZoneID = .defaultZone, desiredKeys: [String]? = nil) {
         self.records = records

@@ -39,6 +39,8 @@ package struct ModifyRecordsRequest: Hashable, Sendable {
     package var atomic: Bool
     /// Fields wanted in the answer; nil wants all, an empty list none.
     package var desiredKeys: [String]?
+    /// Whether the answer has numbers of fields as strings.
+    package var numbersAsStrings = false
 
     package init(
         operations: [RecordOperation], zoneID: ZoneID = .defaultZone, atomic: Bool = true, desiredKeys: [String]? = nil

@@ -22,6 +22,8 @@ package struct Query: Hashable, Sendable {
 package enum QueryKey: Hashable, Sendable {
     case field(String)
     case system(SystemField)
+    /// All searchable fields of the type; only with the two comparators of tokens. On the wire: no field name.
+    case allSearchable
 
     package enum SystemField: String, Hashable, Sendable, CaseIterable {
         case recordName
@@ -31,6 +33,30 @@ package enum QueryKey: Hashable, Sendable {
         case createdTimestamp
         case modifiedTimestamp
         case modifiedUserRecordName
+
+        /// The name in the schema, which clients send as a field's name too.
+        package var internalName: String {
+            switch self {
+            case .recordName: "___recordID"
+            case .share: "___share"
+            case .parent: "___parent"
+            case .createdUserRecordName: "___createdBy"
+            case .createdTimestamp: "___createTime"
+            case .modifiedTimestamp: "___modTime"
+            case .modifiedUserRecordName: "___modifiedBy"
+            }
+        }
+
+        package init?(internalName: String) {
+            guard internalName.hasPrefix("___"), let field = Self.allCases.first(where: { $0.internalName == internalName })
+            else { return nil }
+            self = field
+        }
+    }
+
+    /// A field by any of its names: a system field's name in the schema is not a field of the record.
+    package init(fieldName: String) {
+        self = SystemField(internalName: fieldName).map { .system($0) } ?? .field(fieldName)
     }
 }
 
@@ -57,6 +83,18 @@ package struct QueryFilter: Hashable, Sendable {
         case notBeginsWith = "NOT_BEGINS_WITH"
         case listMemberBeginsWith = "LIST_MEMBER_BEGINS_WITH"
         case notListMemberBeginsWith = "NOT_LIST_MEMBER_BEGINS_WITH"
+
+        /// A comparator by its name in Web Services, or by the name that the management API has for some.
+        ///
+        /// Source: CKTool JS, `FilterType`.
+        package init?(name: String) {
+            switch name {
+            case "LIST_NOT_CONTAINS": self = .notListContains
+            case "LIST_NOT_CONTAINS_ANY": self = .notListContainsAny
+            case "LIST_NOT_CONTAINS_ALL": self = .notListContainsAll
+            default: self.init(rawValue: name)
+            }
+        }
     }
 
     package var key: QueryKey

@@ -13,8 +13,11 @@ package protocol WireMessage: Hashable, Sendable {
 
 extension WireMessage {
     /// The object in UTF-8, without white space. Equal messages give equal bytes.
-    package func encoded() -> [UInt8] {
+    ///
+    /// - Parameter numbersAsStrings: Whether numbers in fields of records are written as strings.
+    package func encoded(numbersAsStrings: Bool = false) -> [UInt8] {
         var writer = JSONWriter()
+        writer.numbersAsStrings = numbersAsStrings
         write(to: &writer)
         return writer.bytes
     }

@@ -31,6 +31,8 @@ package struct ZoneChangesRequest: Hashable, Sendable {
     package var zones: [ZoneChangesQuery]
     /// Records wanted of each zone at most; the server may send fewer.
     package var resultsLimit: Int?
+    /// Whether the answer has numbers of fields as strings.
+    package var numbersAsStrings = false
 
     package init(zones: [ZoneChangesQuery], resultsLimit: Int? = nil) {
         self.zones = zones

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+
+extension Engine {
+    /// Records that one slice of building takes in. Other writers come in between two slices.
+    private static let recordsPerSlice = 1000
+
+    /// Takes one more slice of the partition's records into indexes.
+    ///
+    /// Whoever writes meanwhile keeps the indexes up, so a record that changes while they are built is right in any
+    /// case. Building that was interrupted goes on where it was.
+    ///
+    /// - Returns: Whether all of them are complete.
+    package func buildIndexes(_ indexes: [RecordIndex], in unit: any UnitOfWork) throws -> Bool {
+        let open = try indexes.map { try unit.makeIndex($0) }.filter { !$0.isBuilt }
+        // The slice begins where the index begins that is farthest behind; the others take the records twice.
+        var start = open.first?.builtUpTo
+        for index in open.dropFirst() {
+            guard let place = start else { break }
+            if index.builtUpTo.map({ RecordPlace.precedes($0, place) }) ?? true { start = index.builtUpTo }
+        }
+        guard !open.isEmpty else { return true }
+        let records = try unit.records(after: start, limit: Self.recordsPerSlice)
+        var changes: [Int64: [IndexChange]] = [:]
+        for (place, record) in records {
+            for index in open where index.index.recordType == record.recordType {
+                changes[place.zone, default: []].append(
+                    IndexChange(index: index.id, recordName: record.recordName, added: index.index.keys(of: record)))
+            }
+        }
+        for (zone, changes) in changes { try unit.apply(changes, in: zone) }
+        let isComplete = records.count < Self.recordsPerSlice
+        for index in open {
+            let place = records.last?.place
+            // One that was ahead of the slice stays there.
+            if !isComplete, let place, let old = index.builtUpTo, RecordPlace.precedes(place, old) { continue }
+            try unit.setBuilt(index.id, upTo: isComplete ? nil : place)
+        }
+        return isComplete
+    }
+}

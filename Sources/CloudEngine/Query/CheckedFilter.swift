@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+
+/// A condition whose field, index and value were found right.
+///
+/// A condition without `NOT` never holds for a record that lacks the field; one with `NOT` holds wherever the other
+/// does not (unverified). Texts are equal when they differ in upper and lower case only; prefixes are compared exactly.
+///
+/// Source: *CloudKit Web Services Reference*, "Filter Dictionary"; on case: Apple, `CKQuery`.
+struct CheckedFilter {
+    enum Test {
+        case equals(FieldValue)
+        case equalsList([FieldValue])
+        case less(FieldValue)
+        case lessOrEquals(FieldValue)
+        case greater(FieldValue)
+        case greaterOrEquals(FieldValue)
+        case near(GlobePoint, metres: Double)
+        case words(Set<String>, all: Bool)
+        case isOneOf([FieldValue])
+        case containsAny([FieldValue])
+        case containsAll([FieldValue])
+        case begins(String)
+        case memberBegins(String)
+    }
+
+    let field: QueryField
+    let test: Test
+    let isNegated: Bool
+
+    init(_ filter: QueryFilter, in schema: RecordTypeSchema, _ limits: Limits) throws(WireError) {
+        field = try QueryField(filter.key, in: schema)
+        guard !field.isEncrypted else {
+            throw WireError(.badRequest, "Field '\(field.name)' is encrypted and cannot be queried")
+        }
+        let (form, isNegated) = filter.comparator.form
+        self.isNegated = isNegated
+        try field.require(form.index)
+        guard let value = filter.value else {
+            throw WireError(.badRequest, "the filter on '\(field.name)' has no fieldValue")
+        }
+        if case .list(let elements, _) = value, elements.count > limits.valuesPerFilter {
+            throw WireError(
+                .badRequest, "a filter has at most \(limits.valuesPerFilter) values", nativeCode: .limitExceeded)
+        }
+        test = try Self.test(form, field, value, distance: filter.distance)
+    }
+
+    private static func test(
+        _ form: QueryFilter.Comparator.Form, _ field: QueryField, _ value: FieldValue, distance: Double?
+    ) throws(WireError) -> Test {
+        func one() throws(WireError) -> FieldValue { try field.coerce(value) }
+        func elements() throws(WireError) -> [FieldValue] {
+            guard case .list(let elements, _) = value else {
+                throw WireError(.badRequest, "Invalid value, expected type \(field.elementType)_LIST")
+            }
+            var coerced: [FieldValue] = []
+            for element in elements { coerced.append(try field.coerce(element)) }
+            return coerced
+        }
+        func need(list: Bool) throws(WireError) {
+            guard field.isList == list else {
+                throw WireError(
+                    .badRequest, "the comparator does not fit field '\(field.name)' of type \(field.type)")
+            }
+        }
+        func text() throws(WireError) -> String {
+            guard field.elementType == "STRING", case .string(let text) = value else {
+                throw WireError(.badRequest, "Invalid value, expected type STRING")
+            }
+            return text
+        }
+        switch form {
+        case .equals:
+            if field.isList { return .equalsList(try elements()) }
+            return .equals(try one())
+        case .ordered(let order):
+            try need(list: false)
+            switch order {
+            case .less: return .less(try one())
+            case .lessOrEquals: return .lessOrEquals(try one())
+            case .greater: return .greater(try one())
+            case .greaterOrEquals: return .greaterOrEquals(try one())
+            }
+        case .near:
+            guard case .location(let centre) = try one(), let point = GlobePoint(centre) else {
+                throw WireError(.badRequest, "Invalid value, expected type LOCATION")
+            }
+            guard let distance, distance >= 0, distance.isFinite else {
+                throw WireError(.badRequest, "NEAR needs a distance in metres")
+            }
+            return .near(point, metres: distance)
+        case .tokens(let all):
+            let words: Set<String>
+            if case .list = value { words = Tokens.words(in: value) } else { words = Tokens.words(in: try text()) }
+            return .words(words, all: all)
+        case .isOneOf:
+            try need(list: false)
+            return .isOneOf(try elements())
+        case .contains:
+            try need(list: true)
+            return .containsAny([try one()])
+        case .containsAny:
+            try need(list: true)
+            return .containsAny(try elements())
+        case .containsAll:
+            try need(list: true)
+            return .containsAll(try elements())
+        case .begins:
+            try need(list: false)
+            return .begins(try text())
+        case .memberBegins:
+            try need(list: true)
+            return .memberBegins(try text())
+        }
+    }
+
+    func matches(_ record: Record, inZone zoneName: String) -> Bool {
+        holds(field.value(in: record), record, zoneName) != isNegated
+    }
+
+    private func holds(_ value: FieldValue?, _ record: Record, _ zone: String) -> Bool {
+        if case .words(let wanted, let all) = test { return holds(words: wanted, all: all, value, record) }
+        guard let value else { return false }
+        var elements: [FieldValue] = []
+        if case .list(let list, _) = value { elements = list }
+        switch test {
+        case .equals(let other): return ValueOrder.areEqual(value, other, inZone: zone)
+        case .equalsList(let others):
+            guard case .list = value, elements.count == others.count else { return false }
+            return zip(elements, others).allSatisfy { ValueOrder.areEqual($0, $1, inZone: zone) }
+        case .less(let other): return ValueOrder.compare(value, other).map { $0 < 0 } ?? false
+        case .lessOrEquals(let other): return ValueOrder.compare(value, other).map { $0 <= 0 } ?? false
+        case .greater(let other): return ValueOrder.compare(value, other).map { $0 > 0 } ?? false
+        case .greaterOrEquals(let other): return ValueOrder.compare(value, other).map { $0 >= 0 } ?? false
+        case .near(let centre, let metres):
+            guard case .location(let location) = value, let point = GlobePoint(location) else { return false }
+            return centre.distance(to: point) <= metres
+        case .isOneOf(let others): return others.contains { ValueOrder.areEqual(value, $0, inZone: zone) }
+        case .containsAny(let others):
+            return others.contains { other in elements.contains { ValueOrder.areEqual($0, other, inZone: zone) } }
+        case .containsAll(let others):
+            return others.allSatisfy { other in elements.contains { ValueOrder.areEqual($0, other, inZone: zone) } }
+        case .begins(let prefix): return Self.begins(value, prefix)
+        case .memberBegins(let prefix): return elements.contains { Self.begins($0, prefix) }
+        case .words: return false
+        }
+    }
+
+    private func holds(words wanted: Set<String>, all: Bool, _ value: FieldValue?, _ record: Record) -> Bool {
+        var words = Tokens.words(in: value)
+        if case .allSearchable(let names) = field.subject {
+            for name in names { words.formUnion(Tokens.words(in: record.fields[name]?.value)) }
+        }
+        // Words that are all dropped match nothing, as with an empty text.
+        guard !wanted.isEmpty else { return false }
+        return all ? wanted.isSubset(of: words) : !wanted.isDisjoint(with: words)
+    }
+
+    private static func begins(_ value: FieldValue, _ prefix: String) -> Bool {
+        guard case .string(let text) = value else { return false }
+        return text.utf8.starts(with: prefix.utf8)
+    }
+}
+
+extension QueryFilter.Comparator {
+    enum Order { case less, lessOrEquals, greater, greaterOrEquals }
+
+    enum Form {
+        case equals, ordered(Order), near, tokens(all: Bool), isOneOf, contains, containsAny, containsAll, begins, memberBegins
+
+        /// Source: *CloudKit Web Services Reference*. Prefixes of list elements need what lists can have.
+        var index: FieldIndexes {
+            switch self {
+            case .equals, .near, .isOneOf, .contains, .containsAny, .containsAll, .memberBegins: .queryable
+            case .ordered, .begins: .sortable
+            case .tokens: .searchable
+            }
+        }
+    }
+
+    /// The comparator without its `NOT`.
+    var form: (Form, isNegated: Bool) {
+        switch self {
+        case .equals: (.equals, false)
+        case .notEquals: (.equals, true)
+        case .lessThan: (.ordered(.less), false)
+        case .lessThanOrEquals: (.ordered(.lessOrEquals), false)
+        case .greaterThan: (.ordered(.greater), false)
+        case .greaterThanOrEquals: (.ordered(.greaterOrEquals), false)
+        case .near: (.near, false)
+        case .containsAllTokens: (.tokens(all: true), false)
+        case .containsAnyTokens: (.tokens(all: false), false)
+        case .isIn: (.isOneOf, false)
+        case .isNotIn: (.isOneOf, true)
+        case .listContains: (.contains, false)
+        case .notListContains: (.contains, true)
+        case .listContainsAny: (.containsAny, false)
+        case .notListContainsAny: (.containsAny, true)
+        case .listContainsAll: (.containsAll, false)
+        case .notListContainsAll: (.containsAll, true)
+        case .beginsWith: (.begins, false)
+        case .notBeginsWith: (.begins, true)
+        case .listMemberBeginsWith: (.memberBegins, false)
+        case .notListMemberBeginsWith: (.memberBegins, true)
+        }
+    }
+}

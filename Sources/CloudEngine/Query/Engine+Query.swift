@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+extension Engine {
+    /// One page of the records that a query matches, in its order.
+    ///
+    /// A page ends at the limit that was asked for, at `Limits.recordsPerResponse` records,
+    /// `Limits.responseRecordBytes` bytes or `Limits.recordsScannedPerPage` records looked at; then it has a marker.
+    /// Indexes are part of the transaction that saves, so a query sees whatever was answered before.
+    ///
+    /// - Throws: `WireError`: unknown type (`.notFound`); unknown field, field without the index, value of another
+    ///   type, too many filters, foreign marker (`.badRequest`); no such zone. `IndexesMissing` if indexes are to be
+    ///   built first.
+    ///
+    /// Source: *CloudKit Web Services Reference*, "Fetching Records Using a Query".
+    package func queryRecords(
+        _ request: QueryRecordsRequest, in view: any PartitionView, _ call: Call
+    ) throws -> QueryRecordsResponse {
+        let limit = try pageLimit(request.resultsLimit)
+        let query = request.query
+        let (filters, sorts) = try check(query, in: view)
+        let zones = try zonesToSearch(request, in: view, call)
+        var access = RecordAccess(view, call)
+        var creator: String?
+        switch try access.reading(ofType: query.recordType) {
+        case .all: break
+        case .own(let name): creator = name
+        case .none: throw access.refusal
+        }
+
+        let fingerprint = fingerprint(of: request)
+        var start: ContinuationMarker?
+        if let text = request.continuationMarker {
+            start = try ContinuationMarker(
+                opening: text, for: call.partition, fingerprint: fingerprint, keys: max(1, sorts.count), by: sealer)
+        }
+        guard try view.state().counter > 0 else { return QueryRecordsResponse(results: []) }
+
+        let needed = QueryRun.indexesNeeded(filters, sorts, query.recordType)
+        let built = try view.indexes(ofType: query.recordType).filter(\.isBuilt)
+        let indexes = Dictionary(built.map { ($0.index, $0.id) }, uniquingKeysWith: { first, _ in first })
+        let missing = needed.filter { indexes[$0] == nil }
+        guard missing.isEmpty else { throw IndexesMissing(indexes: Array(missing)) }
+
+        let run = QueryRun(
+            recordType: query.recordType, filters: filters, sorts: sorts, zones: zones, indexes: indexes, view: view,
+            scanMax: limits.recordsScannedPerPage, creator: creator)
+        let (page, driver) = try run.page(after: start?.position, driver: start?.driver, count: limit + 1)
+        return answer(page, limit: limit, request, call) {
+            ContinuationMarker(fingerprint: fingerprint, driver: driver, position: $0).sealed(for: call.partition, by: sealer)
+        }
+    }
+
+    /// Finds the fields of a query in the schema and compares values and indexes with it.
+    func check(_ query: Query, in view: any PartitionView) throws -> ([CheckedFilter], [CheckedSort]) {
+        guard query.recordType != "Users" else { throw WireError(.badRequest, "the type Users cannot be queried") }
+        if let error = NameChecks.recordType(query.recordType) { throw error }
+        guard query.filters.count <= limits.filtersPerQuery, query.sorts.count <= limits.sortsPerQuery else {
+            throw WireError(
+                .badRequest, "a query has at most \(limits.filtersPerQuery) filters and \(limits.sortsPerQuery) sorts",
+                nativeCode: .limitExceeded)
+        }
+        guard let schema = try view.schema(ofType: query.recordType) else {
+            throw WireError(.notFound, "Did not find record type: \(query.recordType)")
+        }
+        if query.filters.isEmpty { try QueryField(.system(.recordName), in: schema).require(.queryable) }
+        return (
+            try query.filters.map { try CheckedFilter($0, in: schema, limits) },
+            try query.sorts.compactMap { try CheckedSort($0, in: schema) }
+        )
+    }
+
+    private func zonesToSearch(
+        _ request: QueryRecordsRequest, in view: any PartitionView, _ call: Call
+    ) throws -> [StoredZone] {
+        if let zoneID = request.zoneID { return [try liveZone(zoneID, in: view, call)] }
+        guard request.zoneWide else { return [try liveZone(.defaultZone, in: view, call)] }
+        return try view.zones().sorted { $0.key < $1.key }
+    }
+
+    /// Tells queries apart whose markers must not be mixed.
+    private func fingerprint(of request: QueryRecordsRequest) -> UInt64 {
+        let meaning = QueryRecordsRequest(query: request.query, zoneID: request.zoneID, zoneWide: request.zoneWide)
+        return Fingerprint.of(meaning.encoded())
+    }
+
+    private func answer(
+        _ page: QueryRun.Page, limit: Int, _ request: QueryRecordsRequest, _ call: Call, marker: (QueryPosition) -> String
+    ) -> QueryRecordsResponse {
+        let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
+        var room = limits.responseRecordBytes
+        var response = QueryRecordsResponse(results: [])
+        for match in page.matches.prefix(limit) {
+            let shown = match.record.presented(
+                zoneID: zoneID(of: match.zone, call), desiredKeys: request.desiredKeys, addresses)
+            response.results.append(.record(shown))
+            room -= RecordSize.bytes(of: shown)
+            if room <= 0 { break }
+        }
+        if response.results.count < page.matches.count {
+            response.continuationMarker = marker(page.matches[response.results.count - 1].position)
+        } else if let end = page.certainUpTo {
+            response.continuationMarker = marker(end)
+        }
+        return response
+    }
+}
+
+/// Tells bodies apart; not safe against somebody who looks for two that are alike.
+enum Fingerprint {
+    /// FNV-1a.
+    static func of(_ bytes: [UInt8]) -> UInt64 {
+        bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    }
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+
+extension QueryRun {
+    /// Without an order: zone after zone along one index.
+    func zoneByZone(_ driver: Driver, after start: QueryPosition?, count: Int) throws -> Page {
+        var page = Page(matches: [])
+        var left = scanMax
+        for zone in zones where zone.key >= start?.zone ?? .min {
+            let place = start.flatMap { $0.zone == zone.key ? IndexPlace(key: $0.keys[0], recordName: $0.recordName) : nil }
+            for range in driver.ranges where place.map({ IndexKey.isLess($0.key, range.upper) }) ?? true {
+                let place = place.flatMap { range.contains($0.key) ? $0 : nil }
+                try view.scan(try scan(driver, zone, range, after: place)) { row in
+                    left -= 1
+                    let position = QueryPosition(keys: [row.key], zone: zone.key, recordName: row.record.record.recordName)
+                    if !isRepeated(row, driver), matches(row.record.record, zone) {
+                        page.matches.append(Match(position: position, record: row.record.record, zone: zone))
+                    }
+                    guard page.matches.count < count, left > 0 else {
+                        page.certainUpTo = position
+                        return false
+                    }
+                    return true
+                }
+                if page.certainUpTo != nil { return page }
+            }
+        }
+        return page
+    }
+
+    /// All records that a driver leads to, put in order.
+    func collected(_ driver: Driver, after start: QueryPosition?, count: Int) throws -> Page {
+        let order = order
+        var best = BestMatches(order, after: start, count: count)
+        for zone in zones {
+            for range in driver.ranges {
+                try view.scan(try scan(driver, zone, range)) { row in
+                    let record = row.record.record
+                    if !isRepeated(row, driver), matches(record, zone) {
+                        best.take(Match(position: position(of: record, zone), record: record, zone: zone))
+                    }
+                    return true
+                }
+            }
+        }
+        return best.page
+    }
+
+    /// By rising distance: circles about a centre, each twice as wide, until one has enough.
+    func nearest(to centre: GlobePoint, in index: RecordIndex, after start: QueryPosition?, count: Int) throws -> Page {
+        var radius = 10.0
+        if let key = start?.keys[0] {
+            while radius < GlobePoint.distanceMax, !IndexKey.isLess(key, IndexKey.ordered(radius)) { radius *= 2 }
+        }
+        while radius < GlobePoint.distanceMax {
+            let limit = IndexKey.ordered(radius)
+            var best = BestMatches(order, after: start, count: count)
+            let driver = Driver(index: index, ranges: centre.cover(radius: radius))
+            for zone in zones {
+                for range in driver.ranges {
+                    try view.scan(try scan(driver, zone, range)) { row in
+                        let record = row.record.record
+                        guard matches(record, zone) else { return true }
+                        let position = position(of: record, zone)
+                        if !IndexKey.isLess(limit, position.keys[0]) {
+                            best.take(Match(position: position, record: record, zone: zone))
+                        }
+                        return true
+                    }
+                }
+            }
+            if best.page.matches.count >= count { return best.page }
+            radius *= 2
+        }
+        return try collected(Driver(index: index, ranges: [IndexKey.everything]), after: start, count: count)
+    }
+
+    /// By a field: along its index in each zone, then the zones' matches merged.
+    func alongIndex(_ driver: Driver, ascending: Bool, after start: QueryPosition?, count: Int) throws -> Page {
+        let order = order
+        var page = Page(matches: [])
+        for zone in zones {
+            let part =
+                sorts.count == 1
+                ? try streamed(driver, zone, ascending, after: start, count: count)
+                : try grouped(driver, zone, ascending, after: start, count: count)
+            page.matches += part.matches
+            if let end = part.certainUpTo, page.certainUpTo.map({ order.isBefore(end, $0) }) ?? true { page.certainUpTo = end }
+        }
+        if zones.count > 1 { page.matches.sort { order.isBefore($0.position, $1.position) } }
+        if let end = page.certainUpTo { page.matches.removeAll { order.isBefore(end, $0.position) } }
+        return page
+    }
+
+    /// One sort: the index has the very order of the answer.
+    private func streamed(
+        _ driver: Driver, _ zone: StoredZone, _ ascending: Bool, after start: QueryPosition?, count: Int
+    ) throws -> Page {
+        var page = Page(matches: [])
+        var left = scanBudget
+        for range in ascending ? driver.ranges : driver.ranges.reversed() {
+            guard let (range, place) = rest(of: range, zone, ascending, after: start, includesKey: false) else { continue }
+            try view.scan(try scan(driver, zone, range, after: place, descending: !ascending)) { row in
+                left -= 1
+                let position = QueryPosition(keys: [row.key], zone: zone.key, recordName: row.record.record.recordName)
+                if matches(row.record.record, zone) {
+                    page.matches.append(Match(position: position, record: row.record.record, zone: zone))
+                }
+                guard page.matches.count < count, left > 0 else {
+                    page.certainUpTo = position
+                    return false
+                }
+                return true
+            }
+            if page.certainUpTo != nil { break }
+        }
+        return page
+    }
+
+    /// Several sorts: records with one key of the first are gathered and put in order.
+    private func grouped(
+        _ driver: Driver, _ zone: StoredZone, _ ascending: Bool, after start: QueryPosition?, count: Int
+    ) throws -> Page {
+        var page = Page(matches: [])
+        var group = BestMatches(order, after: start, count: count)
+        var key: [UInt8]?
+        var left = scanBudget
+        /// Whether enough is certain.
+        func finishGroup() -> Bool {
+            page.matches += group.page.matches
+            group = BestMatches(order, after: start, count: count)
+            if page.matches.count >= count {
+                page.certainUpTo = page.matches.last?.position
+            } else if left <= 0, let key {
+                page.certainUpTo = endOfGroup(key)
+            }
+            return page.certainUpTo != nil
+        }
+        for range in ascending ? driver.ranges : driver.ranges.reversed() {
+            guard let (range, _) = rest(of: range, zone, ascending, after: start, includesKey: true) else { continue }
+            try view.scan(try scan(driver, zone, range, descending: !ascending)) { row in
+                if key != row.key {
+                    if finishGroup() { return false }
+                    key = row.key
+                }
+                left -= 1
+                let record = row.record.record
+                if matches(record, zone) {
+                    group.take(Match(position: position(of: record, zone), record: record, zone: zone))
+                }
+                return true
+            }
+            if page.certainUpTo != nil { return page }
+        }
+        _ = finishGroup()
+        if page.matches.count < count { page.certainUpTo = nil }
+        return page
+    }
+
+    /// Behind all records with a key of the first sort, in every zone.
+    private func endOfGroup(_ key: [UInt8]) -> QueryPosition {
+        let others = sorts.dropFirst().map { $0.ascending ? [UInt8](repeating: 0xFF, count: 9) : [] }
+        return QueryPosition(keys: [key] + others, zone: sorts[0].ascending ? .max : .min, recordName: "")
+    }
+
+    private var scanBudget: Int { max(100, scanMax / max(1, zones.count)) }
+
+    /// What of a range lies behind a position, in the direction of the scan; nil if nothing does.
+    ///
+    /// - Parameter includesKey: Whether entries with the position's key are wanted whatever their names are.
+    private func rest(
+        of range: KeyRange, _ zone: StoredZone, _ ascending: Bool, after start: QueryPosition?, includesKey: Bool
+    ) -> (KeyRange, IndexPlace?)? {
+        guard let start else { return (range, nil) }
+        let key = start.keys[0]
+        var place: IndexPlace?
+        // Zones before the position's have done with its key, zones behind it have not begun.
+        var wantsKey = includesKey || (zone.key > start.zone) == ascending
+        if !includesKey, zone.key == start.zone {
+            place = range.contains(key) ? IndexPlace(key: key, recordName: start.recordName) : nil
+            wantsKey = true
+        }
+        let behind =
+            ascending
+            ? KeyRange(lower: wantsKey ? key : key + [0], upper: range.upper)
+            : KeyRange(lower: range.lower, upper: wantsKey ? key + [0] : key)
+        let rest = range.intersection(behind)
+        return rest.isEmpty ? nil : (rest, place)
+    }
+}
+
+/// The first matches of an order behind a position, however many are taken.
+struct BestMatches {
+    private let order: QueryOrder
+    private let start: QueryPosition?
+    private let count: Int
+    private var matches: [QueryRun.Match] = []
+
+    init(_ order: QueryOrder, after start: QueryPosition?, count: Int) {
+        self.order = order
+        self.start = start
+        self.count = count
+    }
+
+    mutating func take(_ match: QueryRun.Match) {
+        if let start, !order.isBefore(start, match.position) { return }
+        matches.append(match)
+        if matches.count >= 4 * count + 64 { trim() }
+    }
+
+    private mutating func trim() {
+        matches.sort { order.isBefore($0.position, $1.position) }
+        if matches.count > count { matches.removeLast(matches.count - count) }
+    }
+
+    var page: QueryRun.Page {
+        var trimmed = self
+        trimmed.trim()
+        return QueryRun.Page(
+            matches: trimmed.matches, certainUpTo: trimmed.matches.count >= count ? trimmed.matches.last?.position : nil)
+    }
+}

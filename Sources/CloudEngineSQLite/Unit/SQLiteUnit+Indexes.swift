@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudWire
+import Foundation
+import GRDB
+
+/// The statements that serve queries. All of them begin with the partition, and go along a primary key.
+enum IndexStatements {
+    private static let entries = """
+        FROM index_entries e JOIN records r ON r.part = e.part AND r.zone = e.zone AND r.name = e.name
+        WHERE e.part = ? AND e.zone = ? AND e.number = ?
+        """
+    static let rising = """
+        SELECT e.key, r.change, r.body \(entries) AND (e.key, e.name) > (?, ?) AND e.key < ? ORDER BY e.key, e.name
+        """
+    static let falling = """
+        SELECT e.key, r.change, r.body \(entries) AND (e.key, e.name) < (?, ?) AND e.key >= ?
+        ORDER BY e.key DESC, e.name DESC
+        """
+    static let count = """
+        SELECT count(*) FROM (SELECT 1 FROM index_entries
+        WHERE part = ? AND zone = ? AND number = ? AND key >= ? AND key < ? LIMIT ?)
+        """
+    static let walk = """
+        SELECT zone, name, body FROM records WHERE part = ? AND (zone, name) > (?, ?) AND deleted = 0
+        ORDER BY zone, name LIMIT ?
+        """
+    static let insert = "INSERT OR IGNORE INTO index_entries (part, zone, number, key, name) VALUES (?, ?, ?, ?, ?)"
+    static let remove = "DELETE FROM index_entries WHERE part = ? AND zone = ? AND number = ? AND key = ? AND name = ?"
+    static let indexes = """
+        SELECT number, field, kind, built, zone, name FROM record_indexes WHERE part = ? AND type = ?
+        """
+}
+
+extension SQLiteUnit {
+    func indexes(ofType recordType: String) throws -> [StoredIndex] {
+        guard let part else { return [] }
+        return try rows(IndexStatements.indexes, [part, recordType]).map { row in
+            guard let kind = RecordIndex.Kind(rawValue: row[2]) else {
+                throw StorageFailure(.corrupt, "an index is of a kind that never was")
+            }
+            let zone: Int64? = row[4]
+            return StoredIndex(
+                id: row[0], index: RecordIndex(recordType: recordType, field: row[1], kind: kind), isBuilt: row[3],
+                builtUpTo: zone.map { RecordPlace(zone: $0, recordName: row[5]) })
+        }
+    }
+
+    func scan(_ scan: IndexScan, _ visit: (IndexRow) throws -> Bool) throws {
+        guard let part else { return }
+        let (range, place) = (scan.range, scan.after)
+        // Names are not empty, so an empty one stands before all entries with its key.
+        var arguments: StatementArguments = [part, scan.zone, scan.index]
+        if scan.descending {
+            arguments += [place.map { Data($0.key) } ?? Data(range.upper), place?.recordName ?? "", Data(range.lower)]
+        } else {
+            arguments += [place.map { Data($0.key) } ?? Data(range.lower), place?.recordName ?? "", Data(range.upper)]
+        }
+        let statement = try db.makeStatement(sql: scan.descending ? IndexStatements.falling : IndexStatements.rising)
+        let rows = try Row.fetchCursor(statement, arguments: arguments)
+        while let row = try rows.next() {
+            let (key, body): (Data, Data) = (row[0], row[2])
+            let record = StoredRecord(record: try Self.decode(CloudWire.Record.self, body), change: row[1])
+            guard try visit(IndexRow(key: [UInt8](key), record: record)) else { return }
+        }
+    }
+
+    func count(_ scan: IndexScan, atMost limit: Int) throws -> Int {
+        guard let part else { return 0 }
+        let statement = try db.cachedStatement(sql: IndexStatements.count)
+        let range = scan.range
+        return try Int.fetchOne(
+            statement, arguments: [part, scan.zone, scan.index, Data(range.lower), Data(range.upper), limit]) ?? 0
+    }
+
+    func records(after place: RecordPlace?, limit: Int) throws -> [(place: RecordPlace, record: CloudWire.Record)] {
+        guard let part else { return [] }
+        let start = place ?? RecordPlace(zone: .min, recordName: "")
+        return try rows(IndexStatements.walk, [part, start.zone, start.recordName, limit]).map { row in
+            (RecordPlace(zone: row[0], recordName: row[1]), try Self.decode(CloudWire.Record.self, row[2]))
+        }
+    }
+
+    func makeIndex(_ index: RecordIndex) throws -> StoredIndex {
+        if let known = try indexes(ofType: index.recordType).first(where: { $0.index == index }) { return known }
+        try run(
+            """
+            INSERT INTO record_indexes (part, type, field, kind, number)
+            VALUES (?, ?, ?, ?, (SELECT coalesce(max(number), 0) + 1 FROM record_indexes WHERE part = ?))
+            """, [writtenPart, index.recordType, index.field, index.kind.rawValue, writtenPart])
+        guard let made = try indexes(ofType: index.recordType).first(where: { $0.index == index }) else {
+            throw StorageFailure(.corrupt, "an index was made and is not there")
+        }
+        return made
+    }
+
+    func setBuilt(_ index: Int64, upTo place: RecordPlace?) throws {
+        try run(
+            "UPDATE record_indexes SET built = ?, zone = ?, name = ? WHERE part = ? AND number = ?",
+            [place == nil, place?.zone, place?.recordName, writtenPart, index])
+    }
+
+    func apply(_ changes: [IndexChange], in zone: Int64) throws {
+        let insert = try db.cachedStatement(sql: IndexStatements.insert)
+        let remove = try db.cachedStatement(sql: IndexStatements.remove)
+        for change in changes {
+            for key in change.removed {
+                try remove.execute(arguments: [writtenPart, zone, change.index, Data(key), change.recordName])
+            }
+            for key in change.added {
+                try insert.execute(arguments: [writtenPart, zone, change.index, Data(key), change.recordName])
+            }
+        }
+    }
+}
+
+extension SQLiteServerStore {
+    /// How the database goes about each statement that serves queries: the lines of `EXPLAIN QUERY PLAN`.
+    package func explainQueries() async throws -> [String: [String]] {
+        try await reading { db in
+            let statements = [
+                "rising": IndexStatements.rising, "falling": IndexStatements.falling, "count": IndexStatements.count,
+                "walk": IndexStatements.walk, "remove": IndexStatements.remove, "indexes": IndexStatements.indexes,
+            ]
+            return try statements.mapValues { sql in
+                try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN " + sql.replacing("?", with: "NULL")).map { $0["detail"] }
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Testing
+
+@Suite struct QueryTests {
+    @Test func aQueryIsAnsweredPageByPage() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            try await server.makeGarden(token: token)
+            for name in ["c", "a", "b"] {
+                let record = Record(recordName: name, recordType: "Plant", fields: ["name": Field(.string(name)), "count": Field(.int64(7))])
+                #expect(try await server.modify(.init(.create, record), token: token).status == 200)
+            }
+            let filter = QueryFilter(.field("count"), .equals, .int64(7))
+            var request = QueryRecordsRequest(
+                query: Query(recordType: "Plant", filters: [filter], sorts: [QuerySort(.field("name"))]),
+                zoneID: LiveServer.garden, resultsLimit: 2, desiredKeys: ["count"], numbersAsStrings: true)
+            let first = try await server.post(.queryRecords, request, token: token)
+            let page = try QueryRecordsResponse(json: first.body)
+            #expect(page.results.map(\.recordName) == ["a", "b"])
+            #expect(first.text.contains(#""fields":{"count":{"type":"INT64","value":"7"}}"#))
+            request.continuationMarker = page.continuationMarker
+            let last = try QueryRecordsResponse(json: try await server.post(.queryRecords, request, token: token).body)
+            #expect(last.results.map(\.recordName) == ["c"] && last.continuationMarker == nil)
+        }
+    }
+
+    @Test func aFieldWithoutIndexIsNamed() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            try await server.makeGarden(token: token)
+            _ = try await server.modify(.init(.create, Record(recordName: "a", recordType: "Plant")), token: token)
+            let request = QueryRecordsRequest(query: Query(recordType: "Plant"), zoneID: LiveServer.garden)
+            let answer = try await server.post(.queryRecords, request, token: token)
+            #expect(answer.status == 400 && answer.error?.reason == "Field 'recordName' is not marked queryable")
+        }
+    }
+}
