@@ -31,6 +31,10 @@ extension SQLiteStore {
         // Opening may replay and move the log, so it waits for its turn as well.
         return try lock.withTurn {
             let pool = try DatabasePool(path: path, configuration: configuration)
+            // A pool sets how commits are synchronised when it begins its log, after the connection was prepared.
+            for (name, value) in options.pragmas where name.lowercased() == "synchronous" {
+                try pool.writeWithoutTransaction { try setPragma(name, value, on: $0) }
+            }
             let result = try prepared(pool, prepare)
             if options.vacuums { try pool.vacuum() }
             if options.analyzes { try pool.writeWithoutTransaction { try $0.execute(sql: "ANALYZE") } }

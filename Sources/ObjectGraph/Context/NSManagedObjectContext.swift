@@ -202,7 +202,9 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
     package func object(for key: RowKey) -> NSManagedObject {
         if let known = registry[key] { return known }
-        return NSManagedObject.make(key, layout: requireCoordinator().layouts[key.entityIndex], in: self)
+        let made = NSManagedObject.make(key, layout: requireCoordinator().layouts[key.entityIndex], in: self)
+        if !prefetched.isEmpty { prefetched.keep(made) }
+        return made
     }
 
     /// - Returns: The entity in this context's model whose class is given; nil when there is none.

@@ -47,7 +47,7 @@ extension NSAtomicStore {
         guard let layout = layout(key) else {
             throw CocoaError(.persistentStoreOperation, sentence: "The store was removed from its coordinator.")
         }
-        var values = layout.entity.defaultValues
+        var values = layout.defaults
         for (slot, definition) in layout.entity.slots.enumerated() {
             let value = node.value(forKey: definition.name)
             switch definition {

@@ -135,7 +135,7 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
             return nil
         }
         let layout = try layout(key)
-        var values = layout.entity.defaultValues
+        var values = layout.defaults
         for (slot, definition) in layout.entity.slots.enumerated() {
             guard let property = layout.description.propertiesByName[definition.name] else { continue }
             switch definition {

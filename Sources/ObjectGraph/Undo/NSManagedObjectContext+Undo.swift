@@ -166,7 +166,7 @@ extension NSManagedObject {
         guard flags.contains(.unannounced), let context = contextReference else { return [:] }
         let snapshot = context.eventSnapshots[ObjectIdentifier(self)]
         let isNew = isInserted && !flags.contains(.presented)
-        let base = isNew ? layout.entity.defaultValues : snapshot?.values ?? committed ?? values
+        let base = isNew ? layout.defaults : snapshot?.values ?? committed ?? values
         var result: [String: Any] = [:]
         for slot in values.indices where values[slot] != base[slot] {
             result[layout.entity.slots[slot].name] = apiValue(base[slot], slot: slot) ?? NSNull()

@@ -8,19 +8,18 @@ extension PredicateValue {
     ///
     /// Numbers, text, dates, data, UUIDs, URLs and collections become values; any other object stays an object.
     package init(_ value: Any?) {
-        guard let value = Self.unwrapped(value) else {
+        guard let value else {
             self = .null
             return
         }
         // On Linux a cast also bridges, so that any number would pass for a Boolean; classes are looked at apart.
-        self = type(of: value) is AnyClass ? Self.ofObject(value as AnyObject) : Self.ofValue(value)
-    }
-
-    private static func unwrapped(_ value: Any?) -> Any? {
-        guard let value else { return nil }
-        let mirror = Mirror(reflecting: value)
-        guard mirror.displayStyle == .optional else { return value }
-        return unwrapped(mirror.children.first?.value)
+        if type(of: value) is AnyClass {
+            self = Self.ofObject(value as AnyObject)
+        } else if let optional = value as? any OptionalValue {
+            self = PredicateValue(optional.wrapped)
+        } else {
+            self = Self.ofValue(value)
+        }
     }
 
     private static func ofValue(_ value: Any) -> PredicateValue {
@@ -124,4 +123,13 @@ extension FormatArgument {
         default: self = .value(PredicateValue(value))
         }
     }
+}
+
+/// What may hide in an `Any`.
+private protocol OptionalValue {
+    var wrapped: Any? { get }
+}
+
+extension Optional: OptionalValue {
+    fileprivate var wrapped: Any? { map { $0 as Any } }
 }

@@ -22,22 +22,35 @@ extension StoreReader {
     package func destinations(of keys: [RowKey], toMany index: Int) throws -> [RowKey: [RowKey]] {
         var result: [RowKey: [RowKey]] = [:]
         result.reserveCapacity(keys.count)
-        var byEntity: [Int: [Int64: RowKey]] = [:]
-        for key in keys {
-            result[key] = []
-            byEntity[key.entityIndex, default: [:]][key.primaryKey] = key
-        }
-        for (entity, owners) in byEntity {
-            guard let read = try destinationRead(entity, index) else { continue }
-            let statement = try connection.statement(read.sql(condition: "IN (SELECT value FROM json_each(?))"))
-            defer { statement.reset() }
-            try statement.bind("[\(owners.keys.map { String($0) }.joined(separator: ","))]", 1)
-            while try statement.step() {
-                guard let owner = owners[statement.int(2)] else { continue }
-                result[owner]?.append(read.key(statement, layout, store.number))
-            }
+        for (entity, owners) in Dictionary(grouping: keys, by: \.entityIndex) {
+            let members = try memberLists(owners, entity, index)
+            for (owner, members) in zip(owners, members) { result[owner] = members }
         }
         return result
+    }
+
+    /// - Returns: For each owner its members.
+    private func memberLists(_ owners: [RowKey], _ entity: Int, _ index: Int) throws -> [[RowKey]] {
+        var lists: [[RowKey]] = Array(repeating: [], count: owners.count)
+        guard let read = try destinationRead(entity, index) else { return lists }
+        var places: [RowKey: Int] = [:]
+        places.reserveCapacity(owners.count)
+        for (place, owner) in owners.enumerated() { places[owner] = place }
+        let statement = try connection.statement(read.sql(condition: KeyList.condition, isOrdered: read.orderColumn != nil))
+        defer { statement.reset() }
+        try statement.bind([KeyList(owners.lazy.map(\.primaryKey)).argument])
+        // Without an order of their own, the members of an owner come together.
+        var (last, place): (Int64, Int?) = (0, nil)
+        while try statement.step() {
+            let owner = statement.int(2)
+            if place == nil || owner != last {
+                (last, place) = (owner, places[RowKey(store: store.number, entity: entity, primaryKey: owner)])
+            }
+            if let place { lists[place].append(read.key(statement, layout, store.number)) }
+        }
+        guard read.orderColumn == nil else { return lists }
+        for place in lists.indices where !lists[place].isSorted { lists[place].sort { $0.primaryKey < $1.primaryKey } }
+        return lists
     }
 
     private func destinationRead(_ entity: Int, _ index: Int) throws(StoreError) -> DestinationRead? {
@@ -69,7 +82,8 @@ private struct DestinationRead {
     let otherColumn: String
     let orderColumn: String?
 
-    func sql(condition: String) -> String {
+    /// - Parameter isOrdered: Whether the members come in their order. Sorting those of many owners costs more than reading.
+    func sql(condition: String, isOrdered: Bool = true) -> String {
         let own = "j.\(identifier(ownColumn))"
         let from =
             join.map {
@@ -77,14 +91,16 @@ private struct DestinationRead {
             } ?? "\(identifier(table)) j"
         let member = join == nil ? "j" : "d"
         let order = orderColumn.map { "j.\(identifier($0)), " } ?? ""
-        return """
-            SELECT \(member).Z_PK, \(member).Z_ENT, \(own) FROM \(from) \
-            WHERE \(own) \(condition) ORDER BY \(order)\(member).Z_PK
-            """
+        let all = "SELECT \(member).Z_PK, \(member).Z_ENT, \(own) FROM \(from) WHERE \(own) \(condition)"
+        return isOrdered ? "\(all) ORDER BY \(order)\(member).Z_PK" : all
     }
 
     func key(_ statement: PreparedStatement, _ layout: StoreLayout, _ store: UInt16) -> RowKey {
         let entity = layout.entityIndex(number: statement.int(1)) ?? destination
         return RowKey(store: store, entity: entity, primaryKey: statement.int(0))
     }
+}
+
+extension [RowKey] {
+    fileprivate var isSorted: Bool { indices.dropFirst().allSatisfy { self[$0 - 1].primaryKey <= self[$0].primaryKey } }
 }

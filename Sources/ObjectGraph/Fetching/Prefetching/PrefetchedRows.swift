@@ -6,8 +6,9 @@ import SQLiteStore
 
 /// Rows, and members of relationships, that were read ahead of those who will ask for them.
 ///
-/// A context's objects do not hold each other, so what was read for an object that nobody met yet is kept here: as
-/// rows, which hold no objects. What is saved, merged or refreshed meanwhile is forgotten.
+/// A context's objects do not hold each other, so what was read for an object that nobody met yet is kept here, as a
+/// row, and once somebody met it, so is the object: else it would be made anew for each that leads to it. What is
+/// saved, merged or refreshed meanwhile is forgotten.
 struct PrefetchedRows {
     /// More rows than these are kept of the last prefetch only.
     private static let rowsMax = 100_000
@@ -15,6 +16,7 @@ struct PrefetchedRows {
     private struct Place {
         let chunk: RowChunk
         let offset: Int
+        var object: NSManagedObject?
     }
 
     private struct Owner: Hashable {
@@ -38,6 +40,9 @@ struct PrefetchedRows {
     func reference(_ slot: Int, of key: RowKey) -> RowKey? { rows[key].flatMap { $0.chunk.reference(slot, at: $0.offset) } }
 
     mutating func keep(_ chunk: RowChunk, at offset: Int) { rows[chunk.key(at: offset)] = Place(chunk: chunk, offset: offset) }
+
+    /// Keeps an object as long as its row, if that was read ahead.
+    mutating func keep(_ object: NSManagedObject) { rows[object.key]?.object = object }
 
     /// - Returns: nil when they were not read ahead.
     func members(of key: RowKey, toMany index: Int) -> [RowKey]? { members.isEmpty ? nil : members[Owner(key: key, relationship: index)] }

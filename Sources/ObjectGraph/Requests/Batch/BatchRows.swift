@@ -50,7 +50,7 @@ final class DictionaryRows: BatchRowSource {
     /// - Throws: ``CocoaError`` 134070 for a key that is no attribute, or a value that the attribute cannot hold.
     func next() throws -> ContiguousArray<StoredValue>? {
         guard let row = nextDictionary() else { return nil }
-        var values = layout.entity.defaultValues
+        var values = layout.defaults
         givenSlots = []
         for (key, value) in row {
             guard case .slot(let slot)? = layout.entity.location(of: key), case .attribute(let attribute) = layout.entity.slots[slot] else {
@@ -73,6 +73,6 @@ extension NSManagedObject {
     /// An object in no context has its defaults again, and nothing counts as changed.
     fileprivate final func beginAnew() {
         committed = nil
-        values = layout.entity.defaultValues
+        values = layout.defaults
     }
 }
