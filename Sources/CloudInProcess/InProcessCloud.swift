@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudEngine
+package import CloudEngine
 import CloudEngineSQLite
 import CloudPush
 package import CloudWire
@@ -57,6 +57,35 @@ package final class InProcessCloud: Sendable {
     package func addDevice(_ device: String, of user: String) async throws -> InProcessTransport {
         let token = try await store().addToken(userName: user, deviceLabel: device, now: clock.milliseconds)
         return InProcessTransport(cloud: self, token: token, deviceID: device)
+    }
+
+    // MARK: Schema
+
+    /// What the operator does with the schema of a container.
+    ///
+    ///     try await cloud.schema(of: "iCloud.org.example.notes").importSchema(ContainerSchema(text: text))
+    package func schema(of containerIdentifier: String) throws -> SchemaService {
+        let (store, clock, random) = (try store(), clock, random)
+        return SchemaService(
+            containerIdentifier: containerIdentifier, engine: Engine(limits: limits, sealer: store.sealer), storage: store,
+            surroundings: CloudService.Surroundings(now: { clock.milliseconds }, randomBytes: { random.next($0) }))
+    }
+
+    /// Gives fields of a record type in development all the indexes they can have; system fields by their names in the
+    /// schema, such as `___recordID`.
+    package func addIndexes(toType recordType: String, fields: [String], container containerIdentifier: String) async throws {
+        let service = try schema(of: containerIdentifier)
+        var schema = try await service.export(.development)
+        var type = schema.types[recordType] ?? ContainerSchema.RecordType(grants: .standard)
+        for name in fields {
+            if let system = QueryKey.SystemField(internalName: name) {
+                type.schema.systemIndexes[system] = FieldIndexes.possible(forType: system.type)
+            } else if let field = type.schema.fields[name] {
+                type.schema.fields[name]?.indexes = FieldIndexes.possible(forType: field.type)
+            }
+        }
+        schema.types[recordType] = type
+        _ = try await service.importSchema(schema)
     }
 
     // MARK: The server's life
