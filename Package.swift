@@ -9,6 +9,7 @@ let package = Package(
     products: [
         .library(name: "CoreData", targets: ["CoreData"]),
         .library(name: "CloudKit", targets: ["CloudKit"]),
+        .library(name: "CloudKitTesting", targets: ["CloudKitTesting"]),
         .plugin(name: "ModelCompilerPlugin", targets: ["ModelCompilerPlugin"]),
         .executable(name: "tarn", targets: ["tarn"]),
         .executable(name: "posts", targets: ["posts"]),
@@ -61,7 +62,7 @@ let package = Package(
         .target(
             name: "CloudKit",
             dependencies: [
-                "CloudWire",
+                "CloudWire", "PredicateKit",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -130,10 +131,13 @@ let package = Package(
             plugins: ["ModelCompilerPlugin"]),
         .executableTarget(name: "posts", dependencies: ["PostsApp"], path: "Examples/Posts/Executable"),
 
-        // MARK: Test support, never shipped inside a product
+        // MARK: Test support
         .target(
             name: "CloudInProcess",
             dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudKit", "CloudPush", "CloudWire"]),
+
+        // For the unit tests of apps: accounts, devices, a clock and faults over the engine in process.
+        .target(name: "CloudKitTesting", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
 
         // MARK: Tests
         // Uses Apple's public API and nothing else, so that it compiles against Apple's frameworks, too.
@@ -157,6 +161,9 @@ let package = Package(
             name: "ManagedAccessorsTests", dependencies: ["CoreData", "ManagedAccessors"], plugins: ["ModelCompilerPlugin"]),
         .testTarget(name: "CloudWireTests", dependencies: ["CloudWire"]),
         .testTarget(name: "CloudKitTests", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
+        .testTarget(name: "CloudKitTestingTests", dependencies: ["CloudKit", "CloudKitTesting"]),
+        // Uses Apple's public API and nothing else, but for one file that starts a cloud.
+        .testTarget(name: "CloudParityTests", dependencies: ["CloudKit", "CloudKitTesting", "CoreData"]),
         .testTarget(name: "MirroringCoreTests", dependencies: ["CloudWire", "ManagedModel", "MirroringCore"]),
         .testTarget(
             name: "CloudMirroringTests",

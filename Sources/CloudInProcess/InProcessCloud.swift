@@ -178,7 +178,14 @@ final class SeededBytes: Sendable {
 
 /// A folder that goes when nobody needs it any more.
 final class ScratchFolder: Sendable {
-    let path = FileManager.default.temporaryDirectory.appending(path: "tarn-cloud-\(UUID().uuidString)").path
+    let path = parent.appending(path: "tarn-cloud-\(UUID().uuidString)").path
+
+    /// Memory, where the system offers it as a folder: commits of a test need not reach a disk.
+    private static let parent: URL = {
+        let memory = "/dev/shm"
+        let isThere = FileManager.default.isWritableFile(atPath: memory)
+        return isThere ? URL(fileURLWithPath: memory) : FileManager.default.temporaryDirectory
+    }()
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 }

@@ -9,7 +9,7 @@ package struct Limits: Hashable, Sendable {
     /// Bytes of a JSON text that are read at most, on either side. Not for operators: answers may be as large.
     package static let messageBytes = 64_000_000
 
-    package var operationsPerRequest = 200
+    package var operationsPerRequest = 400
     package var recordsPerResponse = 200
     package var assetTokensPerRequest = 200
     /// Bytes of one record without assets.
