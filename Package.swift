@@ -27,7 +27,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         // Structured logs; applications choose where they go.
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-        // Hashes of tokens and assets, message authentication of change tokens.
+        // Hashes of tokens and assets, message authentication of change tokens; its extras hash passwords.
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         // Start and graceful stop of the server and of the sample's devices.
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -84,6 +84,7 @@ let package = Package(
             dependencies: [
                 "CloudEngine", "CloudWire",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),

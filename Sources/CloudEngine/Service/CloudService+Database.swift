@@ -6,21 +6,42 @@ import CloudWire
 extension CloudService {
     func respondToDatabase(_ request: ServiceRequest) async throws -> ServiceResponse {
         let path = try ServicePath(parsing: request.path)
-        guard request.method == path.operation.method || request.method == "POST" && path.operation == .listZones else {
+        guard path.operation.accepts(method: request.method) else {
             throw WireError(.notFound, "could not find handler for endpoint")
         }
-        let call = try await call(request, path)
-        try DatabaseRules.check(path.operation, in: path.scope, call.caller)
-        if path.operation == .caller {
-            return .json(
-                UserIdentity(userRecordName: call.caller.userRecordName).encoded(), endpoint: path.operation.rawValue)
+        let signed = try SignedRequest(request)
+        let signedBody = signed == nil ? nil : try await collect(request)
+        let credentials = try await credentials(
+            of: request, signed, body: signedBody, containerIdentifier: path.containerIdentifier,
+            environment: path.environment)
+        do {
+            var call = try await call(
+                request, credentials, containerIdentifier: path.containerIdentifier, environment: path.environment,
+                scope: path.scope)
+            try DatabaseRules.check(path.operation, in: path.scope, call.caller)
+            if path.scope == .public, path.operation.isAboutSubscriptions { call.partition.owner = call.caller.userRecordName }
+            let body = if let signedBody { signedBody } else { try await collect(request) }
+            var response = try await respond(request, path, call, credentials, body: body)
+            if let next = credentials.nextWebToken { response.headers.append((HeaderNames.webAuthToken, next)) }
+            return response
+        } catch let error as WireError {
+            throw withSignIn(error, request, credentials.apiToken)
+        }
+    }
+
+    private func respond(
+        _ request: ServiceRequest, _ path: ServicePath, _ call: Call, _ credentials: Credentials, body: [UInt8]
+    ) async throws -> ServiceResponse {
+        if let response = try await respondAboutUsers(
+            path.operation, call, credentials, body: body, method: request.method)
+        {
+            return response
         }
         guard path.scope != .shared else {
             throw WireError(.badRequest, "the shared database is not available yet on this server")
         }
-        let body = try await collect(request)
-        let exchange = Exchange(operation: path.operation, call: call, body: body, key: try idempotencyKey(request))
-        return try await respond(exchange)
+        return try await respond(
+            Exchange(operation: path.operation, call: call, body: body, key: try idempotencyKey(request)))
     }
 
     /// A decoded request line with its body.
@@ -81,7 +102,8 @@ extension CloudService {
         case .modifySubscriptions:
             let message = try SubscriptionsModifyRequest(json: exchange.body)
             return try await write(exchange) { try engine.modifySubscriptions(message, in: $0, $1) }
-        case .caller:
+        case .caller, .resolveRecords, .acceptRecords, .currentUser, .discoverUsers, .lookupUsersByEmail,
+            .lookupUsersByID, .lookupUsersByContacts:
             throw WireError(.badRequest, "\(exchange.operation.rawValue) is not available yet on this server")
         }
     }

@@ -108,7 +108,7 @@ package protocol UnitOfWork: PartitionView, AccessWork {
 }
 
 /// Who may come in. Accounts stand outside partitions.
-package protocol AccountStorage: Sendable {
+package protocol AccountStorage: CredentialStorage {
     /// The device that a token was made for, or nil for an unknown token. Tokens are stored as hashes only.
     func device(forToken token: String) async throws -> DeviceIdentity?
 

@@ -12,6 +12,8 @@ enum DatabaseFormat: Int, CaseIterable {
     case roles = 2
     /// Fields have index words; indexes of records' fields.
     case indexes = 3
+    /// Passwords and profiles of accounts, web sessions, API tokens, server-to-server keys.
+    case credentials = 4
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -21,6 +23,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .initial: Self.initialTables
         case .roles: Self.roleTables
         case .indexes: Self.indexTables
+        case .credentials: Self.credentialTables
         }
     }
 
@@ -58,6 +61,32 @@ enum DatabaseFormat: Int, CaseIterable {
             return .commit
         }
     }
+
+    private static let credentialTables = """
+        ALTER TABLE accounts ADD COLUMN salt BLOB;
+        ALTER TABLE accounts ADD COLUMN password BLOB;
+        ALTER TABLE accounts ADD COLUMN rounds INTEGER;
+        ALTER TABLE accounts ADD COLUMN given_name TEXT;
+        ALTER TABLE accounts ADD COLUMN family_name TEXT;
+        ALTER TABLE accounts ADD COLUMN email TEXT;
+        ALTER TABLE accounts ADD COLUMN phone TEXT;
+        ALTER TABLE accounts ADD COLUMN discoverable INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE accounts ADD COLUMN operator INTEGER NOT NULL DEFAULT 0;
+        CREATE UNIQUE INDEX accounts_email ON accounts (email) WHERE email IS NOT NULL;
+        CREATE UNIQUE INDEX accounts_phone ON accounts (phone) WHERE phone IS NOT NULL;
+        CREATE TABLE api_tokens (
+            token INTEGER PRIMARY KEY, token_hash BLOB NOT NULL UNIQUE, container TEXT NOT NULL,
+            environment TEXT NOT NULL, label TEXT NOT NULL, callback TEXT, origins TEXT NOT NULL,
+            created INTEGER NOT NULL);
+        CREATE TABLE web_sessions (
+            id_hash BLOB NOT NULL PRIMARY KEY, account INTEGER NOT NULL REFERENCES accounts, container TEXT NOT NULL,
+            environment TEXT NOT NULL, kept INTEGER NOT NULL, started INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE TABLE server_keys (
+            id TEXT NOT NULL PRIMARY KEY, container TEXT NOT NULL, environment TEXT NOT NULL, name TEXT NOT NULL,
+            public_key BLOB NOT NULL, label TEXT NOT NULL, created INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE TABLE used_marks (mark BLOB NOT NULL PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE INDEX used_marks_until ON used_marks (until);
+        """
 
     private static let roleTables = """
         CREATE TABLE grants (
