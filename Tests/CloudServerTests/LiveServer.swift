@@ -116,7 +116,7 @@ struct LiveServer: Sendable {
     ) async throws {
         let parts = try LiveServer(folder: folder)
         let surroundings = CloudService.Surroundings(
-            now: { parts.clock.now }, randomBytes: CloudService.Surroundings.system.randomBytes)
+            now: { [clock = parts.clock] in clock.now }, randomBytes: CloudService.Surroundings.system.randomBytes)
         let service = CloudService(
             engine: Engine(limits: limits, sealer: parts.store.sealer), storage: parts.store, accounts: parts.store,
             assets: parts.store, push: parts.hub, surroundings: surroundings)

@@ -37,11 +37,10 @@ extension CloudService {
         {
             return response
         }
-        guard path.scope != .shared else {
-            throw WireError(.badRequest, "the shared database is not available yet on this server")
-        }
+        if let response = try await respondAboutShares(path.operation, call, credentials, body: body) { return response }
         return try await respond(
-            Exchange(operation: path.operation, call: call, body: body, key: try idempotencyKey(request)))
+            Exchange(
+                operation: path.operation, call: call, body: body, key: try idempotencyKey(request), credentials: credentials))
     }
 
     /// A decoded request line with its body.
@@ -50,6 +49,10 @@ extension CloudService {
         var call: Call
         var body: [UInt8]
         var key: String?
+        var credentials: Credentials
+
+        /// The key as it is stored: in the partition of somebody else it is the caller's own all the same.
+        var storedKey: String? { call.isParticipant ? key.map { "\(call.caller.userRecordName) \($0)" } : key }
 
         /// Tells requests apart that carry the same key: FNV-1a over the operation and the body.
         var fingerprint: UInt64 {
@@ -64,19 +67,24 @@ extension CloudService {
         let engine = engine
         switch exchange.operation {
         case .modifyRecords:
-            let message = try ModifyRecordsRequest(json: exchange.body)
-            return try await write(exchange, numbersAsStrings: message.numbersAsStrings) {
+            var message = try ModifyRecordsRequest(json: exchange.body)
+            var exchange = try self.exchange(exchange, for: message.zoneID)
+            try await prepare(&message, &exchange.call, exchange.credentials)
+            return try await write(exchange, numbersAsStrings: message.numbersAsStrings) { [message] in
                 try engine.modifyRecords(message, in: $0, $1)
             }
         case .lookupRecords:
             let message = try LookupRecordsRequest(json: exchange.body)
+            let exchange = try self.exchange(exchange, for: message.zoneID)
             return try await read(exchange, numbersAsStrings: message.numbersAsStrings) {
                 try engine.lookupRecords(message, in: $0, $1)
             }
         case .queryRecords:
-            return try await query(exchange, try QueryRecordsRequest(json: exchange.body))
+            let message = try QueryRecordsRequest(json: exchange.body)
+            return try await query(try self.exchange(exchange, for: message.zoneID), message)
         case .uploadAssets:
             let message = try AssetUploadRequest(json: exchange.body)
+            let exchange = try self.exchange(exchange, for: message.zoneID)
             return try await write(exchange) { try engine.requestUploads(message, in: $0, $1) }
         case .listZones:
             return try await read(exchange) { try engine.listZones(in: $0, $1) }
@@ -91,6 +99,11 @@ extension CloudService {
             return try await read(exchange) { try engine.databaseChanges(message, in: $0, $1) }
         case .zoneChanges:
             let message = try ZoneChangesRequest(json: exchange.body)
+            if exchange.call.partition.scope == .shared {
+                let response = try await sharedZoneChanges(message, exchange.call)
+                return .json(
+                    response.encoded(numbersAsStrings: message.numbersAsStrings), endpoint: exchange.operation.rawValue)
+            }
             return try await read(exchange, numbersAsStrings: message.numbersAsStrings) {
                 try engine.zoneChanges(message, in: $0, $1)
             }
@@ -104,8 +117,15 @@ extension CloudService {
             return try await write(exchange) { try engine.modifySubscriptions(message, in: $0, $1) }
         case .caller, .resolveRecords, .acceptRecords, .currentUser, .discoverUsers, .lookupUsersByEmail,
             .lookupUsersByID, .lookupUsersByContacts:
-            throw WireError(.badRequest, "\(exchange.operation.rawValue) is not available yet on this server")
+            preconditionFailure("questions about users and links are answered before")
         }
+    }
+
+    /// The exchange as it reaches the partition of a zone.
+    private func exchange(_ exchange: Exchange, for zoneID: ZoneID?) throws(WireError) -> Exchange {
+        var exchange = exchange
+        exchange.call = try call(exchange.call, for: zoneID)
+        return exchange
     }
 
     /// Indexes that the query is the first to need are built before, in slices between which others may write.
@@ -142,26 +162,24 @@ extension CloudService {
         _ exchange: Exchange, numbersAsStrings: Bool = false, _ body: @escaping @Sendable (any UnitOfWork, Call) throws -> Outcome<Response>
     ) async throws -> ServiceResponse {
         let call = exchange.call
-        let (answer, notifications) = try await storage.write(call.partition) { unit -> ([UInt8], [PushNotification]) in
-            guard let key = exchange.key else {
+        let (answer, notifications, news) = try await storage.write(call.partition) { unit -> ([UInt8], [PushNotification], [ShareNews]) in
+            guard let key = exchange.storedKey else {
                 let outcome = try body(unit, call)
-                return (outcome.response.encoded(numbersAsStrings: numbersAsStrings), outcome.notifications)
+                return (outcome.response.encoded(numbersAsStrings: numbersAsStrings), outcome.notifications, outcome.news)
             }
             let fingerprint = exchange.fingerprint
             if let stored = try unit.answer(toKey: key) {
                 guard stored.fingerprint == fingerprint else {
                     throw WireError(.badRequest, "the idempotency key was used for another request")
                 }
-                return (stored.body, [])
+                return (stored.body, [], [])
             }
             let outcome = try body(unit, call)
             let answer = outcome.response.encoded(numbersAsStrings: numbersAsStrings)
             try unit.remember(StoredAnswer(fingerprint: fingerprint, body: answer), forKey: key, at: call.now)
-            return (answer, outcome.notifications)
+            return (answer, outcome.notifications, outcome.news)
         }
-        if !notifications.isEmpty {
-            push.publish(notifications, to: audience(of: call), exceptDevice: call.caller.deviceID)
-        }
+        await tell(notifications, news, call)
         return .json(answer, endpoint: exchange.operation.rawValue)
     }
 }

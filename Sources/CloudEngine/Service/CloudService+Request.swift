@@ -21,7 +21,8 @@ extension CloudService {
     func audience(of call: Call) -> PushAudience {
         PushAudience(
             containerIdentifier: call.partition.containerIdentifier, environment: call.partition.environment,
-            userRecordName: call.caller.userRecordName)
+            // A participant's change is news for the owner of the zone, too.
+            userRecordName: call.partition.scope == .public ? call.caller.userRecordName : call.partition.owner)
     }
 
     /// The whole body, at most `Limits.requestBodyBytes`.

@@ -4,7 +4,7 @@
 package import CloudWire
 
 /// Where the engine's data is. One conformance for each database.
-package protocol EngineStorage: Sendable {
+package protocol EngineStorage: SharingStorage {
     /// Reads from one state of the partition.
     func read<Value: Sendable>(
         _ partition: Partition, _ body: @escaping @Sendable (any PartitionView) throws -> Value
@@ -26,7 +26,7 @@ package protocol EngineStorage: Sendable {
 }
 
 /// Reading one partition. Functions take many keys at once so that a database over a wire needs few round trips.
-package protocol PartitionView: AccessView {
+package protocol PartitionView: AccessView, SharingView {
     func state() throws -> PartitionState
 
     /// A zone by name, deleted or not.
@@ -72,7 +72,7 @@ package protocol PartitionView: AccessView {
 }
 
 /// Changing one partition. All or nothing; nothing is visible to others before the unit's commit.
-package protocol UnitOfWork: PartitionView, AccessWork {
+package protocol UnitOfWork: PartitionView, AccessWork, SharingWork {
     /// Raises the partition's counter and returns its new value: the last of `count` new numbers.
     func raiseCounter(by count: Int) throws -> Int64
 

@@ -26,7 +26,7 @@ extension Record: WireMessage {
         case "shortGUID": sharing.shortGUID = try reader.readString()
         case "createShortGUID": sharing.createsShortGUID = try reader.readFlag()
         case "forRecord", "publicPermission", "participants", "currentUserParticipant":
-            var details = sharing.details ?? ShareDetails()
+            var details = sharing.details ?? ShareDetails(publicPermission: .unknown)
             _ = try details.take(key, from: &reader)
             sharing.details = details
         default: return false
