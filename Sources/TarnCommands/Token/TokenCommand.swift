@@ -134,4 +134,3 @@ struct PlaceOptions: ParsableArguments {
     }
 }
 
-extension CloudEnvironment: ExpressibleByArgument {}
