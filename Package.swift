@@ -9,6 +9,7 @@ let package = Package(
     products: [
         .library(name: "CoreData", targets: ["CoreData"]),
         .library(name: "CloudKit", targets: ["CloudKit"]),
+        .library(name: "CloudKitTesting", targets: ["CloudKitTesting"]),
         .plugin(name: "ModelCompilerPlugin", targets: ["ModelCompilerPlugin"]),
         .executable(name: "tarn", targets: ["tarn"]),
         .executable(name: "posts", targets: ["posts"]),
@@ -26,7 +27,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         // Structured logs; applications choose where they go.
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-        // Hashes of tokens and assets, message authentication of change tokens.
+        // Hashes of tokens and assets, message authentication of change tokens; its extras hash passwords.
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         // Start and graceful stop of the server and of the sample's devices.
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -61,7 +62,7 @@ let package = Package(
         .target(
             name: "CloudKit",
             dependencies: [
-                "CloudWire",
+                "CloudWire", "PredicateKit",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -83,6 +84,7 @@ let package = Package(
             dependencies: [
                 "CloudEngine", "CloudWire",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
@@ -130,10 +132,13 @@ let package = Package(
             plugins: ["ModelCompilerPlugin"]),
         .executableTarget(name: "posts", dependencies: ["PostsApp"], path: "Examples/Posts/Executable"),
 
-        // MARK: Test support, never shipped inside a product
+        // MARK: Test support
         .target(
             name: "CloudInProcess",
             dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudKit", "CloudPush", "CloudWire"]),
+
+        // For the unit tests of apps: accounts, devices, a clock and faults over the engine in process.
+        .target(name: "CloudKitTesting", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
 
         // MARK: Tests
         // Uses Apple's public API and nothing else, so that it compiles against Apple's frameworks, too.
@@ -157,6 +162,9 @@ let package = Package(
             name: "ManagedAccessorsTests", dependencies: ["CoreData", "ManagedAccessors"], plugins: ["ModelCompilerPlugin"]),
         .testTarget(name: "CloudWireTests", dependencies: ["CloudWire"]),
         .testTarget(name: "CloudKitTests", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
+        .testTarget(name: "CloudKitTestingTests", dependencies: ["CloudKit", "CloudKitTesting"]),
+        // Uses Apple's public API and nothing else, but for one file that starts a cloud.
+        .testTarget(name: "CloudParityTests", dependencies: ["CloudKit", "CloudKitTesting", "CoreData"]),
         .testTarget(name: "MirroringCoreTests", dependencies: ["CloudWire", "ManagedModel", "MirroringCore"]),
         .testTarget(
             name: "CloudMirroringTests",

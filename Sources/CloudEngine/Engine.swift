@@ -26,10 +26,13 @@ package struct Engine: Sendable {
 package struct Outcome<Response: Sendable>: Sendable {
     package var response: Response
     package var notifications: [PushNotification]
+    /// For the partitions of others.
+    package var news: [ShareNews]
 
-    package init(_ response: Response, notifications: [PushNotification] = []) {
+    package init(_ response: Response, notifications: [PushNotification] = [], news: [ShareNews] = []) {
         self.response = response
         self.notifications = notifications
+        self.news = news
     }
 }
 
@@ -48,6 +51,7 @@ extension Engine {
 
     /// Refuses the zones of others: they are reached through the shared database.
     func checkOwner(of zoneID: ZoneID, _ call: Call) throws(WireError) {
+        if call.partition.scope == .shared { return }
         guard let owner = zoneID.ownerRecordName, owner != call.caller.userRecordName, owner != Self.currentUser,
             owner != call.partition.owner
         else { return }
@@ -59,14 +63,31 @@ extension Engine {
     /// - Throws: `WireError` with `.zoneNotFound`.
     func liveZone(_ zoneID: ZoneID, in view: any PartitionView, _ call: Call) throws -> StoredZone {
         try checkOwner(of: zoneID, call)
-        if let zone = try view.zone(named: zoneID.zoneName), !zone.isDeleted { return zone }
+        if call.partition.scope == .shared {
+            let name = SharedZoneName.name(owner: zoneID.ownerRecordName ?? "", zoneName: zoneID.zoneName)
+            guard let zone = try view.zone(named: name), !zone.isDeleted else {
+                throw WireError(.zoneNotFound, "zone not found")
+            }
+            return zone
+        }
+        if let zone = try view.zone(named: zoneID.zoneName), !zone.isDeleted {
+            // To who has no share of it the zone is not there.
+            if call.isParticipant, try view.memberships(ofUser: call.caller.userRecordName, in: zone.key).isEmpty {
+                throw WireError(.zoneNotFound, "zone not found")
+            }
+            return zone
+        }
+        if call.isParticipant { throw WireError(.zoneNotFound, "zone not found") }
         if zoneID.zoneName == ZoneID.defaultZoneName { return .untouchedDefault }
         throw WireError(.zoneNotFound, "zone not found")
     }
 
     func zoneID(of zone: StoredZone, _ call: Call) -> ZoneID {
-        ZoneID(
-            zoneName: zone.name, ownerRecordName: call.partition.scope == .public ? nil : call.partition.owner)
+        switch call.partition.scope {
+        case .public: ZoneID(zoneName: zone.name)
+        case .private: ZoneID(zoneName: zone.name, ownerRecordName: call.partition.owner)
+        case .shared: SharedZoneName.zoneID(zone.name)
+        }
     }
 
     /// Notifications of the subscriptions that fire when custom zones change.

@@ -68,6 +68,8 @@ package struct Call: Sendable {
     package var makeIdentifier: @Sendable () -> String
     /// Where the caller reaches this server, such as `http://127.0.0.1:8080`; addresses of assets begin with it.
     package var baseURL: String
+    /// What to call the caller where others see it; filled in where it is needed.
+    package var callerName = NameComponents()
 
     package init(
         partition: Partition, caller: Caller, now: Int64, baseURL: String, makeIdentifier: @escaping @Sendable () -> String

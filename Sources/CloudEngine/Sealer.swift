@@ -31,6 +31,10 @@ package struct Sealer: Sendable {
         case changeToken = 1
         case assetAddress = 2
         case continuation = 3
+        case webToken = 4
+        case signIn = 5
+        case shortGUID = 6
+        case courier = 7
     }
 }
 

@@ -26,11 +26,14 @@ package final class SQLiteServerStore: Sendable {
     private let writeLock: FileLock
     private let serverLock: FileLock?
     private let key: SymmetricKey
+    let passwordRounds: Int
 
     /// Opens the store, and makes it if the folder is new.
     ///
     /// - Throws: `StorageFailure` with `.notWritable`, `.inUse`, `.corrupt`, `.newerFormat` or `.unavailable`.
-    package init(path: String, use: Use) throws {
+    /// - Parameter passwordRounds: How often passwords are hashed; tests take fewer.
+    package init(path: String, use: Use, passwordRounds: Int = 1 << 15) throws {
+        self.passwordRounds = passwordRounds
         folder = try DataFolder(path: path)
         switch use {
         case .server:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudEngine
+package import CloudEngine
 import CloudEngineSQLite
 import CloudPush
 package import CloudWire
@@ -57,6 +57,35 @@ package final class InProcessCloud: Sendable {
     package func addDevice(_ device: String, of user: String) async throws -> InProcessTransport {
         let token = try await store().addToken(userName: user, deviceLabel: device, now: clock.milliseconds)
         return InProcessTransport(cloud: self, token: token, deviceID: device)
+    }
+
+    // MARK: Schema
+
+    /// What the operator does with the schema of a container.
+    ///
+    ///     try await cloud.schema(of: "iCloud.org.example.notes").importSchema(ContainerSchema(text: text))
+    package func schema(of containerIdentifier: String) throws -> SchemaService {
+        let (store, clock, random) = (try store(), clock, random)
+        return SchemaService(
+            containerIdentifier: containerIdentifier, engine: Engine(limits: limits, sealer: store.sealer), storage: store,
+            surroundings: CloudService.Surroundings(now: { clock.milliseconds }, randomBytes: { random.next($0) }))
+    }
+
+    /// Gives fields of a record type in development all the indexes they can have; system fields by their names in the
+    /// schema, such as `___recordID`.
+    package func addIndexes(toType recordType: String, fields: [String], container containerIdentifier: String) async throws {
+        let service = try schema(of: containerIdentifier)
+        var schema = try await service.export(.development)
+        var type = schema.types[recordType] ?? ContainerSchema.RecordType(grants: .standard)
+        for name in fields {
+            if let system = QueryKey.SystemField(internalName: name) {
+                type.schema.systemIndexes[system] = FieldIndexes.possible(forType: system.type)
+            } else if let field = type.schema.fields[name] {
+                type.schema.fields[name]?.indexes = FieldIndexes.possible(forType: field.type)
+            }
+        }
+        schema.types[recordType] = type
+        _ = try await service.importSchema(schema)
     }
 
     // MARK: The server's life
@@ -149,7 +178,14 @@ final class SeededBytes: Sendable {
 
 /// A folder that goes when nobody needs it any more.
 final class ScratchFolder: Sendable {
-    let path = FileManager.default.temporaryDirectory.appending(path: "tarn-cloud-\(UUID().uuidString)").path
+    let path = parent.appending(path: "tarn-cloud-\(UUID().uuidString)").path
+
+    /// Memory, where the system offers it as a folder: commits of a test need not reach a disk.
+    private static let parent: URL = {
+        let memory = "/dev/shm"
+        let isThere = FileManager.default.isWritableFile(atPath: memory)
+        return isThere ? URL(fileURLWithPath: memory) : FileManager.default.temporaryDirectory
+    }()
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 }

@@ -120,8 +120,9 @@ package final class InProcessTransport: CloudTransport {
             case .bytes(let bytes): bytes
             case .file(let url, _): [UInt8](try Data(contentsOf: url))
             }
+        let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         return ServiceRequest(
-            method: request.method, path: path, headers: headers, body: .bytes(body), baseURL: InProcessCloud.baseURL)
+            method: request.method, path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "", headers: headers, body: .bytes(body), baseURL: InProcessCloud.baseURL)
     }
 
     private static func operation(of path: String) -> String {

@@ -15,10 +15,22 @@ package final class PushHub: PushBus {
 
     private struct State {
         var audiences: [PushAudience: [PushMailbox]] = [:]
+        /// Mailboxes of devices that ask for each notification anew, with the heartbeats since they last did.
+        var polled: [Poller: (mailbox: PushMailbox, idleBeats: Int)] = [:]
         var isClosed = false
     }
 
     private let state = Mutex(State())
+
+    private struct Poller: Hashable {
+        var audience: PushAudience
+        var deviceID: String
+    }
+
+    /// Heartbeats for which notifications are kept for a device that does not ask.
+    static let idleBeatsMax = 20
+    /// Heartbeats that a device waits.
+    private static let waitingBeats = 3
 
     package init() {}
 
@@ -48,17 +60,58 @@ package final class PushHub: PushBus {
         return PushListener(events: AsyncStream(unfolding: { await mailbox.next() }, onCancel: close), close: close)
     }
 
+    package func poll(_ audience: PushAudience, deviceID: String) async -> PushNotification? {
+        let poller = Poller(audience: audience, deviceID: deviceID)
+        let mailbox: PushMailbox? = state.withLock { state in
+            guard !state.isClosed else { return nil }
+            let known = state.polled[poller]?.mailbox
+            let mailbox = known ?? PushMailbox(deviceID: deviceID, closesWithItsReader: false)
+            if known == nil { state.audiences[audience, default: []].append(mailbox) }
+            state.polled[poller] = (mailbox, 0)
+            return mailbox
+        }
+        guard let mailbox else { return nil }
+        for _ in 0..<Self.waitingBeats {
+            switch await mailbox.next() {
+            case .notification(let notification): return notification
+            case .heartbeat: continue
+            case nil:
+                if mailbox.isClosed { forget(poller, mailbox) }
+                return nil
+            }
+        }
+        return nil
+    }
+
+    private func forget(_ poller: Poller, _ mailbox: PushMailbox) {
+        state.withLock { state in
+            if state.polled[poller]?.mailbox === mailbox { state.polled[poller] = nil }
+        }
+        remove(mailbox, from: poller.audience)
+    }
+
     /// Lets every listener's connection show that it is alive. Called by a clock.
     package func beat() {
-        let mailboxes = state.withLock { $0.audiences.values.flatMap { $0 } }
+        let (mailboxes, idle) = state.withLock { state in
+            for poller in state.polled.keys { state.polled[poller]?.idleBeats += 1 }
+            let idle = state.polled.filter { $0.value.idleBeats > Self.idleBeatsMax }
+            return (state.audiences.values.flatMap { $0 }, idle.map { ($0.key, $0.value.mailbox) })
+        }
         for mailbox in mailboxes { mailbox.beat() }
+        for (poller, mailbox) in idle {
+            mailbox.close()
+            forget(poller, mailbox)
+        }
     }
 
     /// Ends all streams, and those that are asked for later.
     package func close() {
         let mailboxes = state.withLock { state in
             state.isClosed = true
-            defer { state.audiences = [:] }
+            defer {
+                state.audiences = [:]
+                state.polled = [:]
+            }
             return state.audiences.values.flatMap { $0 }
         }
         for mailbox in mailboxes { mailbox.close() }

@@ -7,13 +7,15 @@ import Synchronization
 
 /// What waits for one listening device: at most one notification for each subscription, and a heartbeat.
 final class PushMailbox: Sendable {
+    private typealias Waiter = CheckedContinuation<PushEvent?, Never>
+
     private struct State {
         /// In the order in which the subscriptions first fired.
         var pending: [PushNotification] = []
         /// The first event tells a new listener that it is heard.
         var beats = true
         var isClosed = false
-        var waiter: CheckedContinuation<PushEvent?, Never>?
+        var waiter: Waiter?
 
         mutating func take() -> PushEvent? {
             if !pending.isEmpty { return .notification(pending.removeFirst()) }
@@ -26,9 +28,16 @@ final class PushMailbox: Sendable {
     let deviceID: String
     private let state = Mutex(State())
 
-    init(deviceID: String) {
+    /// Whether a reader that gives up closes the mailbox: the reader of a held connection does, one that asks for each
+    /// notification anew does not.
+    private let closesWithItsReader: Bool
+
+    init(deviceID: String, closesWithItsReader: Bool = true) {
         self.deviceID = deviceID
+        self.closesWithItsReader = closesWithItsReader
     }
+
+    var isClosed: Bool { state.withLock { $0.isClosed } }
 
     func put(_ notification: PushNotification) {
         change { state in
@@ -44,26 +53,30 @@ final class PushMailbox: Sendable {
 
     func close() { change { $0.isClosed = true } }
 
-    /// The next event, or nil once the mailbox is closed. One caller at a time.
+    /// The next event, or nil once the mailbox is closed, the caller is cancelled, or another caller has come after it.
     func next() async -> PushEvent? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let (event, isAnswered) = state.withLock { state -> (PushEvent?, Bool) in
-                    if state.isClosed { return (nil, true) }
-                    if let event = state.take() { return (event, true) }
-                    precondition(state.waiter == nil, "a mailbox has one reader")
-                    state.waiter = continuation
-                    return (nil, false)
+                let (event, isAnswered, earlier) = state.withLock { state -> (PushEvent?, Bool, Waiter?) in
+                    if state.isClosed || Task.isCancelled { return (nil, true, nil) }
+                    if let event = state.take() { return (event, true, nil) }
+                    defer { state.waiter = continuation }
+                    return (nil, false, state.waiter)
                 }
+                earlier?.resume(returning: nil)
                 if isAnswered { continuation.resume(returning: event) }
             }
         } onCancel: {
-            close()
+            if closesWithItsReader { return close() }
+            state.withLock { state in
+                defer { state.waiter = nil }
+                return state.waiter
+            }?.resume(returning: nil)
         }
     }
 
     private func change(_ body: (inout State) -> Void) {
-        let (waiter, event) = state.withLock { state -> (CheckedContinuation<PushEvent?, Never>?, PushEvent?) in
+        let (waiter, event) = state.withLock { state -> (Waiter?, PushEvent?) in
             body(&state)
             guard let waiter = state.waiter else { return (nil, nil) }
             if state.isClosed {

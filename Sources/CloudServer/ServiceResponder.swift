@@ -28,7 +28,8 @@ package struct ServiceResponder: HTTPResponder {
         for field in request.headers { headers[field.name.canonicalName] = field.value }
         let answer = await service.respond(
             to: ServiceRequest(
-                method: request.method.rawValue, path: request.uri.path, headers: headers,
+                method: request.method.rawValue, path: request.uri.path, query: request.uri.query ?? "",
+                headers: headers,
                 body: .stream(request.body.map { Array(buffer: $0) }),
                 baseURL: "\(scheme(headers))://\(request.head.authority ?? fallbackHost)"))
         log(answer, took: .now - start)

@@ -9,7 +9,7 @@ package struct Limits: Hashable, Sendable {
     /// Bytes of a JSON text that are read at most, on either side. Not for operators: answers may be as large.
     package static let messageBytes = 64_000_000
 
-    package var operationsPerRequest = 200
+    package var operationsPerRequest = 400
     package var recordsPerResponse = 200
     package var assetTokensPerRequest = 200
     /// Bytes of one record without assets.
@@ -36,6 +36,19 @@ package struct Limits: Hashable, Sendable {
     package var valuesPerFilter = 256
     /// Records looked at for one page of a query; a page that ends by it is short and has a continuation marker.
     package var recordsScannedPerPage = 10_000
+
+    /// Seconds during which a web auth token works, and the same for who asked to stay signed in.
+    package var webTokenSeconds = 1800
+    package var webTokenKeptSeconds = 14 * 86_400
+    /// Seconds after which somebody signs in again, however busy.
+    package var webSessionSeconds = 90 * 86_400
+    /// Seconds by which the date of a signed request may differ from the server's clock.
+    package var signatureDateSeconds = 600
+    /// Seconds during which a sign-in page works.
+    package var signInSeconds = 900
+    /// Wrong passwords in a row after which an account has to wait.
+    package var passwordFailures = 5
+    package var participantsPerShare = 100
 
     package init() {}
 }

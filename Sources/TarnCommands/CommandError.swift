@@ -27,7 +27,9 @@ struct CommandError: Error, CustomStringConvertible, Equatable {
                 "A user named \(name) is there already: choose another name, or make a token for another device "
                     + "with 'tarn user token \(name)'."
             case .unknownName:
-                "There is no user named \(name): 'tarn user list' shows those there are."
+                failure.what == "there is no user of this name"
+                    ? "There is no user named \(name): 'tarn user list' shows those there are."
+                    : "\(name): \(failure.what)."
             case .full:
                 "The disk of the data folder \(data) is full: make room and try again."
             case .busy:

@@ -35,5 +35,6 @@ struct DataOptions: ParsableArguments {
 enum Output {
     /// Written at once, so that a program that waits for the line gets it.
     static func line(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
+    static func text(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
     static func note(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
 }

@@ -97,6 +97,9 @@ import Testing
         (.modifyZones, "--- ayf ---"), (.databaseChanges, "--- ayf ayf"), (.zoneChanges, "--- ayf ayf"),
         (.listSubscriptions, "ayy ayf ayf"), (.lookupSubscriptions, "ayy ayf ayf"),
         (.modifySubscriptions, "ayy ayf ayf"), (.caller, "ayf ayf ---"),
+        (.currentUser, "ayf --- ---"), (.discoverUsers, "ayf --- ---"), (.lookupUsersByEmail, "ayf --- ---"),
+        (.lookupUsersByID, "ayf --- ---"), (.lookupUsersByContacts, "ayf --- ---"), (.resolveRecords, "ayf --- ---"),
+        (.acceptRecords, "ayf --- ---"),
     ]
 
     @Test func everyOperationInEveryDatabase() {

@@ -29,6 +29,8 @@ final class HandClock: Sendable {
     var now: Int64 { time.withLock { $0 } }
 
     func advance(seconds: Int64) { time.withLock { $0 += seconds * 1000 } }
+
+    func set(_ milliseconds: Int64) { time.withLock { $0 = milliseconds } }
 }
 
 /// Everything that was logged, as text.
@@ -67,6 +69,15 @@ struct Answer: Sendable {
     var text: String { String(decoding: body, as: UTF8.self) }
 }
 
+/// Holds the service once it is there.
+final class ServiceBox: Sendable {
+    private let held = Mutex<CloudService?>(nil)
+
+    var service: CloudService? { held.withLock { $0 } }
+
+    func put(_ service: CloudService) { held.withLock { $0 = service } }
+}
+
 /// A real server on a real port, with a clock of its own.
 struct LiveServer: Sendable {
     static let container = "iCloud.org.example.notes"
@@ -79,10 +90,24 @@ struct LiveServer: Sendable {
     let clock = HandClock()
     let log = LogLines()
     private(set) var port = 0
+    private let box = ServiceBox()
+
+    /// The service behind the socket.
+    var service: CloudService {
+        guard let service = box.service else { preconditionFailure("the server has not started") }
+        return service
+    }
+
+    /// The database's file, with its log.
+    func storedBytes() -> [UInt8] {
+        ["tarn.sqlite", "tarn.sqlite-wal"].flatMap { name in
+            [UInt8]((try? Data(contentsOf: URL(fileURLWithPath: "\(folder.path)/\(name)"))) ?? Data())
+        }
+    }
 
     private init(folder: TemporaryFolder) throws {
         self.folder = folder
-        store = try SQLiteServerStore(path: folder.path, use: .server)
+        store = try SQLiteServerStore(path: folder.path, use: .server, passwordRounds: 16)
     }
 
     static func run(
@@ -91,10 +116,11 @@ struct LiveServer: Sendable {
     ) async throws {
         let parts = try LiveServer(folder: folder)
         let surroundings = CloudService.Surroundings(
-            now: { parts.clock.now }, randomBytes: CloudService.Surroundings.system.randomBytes)
+            now: { [clock = parts.clock] in clock.now }, randomBytes: CloudService.Surroundings.system.randomBytes)
         let service = CloudService(
             engine: Engine(limits: limits, sealer: parts.store.sealer), storage: parts.store, accounts: parts.store,
             assets: parts.store, push: parts.hub, surroundings: surroundings)
+        parts.box.put(service)
         let application = CloudServer.application(
             service: service, host: "127.0.0.1", port: 0, logger: parts.log.logger)
         try await application.test(.live) { client in

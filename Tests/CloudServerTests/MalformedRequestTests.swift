@@ -32,8 +32,8 @@ import Testing
             method: "POST", path: "\(container)/development/public/zones/modify", status: 400,
             reason: "endpoint not applicable in the database type 'publicdb'"),
         Case(
-            method: "GET", path: "\(container)/development/shared/zones/list", status: 400,
-            reason: "the shared database is not available yet on this server"),
+            method: "POST", path: "\(container)/development/shared/zones/modify", status: 400,
+            reason: "endpoint not applicable in the database type 'shareddb'"),
         Case(
             method: "POST", path: "\(database)/records/query", body: #"{"query":{"recordType":"Plant"}}"#, status: 404,
             reason: "Did not find record type: Plant"),

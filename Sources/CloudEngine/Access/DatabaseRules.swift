@@ -29,8 +29,14 @@ package enum DatabaseRules {
             .notApplicable
         case (.modifyZones, .shared):
             .notApplicable
-        case (.caller, .public), (.caller, .private): .users
-        case (.caller, .shared): .notApplicable
+        // The service in use answers about the caller below `private`, too.
+        case (.caller, .public), (.caller, .private), (.currentUser, .public), (.discoverUsers, .public),
+            (.lookupUsersByEmail, .public), (.lookupUsersByID, .public), (.lookupUsersByContacts, .public),
+            (.resolveRecords, .public), (.acceptRecords, .public):
+            .users
+        case (.caller, _), (.currentUser, _), (.discoverUsers, _), (.lookupUsersByEmail, _), (.lookupUsersByID, _),
+            (.lookupUsersByContacts, _), (.resolveRecords, _), (.acceptRecords, _):
+            .notApplicable
         case (.modifyRecords, _), (.queryRecords, _), (.lookupRecords, _), (.uploadAssets, _), (.listZones, _),
             (.lookupZones, _), (.modifyZones, _), (.databaseChanges, _), (.zoneChanges, _), (.listSubscriptions, _),
             (.lookupSubscriptions, _), (.modifySubscriptions, _):

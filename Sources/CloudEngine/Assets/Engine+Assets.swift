@@ -11,7 +11,10 @@ extension Engine {
         _ request: AssetUploadRequest, in unit: any UnitOfWork, _ call: Call
     ) throws -> Outcome<AssetUploadResponse> {
         try checkCount(request.items.count, of: "asset tokens", atMost: limits.assetTokensPerRequest)
-        _ = try liveZone(request.zoneID, in: unit, call)
+        let zone = try liveZone(request.zoneID, in: unit, call)
+        guard try ShareAccess(unit, zone: zone, call).canWriteAnything else {
+            throw WireError(.accessDenied, "the participant may only read")
+        }
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetUploadSeconds)
         var uploads: [StoredUpload] = []
         let results: [AssetUploadResult] = request.items.map { item in

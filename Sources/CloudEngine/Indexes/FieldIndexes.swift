@@ -24,8 +24,8 @@ package struct FieldIndexes: OptionSet, Hashable, Sendable {
     package static func possible(forType type: String) -> FieldIndexes {
         switch type {
         case "STRING": [.queryable, .sortable, .searchable]
-        case "INT64", "DOUBLE", "NUMBER", "TIMESTAMP", "LOCATION": [.queryable, .sortable]
-        case "REFERENCE", "INT64_LIST", "DOUBLE_LIST", "NUMBER_LIST", "TIMESTAMP_LIST", "LOCATION_LIST", "REFERENCE_LIST": [.queryable]
+        case "INT64", "DOUBLE", "NUMBER", "NUMBER_INT64", "NUMBER_DOUBLE", "TIMESTAMP", "LOCATION": [.queryable, .sortable]
+        case "REFERENCE", "INT64_LIST", "DOUBLE_LIST", "NUMBER_LIST", "NUMBER_INT64_LIST", "NUMBER_DOUBLE_LIST", "TIMESTAMP_LIST", "LOCATION_LIST", "REFERENCE_LIST": [.queryable]
         case "STRING_LIST": [.queryable, .searchable]
         default: []
         }

@@ -48,7 +48,14 @@ extension Engine {
             recordType: query.recordType, filters: filters, sorts: sorts, zones: zones, indexes: indexes, view: view,
             scanMax: limits.recordsScannedPerPage, creator: creator)
         let (page, driver) = try run.page(after: start?.position, driver: start?.driver, count: limit + 1)
-        return answer(page, limit: limit, request, call) {
+        // A participant sees less than the indexes lead to.
+        let shares = try Dictionary(
+            zones.map { ($0.key, try ShareAccess(view, zone: $0, call)) }, uniquingKeysWith: { first, _ in first })
+        return try answer(page, limit: limit, request, call) { match in
+            guard let access = shares[match.zone.key], access.isParticipant else { return true }
+            let name = match.record.recordName
+            return access.canRead(name, share: try view.shareNames(ofRecords: [name], in: match.zone.key)[name])
+        } marker: {
             ContinuationMarker(fingerprint: fingerprint, driver: driver, position: $0).sealed(for: call.partition, by: sealer)
         }
     }
@@ -87,20 +94,24 @@ extension Engine {
     }
 
     private func answer(
-        _ page: QueryRun.Page, limit: Int, _ request: QueryRecordsRequest, _ call: Call, marker: (QueryPosition) -> String
-    ) -> QueryRecordsResponse {
+        _ page: QueryRun.Page, limit: Int, _ request: QueryRecordsRequest, _ call: Call,
+        isVisible: (QueryRun.Match) throws -> Bool, marker: (QueryPosition) -> String
+    ) throws -> QueryRecordsResponse {
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
         var room = limits.responseRecordBytes
         var response = QueryRecordsResponse(results: [])
+        var looked = 0
         for match in page.matches.prefix(limit) {
+            looked += 1
+            guard try isVisible(match) else { continue }
             let shown = match.record.presented(
                 zoneID: zoneID(of: match.zone, call), desiredKeys: request.desiredKeys, addresses)
             response.results.append(.record(shown))
             room -= RecordSize.bytes(of: shown)
             if room <= 0 { break }
         }
-        if response.results.count < page.matches.count {
-            response.continuationMarker = marker(page.matches[response.results.count - 1].position)
+        if looked < page.matches.count {
+            response.continuationMarker = marker(page.matches[looked - 1].position)
         } else if let end = page.certainUpTo {
             response.continuationMarker = marker(end)
         }

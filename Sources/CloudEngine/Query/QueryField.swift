@@ -52,7 +52,10 @@ struct QueryField {
 
     var isList: Bool { type.hasSuffix("_LIST") }
     /// Type of one value.
-    var elementType: String { isList ? String(type.dropLast(5)) : type }
+    var elementType: String {
+        let element = isList ? String(type.dropLast(5)) : type
+        return element.hasPrefix("NUMBER") ? "NUMBER" : element
+    }
 
     /// Source: the texts are those of public reports.
     func require(_ index: FieldIndexes) throws(WireError) {

@@ -18,8 +18,12 @@ extension Engine {
     ) throws -> Outcome<ModifyRecordsResponse> {
         try checkCount(request.operations.count, of: "operations", atMost: limits.operationsPerRequest)
         var operations = request.operations
-        for index in operations.indices where operations[index].record.recordName.isEmpty {
-            operations[index].record.recordName = call.makeIdentifier()
+        for index in operations.indices {
+            if operations[index].record.recordName.isEmpty { operations[index].record.recordName = call.makeIdentifier() }
+            // The documents' spelling, which the service in use does not know.
+            if operations[index].record.recordType == "cloudKit.share" {
+                operations[index].record.recordType = ShareDetails.recordType
+            }
         }
         guard Set(operations.map(\.record.recordName)).count == operations.count else {
             throw WireError(.badRequest, "two operations in one request are for the same record")
@@ -44,16 +48,18 @@ extension Engine {
 
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
         var access = RecordAccess(unit, call)
+        let shares = try SharePresenter(unit, zone, call)
         let results = try zip(operations, batch.results).map { operation, result in
             // Who may write what he may not read learns no fields by it.
             let isReadable = if case .record(let record) = result { try access.allows(.read, record) } else { true }
-            return result.presented(
+            return try shares.complete(result).presented(
                 zoneID: zoneID(of: zone, call),
                 desiredKeys: isReadable ? operation.desiredKeys ?? request.desiredKeys : [], addresses)
         }
         let told = changes > 0 && !zone.isDefault ? [zone.name] : []
         return Outcome(
-            ModifyRecordsResponse(results: results), notifications: try notifications(forChangesIn: Set(told), unit, call))
+            ModifyRecordsResponse(results: results), notifications: try notifications(forChangesIn: Set(told), unit, call),
+            news: batch.news)
     }
 
     /// Reads records by name.
@@ -68,6 +74,9 @@ extension Engine {
         var stored = try view.records(named: request.records.map(\.recordName), in: zone.key)
         try UsersType.complete(&stored, named: request.records.map(\.recordName), in: view, call)
         var access = RecordAccess(view, call)
+        let sharing = try ShareAccess(view, zone: zone, call)
+        let names = sharing.isParticipant ? try view.shareNames(ofRecords: request.records.map(\.recordName), in: zone.key) : [:]
+        let shares = try SharePresenter(view, zone, call)
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
         var room = limits.responseRecordBytes
         return LookupRecordsResponse(
@@ -77,14 +86,16 @@ extension Engine {
                         .badRequest, "the answer is too large: ask for fewer records at once", nativeCode: .limitExceeded)
                     return .failure(recordName: item.recordName, error, serverRecord: nil)
                 }
-                guard let record = stored[item.recordName]?.record, !record.isDeleted else {
+                guard let record = stored[item.recordName]?.record, !record.isDeleted,
+                    sharing.canRead(item.recordName, share: names[item.recordName])
+                else {
                     return .failure(
                         recordName: item.recordName, WireError(.notFound, "record not found"), serverRecord: nil)
                 }
                 guard try access.allows(.read, record) else {
                     return .failure(recordName: item.recordName, access.refusal, serverRecord: nil)
                 }
-                let shown = record.presented(
+                let shown = try shares.complete(record).presented(
                     zoneID: zoneID(of: zone, call), desiredKeys: item.desiredKeys ?? request.desiredKeys, addresses)
                 room -= RecordSize.bytes(of: shown)
                 return .record(shown)

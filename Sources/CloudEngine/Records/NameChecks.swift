@@ -29,7 +29,7 @@ enum NameChecks {
     }
 
     static func recordType(_ name: String) -> WireError? {
-        guard isIdentifier(name) else {
+        guard isIdentifier(name) || name == ShareDetails.recordType else {
             return WireError(
                 .badRequest, "a record type begins with a letter, followed by letters, digits and underscores")
         }

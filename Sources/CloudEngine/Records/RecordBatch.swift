@@ -14,6 +14,11 @@ struct RecordBatch {
     private let stored: [String: StoredRecord]
     private var schema: SchemaCheck
     private var access: RecordAccess
+    private var sharing: SharingBatch
+    /// What participants of shares are to be told.
+    private(set) var news: [ShareNews] = []
+    /// Shares that the caller leaves: to the caller they are gone.
+    private var left: Set<String> = []
     private var decisions: [Result<RecordDecision, WireError>] = []
     private(set) var results: [RecordResult] = []
 
@@ -26,6 +31,7 @@ struct RecordBatch {
         self.unit = unit
         self.call = call
         access = RecordAccess(unit, call)
+        sharing = try SharingBatch(operations.map(\.record.recordName), zone: zone, engine, unit, call)
         var stored = try unit.records(named: operations.map(\.record.recordName), in: zone.key)
         try UsersType.complete(&stored, named: operations.map(\.record.recordName), in: unit, call)
         self.stored = stored
@@ -80,7 +86,8 @@ struct RecordBatch {
                 written.append(StoredRecord(record: stamped(record, number), change: number))
                 count(record, by: 1, in: &links)
                 if let old = current(operation) { count(old, by: -1, in: &links) }
-                results.append(.record(written[written.count - 1].record))
+                results.append(
+                    .record(left.contains(record.recordName) ? tombstone(of: record, number) : written[written.count - 1].record))
             case .success(.delete(let old)):
                 number += 1
                 written.append(StoredRecord(record: tombstone(of: old, number), change: number))
@@ -91,7 +98,7 @@ struct RecordBatch {
                     .record(Record(recordName: record.recordName, recordType: record.recordType, isDeleted: true)))
             case .failure(let error):
                 var shown = error.code == .conflict || error.code == .exists ? current(operation) : nil
-                if let record = shown, try !access.allows(.read, record) { shown = nil }
+                if let record = shown, try !access.allows(.read, record) || !sharing.canSee(record) { shown = nil }
                 results.append(.failure(recordName: operation.record.recordName, error, serverRecord: shown))
             }
         }
@@ -99,10 +106,14 @@ struct RecordBatch {
         for (recordType, fields) in schema.added.sorted(by: { $0.key < $1.key }) {
             try unit.learn(fields, ofType: recordType)
         }
+        try unit.save(written, in: zone.key, at: call.now)
+        let before = stored
+        (number, news) = try sharing.finish(written, lastChange: number) { name in
+            before[name].flatMap { $0.record.isDeleted ? nil : $0.record }
+        }
         var zone = zone
         zone.change = number
         try unit.save(zone, at: call.now)
-        try unit.save(written, in: zone.key, at: call.now)
         try updateIndexes(written)
         links = links.filter { $0.value != 0 }
         if !links.isEmpty { try unit.addLinks(links, in: zone.key, at: call.now) }
@@ -146,13 +157,25 @@ struct RecordBatch {
         }
         let current = current(operation)
         try access.check(operation, over: current)
+        try sharing.check(operation, over: current)
         let decision = try RecordDecision.make(operation.kind, incoming, over: current)
+        if case .delete = decision, let remaining = sharing.left(operation, current) {
+            left.insert(remaining.recordName)
+            return .save(remaining)
+        }
         guard case .save(var record) = decision else { return decision }
+        let names = Set(operations.map(\.record.recordName))
+        let (unit, zone) = (unit, zone)
+        try sharing.complete(&record, operation, over: current) { name in
+            // The root of a share may come with it; whether it is refused is not known yet where it comes later.
+            if names.contains(name) { return true }
+            return try unit.records(named: [name], in: zone.key)[name].map { !$0.record.isDeleted } ?? false
+        }
         guard record.fields.count <= engine.limits.fieldsPerRecord else {
             throw WireError(
                 .badRequest, "a record has at most \(engine.limits.fieldsPerRecord) fields", nativeCode: .limitExceeded)
         }
-        try schema.check(&record)
+        if record.recordType != ShareDetails.recordType { try schema.check(&record) }
         try AssetCheck(unit, over: current).check(&record)
         guard RecordSize.bytes(of: record) <= engine.limits.recordBytes else {
             throw WireError(

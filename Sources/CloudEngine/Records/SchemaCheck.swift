@@ -82,7 +82,14 @@ struct SchemaCheck {
         case (.string(let text), FieldType.int64.rawValue): Int64(text).map { .int64($0) }
         case (.string(let text), FieldType.timestamp.rawValue): Int64(text).map { .timestamp($0) }
         case (.string(let text), FieldType.double.rawValue): Double(text).map { .double($0) }
-        case (.int64, "NUMBER"), (.double, "NUMBER"): value
+        case (.int64, _) where type.hasPrefix("NUMBER") && !type.hasSuffix(listSuffix): value
+        case (.double, _) where type.hasPrefix("NUMBER") && !type.hasSuffix(listSuffix): value
+        case (.list(_, of: .int64), _) where type.hasPrefix("NUMBER") && type.hasSuffix(listSuffix): value
+        case (.list(_, of: .double), _) where type.hasPrefix("NUMBER") && type.hasSuffix(listSuffix): value
+        case (.list(let elements, of: .int64), "DOUBLE_LIST"):
+            .list(elements.compactMap { convert($0, to: FieldType.double.rawValue) }, of: .double)
+        case (.list(let elements, of: .int64), "TIMESTAMP_LIST"):
+            .list(elements.compactMap { convert($0, to: FieldType.timestamp.rawValue) }, of: .timestamp)
         default: nil
         }
     }

@@ -6,21 +6,41 @@ import CloudWire
 extension CloudService {
     func respondToDatabase(_ request: ServiceRequest) async throws -> ServiceResponse {
         let path = try ServicePath(parsing: request.path)
-        guard request.method == path.operation.method || request.method == "POST" && path.operation == .listZones else {
+        guard path.operation.accepts(method: request.method) else {
             throw WireError(.notFound, "could not find handler for endpoint")
         }
-        let call = try await call(request, path)
-        try DatabaseRules.check(path.operation, in: path.scope, call.caller)
-        if path.operation == .caller {
-            return .json(
-                UserIdentity(userRecordName: call.caller.userRecordName).encoded(), endpoint: path.operation.rawValue)
+        let signed = try SignedRequest(request)
+        let signedBody = signed == nil ? nil : try await collect(request)
+        let credentials = try await credentials(
+            of: request, signed, body: signedBody, containerIdentifier: path.containerIdentifier,
+            environment: path.environment)
+        do {
+            var call = try await call(
+                request, credentials, containerIdentifier: path.containerIdentifier, environment: path.environment,
+                scope: path.scope)
+            try DatabaseRules.check(path.operation, in: path.scope, call.caller)
+            if path.scope == .public, path.operation.isAboutSubscriptions { call.partition.owner = call.caller.userRecordName }
+            let body = if let signedBody { signedBody } else { try await collect(request) }
+            var response = try await respond(request, path, call, credentials, body: body)
+            if let next = credentials.nextWebToken { response.headers.append((HeaderNames.webAuthToken, next)) }
+            return response
+        } catch let error as WireError {
+            throw withSignIn(error, request, credentials.apiToken)
         }
-        guard path.scope != .shared else {
-            throw WireError(.badRequest, "the shared database is not available yet on this server")
+    }
+
+    private func respond(
+        _ request: ServiceRequest, _ path: ServicePath, _ call: Call, _ credentials: Credentials, body: [UInt8]
+    ) async throws -> ServiceResponse {
+        if let response = try await respondAboutUsers(
+            path.operation, call, credentials, body: body, method: request.method)
+        {
+            return response
         }
-        let body = try await collect(request)
-        let exchange = Exchange(operation: path.operation, call: call, body: body, key: try idempotencyKey(request))
-        return try await respond(exchange)
+        if let response = try await respondAboutShares(path.operation, call, credentials, body: body) { return response }
+        return try await respond(
+            Exchange(
+                operation: path.operation, call: call, body: body, key: try idempotencyKey(request), credentials: credentials))
     }
 
     /// A decoded request line with its body.
@@ -29,6 +49,10 @@ extension CloudService {
         var call: Call
         var body: [UInt8]
         var key: String?
+        var credentials: Credentials
+
+        /// The key as it is stored: in the partition of somebody else it is the caller's own all the same.
+        var storedKey: String? { call.isParticipant ? key.map { "\(call.caller.userRecordName) \($0)" } : key }
 
         /// Tells requests apart that carry the same key: FNV-1a over the operation and the body.
         var fingerprint: UInt64 {
@@ -43,19 +67,24 @@ extension CloudService {
         let engine = engine
         switch exchange.operation {
         case .modifyRecords:
-            let message = try ModifyRecordsRequest(json: exchange.body)
-            return try await write(exchange, numbersAsStrings: message.numbersAsStrings) {
+            var message = try ModifyRecordsRequest(json: exchange.body)
+            var exchange = try self.exchange(exchange, for: message.zoneID)
+            try await prepare(&message, &exchange.call, exchange.credentials)
+            return try await write(exchange, numbersAsStrings: message.numbersAsStrings) { [message] in
                 try engine.modifyRecords(message, in: $0, $1)
             }
         case .lookupRecords:
             let message = try LookupRecordsRequest(json: exchange.body)
+            let exchange = try self.exchange(exchange, for: message.zoneID)
             return try await read(exchange, numbersAsStrings: message.numbersAsStrings) {
                 try engine.lookupRecords(message, in: $0, $1)
             }
         case .queryRecords:
-            return try await query(exchange, try QueryRecordsRequest(json: exchange.body))
+            let message = try QueryRecordsRequest(json: exchange.body)
+            return try await query(try self.exchange(exchange, for: message.zoneID), message)
         case .uploadAssets:
             let message = try AssetUploadRequest(json: exchange.body)
+            let exchange = try self.exchange(exchange, for: message.zoneID)
             return try await write(exchange) { try engine.requestUploads(message, in: $0, $1) }
         case .listZones:
             return try await read(exchange) { try engine.listZones(in: $0, $1) }
@@ -70,6 +99,11 @@ extension CloudService {
             return try await read(exchange) { try engine.databaseChanges(message, in: $0, $1) }
         case .zoneChanges:
             let message = try ZoneChangesRequest(json: exchange.body)
+            if exchange.call.partition.scope == .shared {
+                let response = try await sharedZoneChanges(message, exchange.call)
+                return .json(
+                    response.encoded(numbersAsStrings: message.numbersAsStrings), endpoint: exchange.operation.rawValue)
+            }
             return try await read(exchange, numbersAsStrings: message.numbersAsStrings) {
                 try engine.zoneChanges(message, in: $0, $1)
             }
@@ -81,9 +115,17 @@ extension CloudService {
         case .modifySubscriptions:
             let message = try SubscriptionsModifyRequest(json: exchange.body)
             return try await write(exchange) { try engine.modifySubscriptions(message, in: $0, $1) }
-        case .caller:
-            throw WireError(.badRequest, "\(exchange.operation.rawValue) is not available yet on this server")
+        case .caller, .resolveRecords, .acceptRecords, .currentUser, .discoverUsers, .lookupUsersByEmail,
+            .lookupUsersByID, .lookupUsersByContacts:
+            preconditionFailure("questions about users and links are answered before")
         }
+    }
+
+    /// The exchange as it reaches the partition of a zone.
+    private func exchange(_ exchange: Exchange, for zoneID: ZoneID?) throws(WireError) -> Exchange {
+        var exchange = exchange
+        exchange.call = try call(exchange.call, for: zoneID)
+        return exchange
     }
 
     /// Indexes that the query is the first to need are built before, in slices between which others may write.
@@ -120,26 +162,24 @@ extension CloudService {
         _ exchange: Exchange, numbersAsStrings: Bool = false, _ body: @escaping @Sendable (any UnitOfWork, Call) throws -> Outcome<Response>
     ) async throws -> ServiceResponse {
         let call = exchange.call
-        let (answer, notifications) = try await storage.write(call.partition) { unit -> ([UInt8], [PushNotification]) in
-            guard let key = exchange.key else {
+        let (answer, notifications, news) = try await storage.write(call.partition) { unit -> ([UInt8], [PushNotification], [ShareNews]) in
+            guard let key = exchange.storedKey else {
                 let outcome = try body(unit, call)
-                return (outcome.response.encoded(numbersAsStrings: numbersAsStrings), outcome.notifications)
+                return (outcome.response.encoded(numbersAsStrings: numbersAsStrings), outcome.notifications, outcome.news)
             }
             let fingerprint = exchange.fingerprint
             if let stored = try unit.answer(toKey: key) {
                 guard stored.fingerprint == fingerprint else {
                     throw WireError(.badRequest, "the idempotency key was used for another request")
                 }
-                return (stored.body, [])
+                return (stored.body, [], [])
             }
             let outcome = try body(unit, call)
             let answer = outcome.response.encoded(numbersAsStrings: numbersAsStrings)
             try unit.remember(StoredAnswer(fingerprint: fingerprint, body: answer), forKey: key, at: call.now)
-            return (answer, outcome.notifications)
+            return (answer, outcome.notifications, outcome.news)
         }
-        if !notifications.isEmpty {
-            push.publish(notifications, to: audience(of: call), exceptDevice: call.caller.deviceID)
-        }
+        await tell(notifications, news, call)
         return .json(answer, endpoint: exchange.operation.rawValue)
     }
 }

@@ -18,43 +18,11 @@ extension CloudService {
         return DeviceIdentity(account: device.account, deviceID: name)
     }
 
-    /// Who asks, and for which partition. Without a token it is nobody, who may still read what the world may.
-    func call(_ request: ServiceRequest, _ path: ServicePath) async throws -> Call {
-        if request.header(HeaderNames.authorization) != nil {
-            var call = try await call(
-                request, try await authenticate(request), path.containerIdentifier, path.environment, scope: path.scope)
-            if path.scope == .public, path.operation.isAboutSubscriptions { call.partition.owner = call.caller.userRecordName }
-            return call
-        }
-        let surroundings = surroundings
-        return Call(
-            partition: Partition(
-                containerIdentifier: path.containerIdentifier, environment: path.environment, scope: path.scope,
-                owner: path.scope == .public ? Partition.publicOwner : ""),
-            caller: .anonymous, now: surroundings.now(), baseURL: request.baseURL,
-            makeIdentifier: { CloudService.makeIdentifier(surroundings) })
-    }
-
-    func call(
-        _ request: ServiceRequest, _ device: DeviceIdentity, _ containerIdentifier: String,
-        _ environment: CloudEnvironment, scope: DatabaseScope
-    ) async throws -> Call {
-        let owner = try await accounts.userRecordName(
-            account: device.account, containerIdentifier: containerIdentifier,
-            proposal: "_" + Hex.text(surroundings.randomBytes(16)))
-        let surroundings = surroundings
-        return Call(
-            partition: Partition(
-                containerIdentifier: containerIdentifier, environment: environment, scope: scope,
-                owner: scope == .public ? Partition.publicOwner : owner),
-            caller: Caller(userRecordName: owner, deviceID: device.deviceID), now: surroundings.now(),
-            baseURL: request.baseURL, makeIdentifier: { CloudService.makeIdentifier(surroundings) })
-    }
-
     func audience(of call: Call) -> PushAudience {
         PushAudience(
             containerIdentifier: call.partition.containerIdentifier, environment: call.partition.environment,
-            userRecordName: call.caller.userRecordName)
+            // A participant's change is news for the owner of the zone, too.
+            userRecordName: call.partition.scope == .public ? call.caller.userRecordName : call.partition.owner)
     }
 
     /// The whole body, at most `Limits.requestBodyBytes`.
@@ -86,27 +54,16 @@ extension CloudService {
 
     private static let shortTextBytes = 128
 
-    private static func isShortText(_ text: String) -> Bool {
+    static func isShortText(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= shortTextBytes && text.utf8.allSatisfy { (33...126).contains($0) }
-    }
-
-    /// The held connection on which a device hears of changes that other devices made.
-    func respondToDevice(_ request: ServiceRequest) async throws -> ServiceResponse {
-        let path = try DevicePath(parsing: request.path)
-        guard request.method == "GET" else { throw WireError(.notFound, "could not find handler for endpoint") }
-        let device = try await authenticate(request)
-        let call = try await call(request, device, path.containerIdentifier, path.environment, scope: .private)
-        switch path.operation {
-        case .pushStream:
-            let listener = push.listen(audience(of: call), deviceID: device.deviceID)
-            return ServiceResponse(
-                headers: [(HeaderNames.contentType, HeaderNames.jsonLines), ("Cache-Control", "no-store")],
-                body: .events(listener), endpoint: path.operation.rawValue)
-        }
     }
 }
 
 extension ServicePath.Operation {
+    func accepts(method: String) -> Bool {
+        method == self.method || self == .listZones && method == "POST" || self == .discoverUsers && method == "GET"
+    }
+
     /// Subscriptions to the public database are each user's own: they are in a partition of the user's.
     var isAboutSubscriptions: Bool {
         self == .listSubscriptions || self == .lookupSubscriptions || self == .modifySubscriptions

@@ -21,12 +21,13 @@ package struct CloudService: Sendable {
         }
     }
 
-    let engine: Engine
+    package let engine: Engine
     let storage: any EngineStorage
     let accounts: any AccountStorage
     let assets: any AssetStorage
     let push: any PushBus
-    let surroundings: Surroundings
+    package let surroundings: Surroundings
+    let throttle = PasswordThrottle()
 
     package init(
         engine: Engine, storage: any EngineStorage, accounts: any AccountStorage, assets: any AssetStorage,
@@ -45,6 +46,7 @@ package struct CloudService: Sendable {
     /// Answers a request. It never throws: whatever goes wrong is an answer.
     package func respond(to request: ServiceRequest) async -> ServiceResponse {
         let uuid = Self.makeIdentifier(surroundings)
+        if request.method == "OPTIONS" { return Self.preflight(request) }
         var response: ServiceResponse
         do {
             response = try await route(request)
@@ -61,13 +63,16 @@ package struct CloudService: Sendable {
         response.requestUUID = uuid
         response.headers.append((HeaderNames.requestUUID, uuid))
         response.headers.append((HeaderNames.capabilities, Capability.headerValue(Self.capabilities)))
+        response.headers.append(contentsOf: Self.originHeaders(request))
         return response
     }
 
     private func route(_ request: ServiceRequest) async throws -> ServiceResponse {
         if request.path == "/health" { return .json(Array(#"{"status":"ok"}"#.utf8), endpoint: "health") }
         if request.path.hasPrefix(AssetPath.prefix) { return try await respondToAsset(request) }
-        if request.path.hasPrefix("/device/") { return try await respondToDevice(request) }
+        if request.path.hasPrefix(CourierAddress.prefix) { return try await respondToCourier(request) }
+        if request.path.hasPrefix("/device/") { return try await respondToDevice(request, try DevicePath(parsing: request.path)) }
+        if let path = try? DevicePath(parsing: request.path) { return try await respondToDevice(request, path) }
         return try await respondToDatabase(request)
     }
 
@@ -95,6 +100,7 @@ package struct CloudService: Sendable {
     private static func endpoint(ofPath path: String) -> String {
         if let path = try? ServicePath(parsing: path) { return path.operation.rawValue }
         if let path = try? DevicePath(parsing: path) { return path.operation.rawValue }
+        if path.hasPrefix(CourierAddress.prefix) { return "courier" }
         return path.hasPrefix(AssetPath.prefix) ? "asset" : "unknown"
     }
 

@@ -10,6 +10,11 @@ package protocol PushBus: Sendable {
     func publish(_ notifications: [PushNotification], to audience: PushAudience, exceptDevice deviceID: String)
 
     func listen(_ audience: PushAudience, deviceID: String) -> PushListener
+
+    /// Waits for the next notification of a device that asks for each anew. What comes between two waits is kept for it.
+    ///
+    /// - Returns: Nil after two or three heartbeats without news.
+    func poll(_ audience: PushAudience, deviceID: String) async -> PushNotification?
 }
 
 /// A user in a container and environment.

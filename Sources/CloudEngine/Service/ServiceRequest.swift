@@ -12,6 +12,8 @@ package struct ServiceRequest: Sendable {
     package var method: String
     /// Path without query.
     package var path: String
+    /// What stands after the path's `?`, as it came.
+    package var query: String
     /// By lower-case name.
     package var headers: [String: String]
     package var body: Body
@@ -19,10 +21,11 @@ package struct ServiceRequest: Sendable {
     package var baseURL: String
 
     package init(
-        method: String, path: String, headers: [String: String] = [:], body: Body = .bytes([]), baseURL: String
+        method: String, path: String, query: String = "", headers: [String: String] = [:], body: Body = .bytes([]), baseURL: String
     ) {
         self.method = method
         self.path = path
+        self.query = query
         self.headers = headers
         self.body = body
         self.baseURL = baseURL

@@ -4,7 +4,7 @@
 package import CloudWire
 
 /// Where the engine's data is. One conformance for each database.
-package protocol EngineStorage: Sendable {
+package protocol EngineStorage: SharingStorage {
     /// Reads from one state of the partition.
     func read<Value: Sendable>(
         _ partition: Partition, _ body: @escaping @Sendable (any PartitionView) throws -> Value
@@ -17,10 +17,16 @@ package protocol EngineStorage: Sendable {
     func write<Value: Sendable>(
         _ partition: Partition, _ body: @escaping @Sendable (any UnitOfWork) throws -> Value
     ) async throws -> Value
+
+    /// Partitions of a container and environment that were ever written to.
+    func partitions(containerIdentifier: String, environment: CloudEnvironment) async throws -> [Partition]
+
+    /// Deletes zones, records and subscriptions of all partitions of a container and environment, and raises their epochs.
+    func erase(containerIdentifier: String, environment: CloudEnvironment) async throws
 }
 
 /// Reading one partition. Functions take many keys at once so that a database over a wire needs few round trips.
-package protocol PartitionView: AccessView {
+package protocol PartitionView: AccessView, SharingView {
     func state() throws -> PartitionState
 
     /// A zone by name, deleted or not.
@@ -44,6 +50,8 @@ package protocol PartitionView: AccessView {
 
     /// What the fields of a record type hold, or nil for a type that was never used in this container and environment.
     func schema(ofType recordType: String) throws -> RecordTypeSchema?
+    /// Record types of this container and environment, by name.
+    func recordTypes() throws -> [String]
 
     /// Indexes there are for the records of a type, built or not.
     func indexes(ofType recordType: String) throws -> [StoredIndex]
@@ -64,7 +72,7 @@ package protocol PartitionView: AccessView {
 }
 
 /// Changing one partition. All or nothing; nothing is visible to others before the unit's commit.
-package protocol UnitOfWork: PartitionView, AccessWork {
+package protocol UnitOfWork: PartitionView, AccessWork, SharingWork {
     /// Raises the partition's counter and returns its new value: the last of `count` new numbers.
     func raiseCounter(by count: Int) throws -> Int64
 
@@ -84,6 +92,8 @@ package protocol UnitOfWork: PartitionView, AccessWork {
 
     /// Stores what is known of a record type in place of what was; nil forgets the type.
     func save(_ schema: RecordTypeSchema?, ofType recordType: String) throws
+    /// Leaves the type with the grants of a new one.
+    func forgetGrants(ofType recordType: String) throws
     /// Remembers a record type and those of its fields that were not known.
     func learn(_ fields: [String: FieldSchema], ofType recordType: String) throws
 
@@ -98,7 +108,7 @@ package protocol UnitOfWork: PartitionView, AccessWork {
 }
 
 /// Who may come in. Accounts stand outside partitions.
-package protocol AccountStorage: Sendable {
+package protocol AccountStorage: CredentialStorage {
     /// The device that a token was made for, or nil for an unknown token. Tokens are stored as hashes only.
     func device(forToken token: String) async throws -> DeviceIdentity?
 

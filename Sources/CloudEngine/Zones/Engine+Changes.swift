@@ -31,7 +31,9 @@ extension Engine {
         let number = moreComing ? zones[zones.count - 1].change : state.counter
         let changes = zones.compactMap { zone -> ZoneChange? in
             guard zone.isDeleted else {
-                return ZoneChange(zoneID: zoneID(of: zone, call), syncToken: token(of: zone, state, call))
+                return ZoneChange(
+                    zoneID: zoneID(of: zone, call),
+                    syncToken: call.partition.scope == .shared ? nil : token(of: zone, state, call.partition))
             }
             return request.syncToken == nil ? nil : ZoneChange(zoneID: zoneID(of: zone, call), isDeleted: true)
         }
@@ -79,9 +81,12 @@ extension Engine {
             throw WireError(.badRequest, "cannot get changes in default zone")
         }
         let zone = try liveZone(query.zoneID, in: view, call)
+        let access = try ShareAccess(view, zone: zone, call)
+        let feed = try call.feed(of: zone, in: view)
+        let shares = try SharePresenter(view, zone, call)
         var start: Int64 = 0
         if let text = query.syncToken {
-            let token = try ChangeToken(opening: text, for: call.partition, by: sealer)
+            let token = try ChangeToken(opening: text, for: feed, by: sealer)
             guard token.subject == .zone(key: zone.key), token.epoch == state.epoch, token.number >= zone.floor,
                 token.number <= state.counter
             else { throw ChangeToken.expired }
@@ -91,35 +96,42 @@ extension Engine {
         var found: [StoredRecord] = []
         if limit > 0, room.bytes > 0 {
             // One record more than the page holds tells whether there are more.
-            found = try view.records(
-                changedAfter: start, in: zone.key, includingDeleted: query.syncToken != nil, limit: limit + 1,
-                bytesMax: room.bytes)
+            found = try self.records(
+                after: start, zone, access, includingDeleted: query.syncToken != nil, limit: limit + 1,
+                bytesMax: room.bytes, view)
         }
         let records = found.prefix(limit)
         let last = records.last?.change ?? start
-        let moreComing = try found.count > limit || last < zone.change && hasMore(after: last, query, zone, view)
+        let moreComing = try found.count > limit || last < zone.change && !self.records(
+            after: last, zone, access, includingDeleted: query.syncToken != nil, limit: 1, bytesMax: 1, view
+        ).isEmpty
         room.records -= records.count
         room.bytes -= records.reduce(0) { $0 + RecordSize.bytes(of: $1.record) }
 
         let types = query.desiredRecordTypes.map { Set($0) }
         return ZoneChanges(
             zoneID: zoneID(of: zone, call),
-            records: records.filter { types?.contains($0.record.recordType) ?? true }.map {
-                $0.record.presented(
+            records: try records.filter { types?.contains($0.record.recordType) ?? true }.map {
+                try shares.complete($0.record).presented(
                     zoneID: zoneID(of: zone, call), desiredKeys: query.desiredKeys, addresses)
             },
-            syncToken: token(of: zone, at: moreComing ? last : max(last, zone.change), state, call),
+            syncToken: token(of: zone, at: moreComing ? last : max(last, zone.change), state, feed),
             moreComing: moreComing)
     }
 
-    /// Whether the page was cut short by its bytes. Without a token deletions are passed over, so a zone's last change
-    /// may lie beyond the last record there is.
-    private func hasMore(
-        after last: Int64, _ query: ZoneChangesQuery, _ zone: StoredZone, _ view: any PartitionView
-    ) throws -> Bool {
-        let next = try view.records(
-            changedAfter: last, in: zone.key, includingDeleted: query.syncToken != nil, limit: 1, bytesMax: 1)
-        return !next.isEmpty
+    /// Records of a zone after a change, as far as the caller sees them. Without a token deletions are passed over, so a
+    /// zone's last change may lie beyond the last record there is.
+    private func records(
+        after change: Int64, _ zone: StoredZone, _ access: ShareAccess, includingDeleted: Bool, limit: Int, bytesMax: Int,
+        _ view: any PartitionView
+    ) throws -> [StoredRecord] {
+        guard let shares = access.visibleShares else {
+            return try view.records(
+                changedAfter: change, in: zone.key, includingDeleted: includingDeleted, limit: limit, bytesMax: bytesMax)
+        }
+        return try view.sharedRecords(
+            changedAfter: change, in: zone.key, shares: shares, includingDeleted: includingDeleted, limit: limit,
+            bytesMax: bytesMax)
     }
 
     func pageLimit(_ asked: Int?) throws(WireError) -> Int {

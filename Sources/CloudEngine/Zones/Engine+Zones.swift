@@ -8,7 +8,7 @@ extension Engine {
     package func listZones(in view: any PartitionView, _ call: Call) throws -> ZonesResponse {
         let state = try view.state()
         var zones = try view.zones()
-        if !zones.contains(where: \.isDefault) { zones.insert(.untouchedDefault, at: 0) }
+        if call.partition.scope != .shared, !zones.contains(where: \.isDefault) { zones.insert(.untouchedDefault, at: 0) }
         return ZonesResponse(zones: zones.map { .zone(described($0, state, call)) })
     }
 
@@ -40,19 +40,20 @@ extension Engine {
             throw WireError(.badRequest, "two operations in one request are for the same zone")
         }
         var changed: Set<String> = []
+        var news: [ShareNews] = []
         let results: [ZoneResult] = try request.operations.map { operation in
             do {
                 try checkOwner(of: operation.zoneID, call)
                 return switch operation {
                 case .create(let zoneID): try create(zoneID, in: unit, call, &changed)
-                case .delete(let zoneID): try delete(zoneID, in: unit, call, &changed)
+                case .delete(let zoneID): try delete(zoneID, in: unit, call, &changed, &news)
                 }
             } catch let error as WireError {
                 return .failure(operation.zoneID, error)
             }
         }
         return Outcome(
-            ZonesResponse(zones: results), notifications: try notifications(forChangesIn: changed, unit, call))
+            ZonesResponse(zones: results), notifications: try notifications(forChangesIn: changed, unit, call), news: news)
     }
 
     private func create(
@@ -78,7 +79,7 @@ extension Engine {
     }
 
     private func delete(
-        _ zoneID: ZoneID, in unit: any UnitOfWork, _ call: Call, _ changed: inout Set<String>
+        _ zoneID: ZoneID, in unit: any UnitOfWork, _ call: Call, _ changed: inout Set<String>, _ news: inout [ShareNews]
     ) throws -> ZoneResult {
         guard zoneID.zoneName != ZoneID.defaultZoneName else {
             throw WireError(.badRequest, "the default zone cannot be deleted")
@@ -86,7 +87,13 @@ extension Engine {
         var zone = try liveZone(zoneID, in: unit, call)
         zone.change = try unit.raiseCounter(by: 1)
         zone.isDeleted = true
+        let told = try unit.members(inZone: zone.key).sorted().map {
+            ShareNews(user: $0, zoneName: zone.name, isGone: true, change: zone.change)
+        }
+        if !told.isEmpty { try unit.post(told) }
+        news += told
         try unit.removeContents(ofZone: zone.key)
+        try unit.removeSharing(ofZone: zone.key)
         try unit.save(zone, at: call.now)
         changed.insert(zone.name)
         return .deleted(self.zoneID(of: zone, call))
@@ -94,13 +101,14 @@ extension Engine {
 
     private func described(_ zone: StoredZone, _ state: PartitionState, _ call: Call) -> Zone {
         Zone(
-            zoneID: zoneID(of: zone, call), syncToken: zone.isDefault ? nil : token(of: zone, state, call),
+            zoneID: zoneID(of: zone, call), 
+            syncToken: zone.isDefault || call.partition.scope == .shared ? nil : token(of: zone, state, call.partition),
             atomic: !zone.isDefault)
     }
 
     /// The present point of a zone's history.
-    func token(of zone: StoredZone, at number: Int64? = nil, _ state: PartitionState, _ call: Call) -> String {
+    func token(of zone: StoredZone, at number: Int64? = nil, _ state: PartitionState, _ feed: Partition) -> String {
         ChangeToken(subject: .zone(key: zone.key), epoch: state.epoch, number: number ?? zone.change)
-            .sealed(for: call.partition, by: sealer)
+            .sealed(for: feed, by: sealer)
     }
 }

@@ -39,7 +39,8 @@ extension SQLiteUnit {
             """
             SELECT a.created FROM user_names n JOIN accounts a ON a.account = n.account
             WHERE n.container = ? AND n.name = ?
-            """, [partition.containerIdentifier, userRecordName]
+            UNION ALL SELECT created FROM server_keys WHERE container = ? AND name = ?
+            """, [partition.containerIdentifier, userRecordName, partition.containerIdentifier, userRecordName]
         ).first.map { $0[0] }
     }
 

@@ -111,7 +111,7 @@ extension SQLiteServerStore {
         }
     }
 
-    private static func account(named name: String, _ db: Database) throws -> Int64? {
+    static func account(named name: String, _ db: Database) throws -> Int64? {
         try Int64.fetchOne(db, sql: "SELECT account FROM accounts WHERE name = ?", arguments: [name])
     }
 
@@ -132,7 +132,7 @@ extension SQLiteServerStore {
         SymmetricKey(size: SymmetricKeySize(bitCount: bytes * 8)).withUnsafeBytes { Hex.text($0) }
     }
 
-    private static func hash(_ token: String) -> Data { Data(SHA256.hash(data: Data(token.utf8))) }
+    static func hash(_ token: String) -> Data { Data(SHA256.hash(data: Data(token.utf8))) }
 
     /// Reads outside partitions.
     func reading<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {

@@ -73,6 +73,7 @@ extension SQLiteServerStore {
                 // A file that stays costs room and nothing else, so a failure here is not one of the unit.
                 unlink(folder.asset(part: file[0], checksum: file[1]))
             }
+            try Self.removeExpiredCredentials(db, now: now, sessionSeconds: Limits().webSessionSeconds)
             try Self.forgetDeletions(before: now - Self.deletedMilliseconds, db)
         }
     }

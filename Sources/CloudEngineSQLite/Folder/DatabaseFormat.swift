@@ -12,6 +12,10 @@ enum DatabaseFormat: Int, CaseIterable {
     case roles = 2
     /// Fields have index words; indexes of records' fields.
     case indexes = 3
+    /// Passwords and profiles of accounts, web sessions, API tokens, server-to-server keys.
+    case credentials = 4
+    /// Shares, hierarchies, links to shares, and news for other partitions.
+    case sharing = 5
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -21,6 +25,8 @@ enum DatabaseFormat: Int, CaseIterable {
         case .initial: Self.initialTables
         case .roles: Self.roleTables
         case .indexes: Self.indexTables
+        case .credentials: Self.credentialTables
+        case .sharing: Self.sharingTables
         }
     }
 
@@ -58,6 +64,61 @@ enum DatabaseFormat: Int, CaseIterable {
             return .commit
         }
     }
+
+    private static let sharingTables = """
+        CREATE TABLE shares (
+            part INTEGER NOT NULL, zone INTEGER NOT NULL, name TEXT NOT NULL, root TEXT,
+            PRIMARY KEY (part, zone, name)) WITHOUT ROWID;
+        CREATE INDEX shares_root ON shares (part, zone, root);
+        CREATE TABLE share_members (
+            part INTEGER NOT NULL, zone INTEGER NOT NULL, share TEXT NOT NULL, user TEXT NOT NULL,
+            can_write INTEGER NOT NULL, administrator INTEGER NOT NULL,
+            PRIMARY KEY (part, zone, share, user)) WITHOUT ROWID;
+        CREATE INDEX share_members_user ON share_members (part, zone, user);
+        CREATE TABLE share_generations (
+            part INTEGER NOT NULL, zone INTEGER NOT NULL, user TEXT NOT NULL, generation INTEGER NOT NULL,
+            PRIMARY KEY (part, zone, user)) WITHOUT ROWID;
+        CREATE TABLE record_parents (
+            part INTEGER NOT NULL, zone INTEGER NOT NULL, name TEXT NOT NULL, parent TEXT NOT NULL,
+            PRIMARY KEY (part, zone, name)) WITHOUT ROWID;
+        CREATE INDEX record_parents_parent ON record_parents (part, zone, parent);
+        CREATE TABLE shared_records (
+            part INTEGER NOT NULL, zone INTEGER NOT NULL, name TEXT NOT NULL, share TEXT NOT NULL,
+            change INTEGER NOT NULL, gone INTEGER NOT NULL, PRIMARY KEY (part, zone, name, share)) WITHOUT ROWID;
+        CREATE INDEX shared_records_change ON shared_records (part, zone, share, change);
+        CREATE TABLE share_links (
+            link INTEGER PRIMARY KEY, part INTEGER NOT NULL, zone INTEGER NOT NULL, name TEXT NOT NULL,
+            UNIQUE (part, zone, name));
+        CREATE TABLE share_news (
+            part INTEGER NOT NULL, user TEXT NOT NULL, zone_name TEXT NOT NULL, gone INTEGER NOT NULL,
+            change INTEGER NOT NULL, PRIMARY KEY (part, user, zone_name)) WITHOUT ROWID;
+        """
+
+    private static let credentialTables = """
+        ALTER TABLE accounts ADD COLUMN salt BLOB;
+        ALTER TABLE accounts ADD COLUMN password BLOB;
+        ALTER TABLE accounts ADD COLUMN rounds INTEGER;
+        ALTER TABLE accounts ADD COLUMN given_name TEXT;
+        ALTER TABLE accounts ADD COLUMN family_name TEXT;
+        ALTER TABLE accounts ADD COLUMN email TEXT;
+        ALTER TABLE accounts ADD COLUMN phone TEXT;
+        ALTER TABLE accounts ADD COLUMN discoverable INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE accounts ADD COLUMN operator INTEGER NOT NULL DEFAULT 0;
+        CREATE UNIQUE INDEX accounts_email ON accounts (email) WHERE email IS NOT NULL;
+        CREATE UNIQUE INDEX accounts_phone ON accounts (phone) WHERE phone IS NOT NULL;
+        CREATE TABLE api_tokens (
+            token INTEGER PRIMARY KEY, token_hash BLOB NOT NULL UNIQUE, container TEXT NOT NULL,
+            environment TEXT NOT NULL, label TEXT NOT NULL, callback TEXT, origins TEXT NOT NULL,
+            created INTEGER NOT NULL);
+        CREATE TABLE web_sessions (
+            id_hash BLOB NOT NULL PRIMARY KEY, account INTEGER NOT NULL REFERENCES accounts, container TEXT NOT NULL,
+            environment TEXT NOT NULL, kept INTEGER NOT NULL, started INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE TABLE server_keys (
+            id TEXT NOT NULL PRIMARY KEY, container TEXT NOT NULL, environment TEXT NOT NULL, name TEXT NOT NULL,
+            public_key BLOB NOT NULL, label TEXT NOT NULL, created INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE TABLE used_marks (mark BLOB NOT NULL PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE INDEX used_marks_until ON used_marks (until);
+        """
 
     private static let roleTables = """
         CREATE TABLE grants (

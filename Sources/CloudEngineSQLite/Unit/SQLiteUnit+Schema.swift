@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudEngine
-import CloudWire
+package import CloudEngine
+package import CloudWire
 import GRDB
 
 extension SQLiteUnit {
@@ -34,5 +34,51 @@ extension SQLiteUnit {
             fields[system.internalName] = FieldSchema(type: system.type, isEncrypted: false, indexes: indexes)
         }
         try learn(fields, ofType: recordType)
+    }
+
+    func recordTypes() throws -> [String] {
+        try rows(
+            "SELECT type FROM schema_types WHERE container = ? AND environment = ? ORDER BY type",
+            [partition.containerIdentifier, partition.environment.rawValue]
+        ).map { $0[0] }
+    }
+
+    func forgetGrants(ofType recordType: String) throws {
+        try run(
+            "DELETE FROM grants WHERE container = ? AND environment = ? AND type = ?",
+            [partition.containerIdentifier, partition.environment.rawValue, recordType])
+    }
+}
+
+extension SQLiteServerStore {
+    package func partitions(
+        containerIdentifier: String, environment: CloudEnvironment
+    ) async throws -> [Partition] {
+        try await reading { db in
+            let rows = try Row.fetchAll(
+                db, sql: "SELECT scope, owner FROM partitions WHERE container = ? AND environment = ? ORDER BY part",
+                arguments: [containerIdentifier, environment.rawValue])
+            return try rows.map { row in
+                guard let scope = DatabaseScope(rawValue: row[0]) else {
+                    throw StorageFailure(.corrupt, "a partition is of a database that never was")
+                }
+                return Partition(containerIdentifier: containerIdentifier, environment: environment, scope: scope, owner: row[1])
+            }
+        }
+    }
+
+    /// Files of assets go as soon as they are old enough, since nothing refers to them any more.
+    package func erase(containerIdentifier: String, environment: CloudEnvironment) async throws {
+        try await writing { db in
+            let parts = "part IN (SELECT part FROM partitions WHERE container = ? AND environment = ?)"
+            let key: StatementArguments = [containerIdentifier, environment.rawValue]
+            for table in [
+                "index_entries", "record_indexes", "records", "zones", "subscriptions", "uploads", "asset_links", "answers",
+            ] {
+                try db.execute(sql: "DELETE FROM \(table) WHERE \(parts)", arguments: key)
+            }
+            try db.execute(
+                sql: "UPDATE partitions SET epoch = epoch + 1, floor = 0 WHERE container = ? AND environment = ?", arguments: key)
+        }
     }
 }

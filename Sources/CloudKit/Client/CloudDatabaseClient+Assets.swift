@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 package import CloudWire
-package import Foundation
+import Foundation
 
 /// Where the content of an asset is.
 package enum AssetSource: Sendable {

@@ -12,7 +12,7 @@ package struct CloudDatabaseClient: Sendable {
     package let containerIdentifier: String
     package let environment: CloudEnvironment
     package let scope: DatabaseScope
-    package let transport: any CloudTransport
+    package var transport: any CloudTransport
     package var limits = Limits()
     /// Names this device to the server, where several may share one token. Up to 128 printable ASCII characters.
     package var deviceID: String?
@@ -55,6 +55,10 @@ package struct CloudDatabaseClient: Sendable {
         return answer
     }
 
+    package func queryRecords(_ request: QueryRecordsRequest) async throws(CKError) -> QueryRecordsResponse {
+        try read(try await post(.queryRecords, request))
+    }
+
     // MARK: Changes
 
     package func databaseChanges(_ request: DatabaseChangesRequest) async throws(CKError) -> DatabaseChangesResponse {
@@ -92,6 +96,17 @@ package struct CloudDatabaseClient: Sendable {
         guard answer.subscriptions.count == request.operations.count else {
             throw CKError.unreadable(
                 "the server answered \(answer.subscriptions.count) of \(request.operations.count) operations")
+        }
+        return answer
+    }
+
+    package func lookupSubscriptions(
+        _ request: SubscriptionsLookupRequest
+    ) async throws(CKError) -> SubscriptionsResponse {
+        let answer: SubscriptionsResponse = try read(try await post(.lookupSubscriptions, request))
+        guard answer.subscriptions.count == request.subscriptionIDs.count else {
+            throw CKError.unreadable(
+                "the server answered \(answer.subscriptions.count) of \(request.subscriptionIDs.count) lookups")
         }
         return answer
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-package import Foundation
+import Foundation
 
 /// Carries requests to a server and answers back. Knows addresses and credentials, but no records.
 ///
@@ -46,6 +46,8 @@ package struct TransportRequest: Sendable {
     package var body: Body
     /// Bytes of an answer that are read at most, if it is read as a whole.
     package var responseBytesMax: Int
+    /// How long the whole exchange may take; nil leaves it to the transport.
+    package var timeout: Duration?
 
     package init(
         method: String, target: Target, headers: TransportHeaders = TransportHeaders(), body: Body = .none,

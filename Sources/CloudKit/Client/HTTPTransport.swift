@@ -20,7 +20,7 @@ package struct HTTPTransport: CloudTransport {
         package init() {}
 
         func whole(_ request: TransportRequest) -> Duration {
-            self.request + .seconds(request.body.byteCount / max(uploadBytesPerSecond, 1))
+            (request.timeout ?? self.request) + .seconds(request.body.byteCount / max(uploadBytesPerSecond, 1))
         }
     }
 

@@ -11,12 +11,28 @@ public import Foundation
 public final class CKContainer: NSObject, Sendable {
     public let containerIdentifier: String?
     private let identifier: String
+    /// Where added operations run.
+    let queue = OperationQueue()
+    private let defaults: OperationSettings
+    /// What this container alone is connected to; nil leaves it to what is said for its identifier.
+    private let own: OwnConnection?
 
     /// - Parameter containerIdentifier: By custom `iCloud.` and the app's reversed domain. A wrong one is noticed on
     ///   first use: ``CKError`` with `.badContainer`.
-    public init(identifier containerIdentifier: String) {
-        self.containerIdentifier = containerIdentifier
-        identifier = containerIdentifier
+    public convenience init(identifier containerIdentifier: String) {
+        self.init(containerIdentifier, OperationSettings(), nil)
+    }
+
+    /// A container whose connection is its own, whatever is said for its identifier.
+    package convenience init(identifier: String, connection: OwnConnection) {
+        self.init(identifier, OperationSettings(), connection)
+    }
+
+    private init(_ identifier: String, _ defaults: OperationSettings, _ own: OwnConnection?) {
+        containerIdentifier = identifier
+        self.identifier = identifier
+        self.defaults = defaults
+        self.own = own
     }
 
     /// The container that `TARN_CONTAINER` names, else `iCloud.` and the bundle identifier or the program's name.
@@ -33,7 +49,33 @@ public final class CKContainer: NSObject, Sendable {
     public var sharedCloudDatabase: CKDatabase { database(with: .shared) }
 
     public func database(with databaseScope: CKDatabase.Scope) -> CKDatabase {
-        CKDatabase(container: self, scope: databaseScope)
+        CKDatabase(container: self, scope: databaseScope, defaults: defaults)
+    }
+
+    /// Starts an operation of this container; one on a database that names none works on the private one.
+    public func add(_ operation: CKOperation) {
+        operation.addedToContainer = self
+        queue.addOperation(operation)
+    }
+
+    /// Runs something with a container whose operations use a configuration, where they have none of their own.
+    public func configuredWith<R>(
+        configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil, body: (CKContainer) throws -> R
+    ) rethrows -> R {
+        try body(CKContainer(identifier, settings(configuration, group), own))
+    }
+
+    public func configuredWith<R>(
+        configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
+        body: (CKContainer) async throws -> R
+    ) async rethrows -> R {
+        try await body(CKContainer(identifier, settings(configuration, group), own))
+    }
+
+    private func settings(_ configuration: CKOperation.Configuration?, _ group: CKOperationGroup?) -> OperationSettings {
+        var settings = OperationSettings(configuration, under: group)
+        settings.fill(from: defaults)
+        return settings
     }
 
     /// Whether a user is signed in whom the server knows.
@@ -54,11 +96,19 @@ public final class CKContainer: NSObject, Sendable {
         CKRecord.ID(recordName: try await client(for: .private).callerIdentity().userRecordName)
     }
 
+    /// Time as the connection sees it.
+    package var pace: Pace { (try? connection().pace) ?? .real }
+
+    func connection() throws(CKError) -> Connection {
+        if let own { return own.connection }
+        return try ConfigurationRegistry.shared.connection(for: identifier)
+    }
+
     /// The client of one of the databases.
     ///
     /// - Throws: ``CKError`` with `.badContainer` or `.notAuthenticated` and a sentence that says what to configure.
     package func client(for scope: CKDatabase.Scope) throws(CKError) -> CloudDatabaseClient {
-        let connection = try ConfigurationRegistry.shared.connection(for: identifier)
+        let connection = try connection()
         return CloudDatabaseClient(
             containerIdentifier: identifier, environment: connection.environment, scope: scope.wire,
             transport: try connection.transport.get())
@@ -66,19 +116,25 @@ public final class CKContainer: NSObject, Sendable {
 }
 
 extension CKContainer {
-    /// Says where a container's server is and who is signed in, for this process.
+    /// Says where a container's server is and who is signed in, for this process, and posts `.CKAccountChanged`.
     ///
     /// - Parameters:
     ///   - configuration: Nil takes back what was said, so that environment and files count again.
     ///   - identifier: Nil says it for all containers that have no configuration of their own.
     public class func configure(_ configuration: Configuration?, for identifier: String? = nil) {
         ConfigurationRegistry.shared.set(configuration, for: identifier)
+        NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
     }
 
     /// Connects a container to something else than a server at an address, such as an engine in this process.
     package class func connect(_ connection: Connection?, for identifier: String?) {
         ConfigurationRegistry.shared.set(connection, for: identifier)
     }
+}
+
+extension Notification.Name {
+    /// Posted when another account, or none, is signed in; the object is the container.
+    public static let CKAccountChanged = Notification.Name("CKAccountChangedNotification")
 }
 
 /// Source: Apple's documentation of `CKAccountStatus`.

@@ -10,20 +10,42 @@ package struct Connection: Sendable {
     package var environment: CloudEnvironment
     /// Nil if nobody is signed in; the error says what to do.
     package var transport: Result<any CloudTransport, CKError>
+    package var pace: Pace
 
-    package init(environment: CloudEnvironment, transport: any CloudTransport) {
+    package init(environment: CloudEnvironment, transport: any CloudTransport, pace: Pace = .real) {
         self.environment = environment
-        self.transport = .success(transport)
+        self.transport = .success(Throttle(transport, pace))
+        self.pace = pace
+    }
+
+    /// What a container is connected to while nobody is signed in.
+    package init(environment: CloudEnvironment, signedOut error: CKError, pace: Pace = .real) {
+        self.environment = environment
+        transport = .failure(error)
+        self.pace = pace
     }
 
     init(_ resolved: ResolvedConfiguration) {
         environment = resolved.environment
+        pace = .real
         do throws(CKError) {
-            transport = .success(HTTPTransport(server: resolved.server, token: try resolved.signedIn()))
+            let http = HTTPTransport(server: resolved.server, token: try resolved.signedIn())
+            transport = .success(Throttle(http, .real))
         } catch {
             transport = .failure(error)
         }
     }
+}
+
+/// The connection of single containers, which may change while they are used.
+package final class OwnConnection: Sendable {
+    private let current: Locked<Connection>
+
+    package init(_ connection: Connection) { current = Locked(connection) }
+
+    package var connection: Connection { current.value }
+
+    package func change(to connection: Connection) { current.update { $0 = connection } }
 }
 
 /// The process's connections: those set in code, and those found in the environment and in files, which are looked up

@@ -19,6 +19,9 @@ extension CKDatabase {
 
             public let zoneID: CKRecordZone.ID
             public let reason: Reason
+
+            @available(*, deprecated, message: "use reason")
+            public var purged: Bool { reason == .purged }
         }
     }
 
@@ -46,13 +49,8 @@ extension CKDatabase {
         modifications: [DatabaseChange.Modification], deletions: [DatabaseChange.Deletion],
         changeToken: CKServerChangeToken, moreComing: Bool
     ) {
-        let answer = try await client().databaseChanges(
-            DatabaseChangesRequest(syncToken: token?.text, resultsLimit: resultsLimit))
-        let changed = answer.zones.filter { !$0.isDeleted }.map { DatabaseChange.Modification(zoneID: zoneID($0.zoneID)) }
-        let deleted = answer.zones.filter(\.isDeleted).map {
-            DatabaseChange.Deletion(zoneID: zoneID($0.zoneID), reason: .deleted)
-        }
-        return (changed, deleted, CKServerChangeToken(answer.syncToken), answer.moreComing)
+        let page = try await DatabaseRun(self).databaseChanges(since: token, resultsLimit: resultsLimit)
+        return (page.modifications, page.deletions, page.token, page.moreComing)
     }
 
     /// Asks what changed in a zone, and fetches the content of assets.
@@ -69,27 +67,13 @@ extension CKDatabase {
         modificationResultsByID: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>],
         deletions: [RecordZoneChange.Deletion], changeToken: CKServerChangeToken, moreComing: Bool
     ) {
-        let client = try client()
-        let query = ZoneChangesQuery(
-            zoneID: zoneID.wire, syncToken: token?.text, resultsLimit: resultsLimit, desiredKeys: desiredKeys)
-        let answer = try await client.zoneChanges(ZoneChangesRequest(zones: [query]))
-        let changes: ZoneChanges
-        switch answer.zones.first {
-        case .changes(let found): changes = found
-        case .failure(_, let error): throw CKError(error)
-        case nil: throw CKError.unreadable("the server's answer leaves out what was asked for")
-        }
+        let run = try DatabaseRun(self)
+        let outcomes = try await run.zoneChanges([(zoneID, token, resultsLimit, desiredKeys)])
+        let page = try outcomes[0].result.get()
         var modified: [CKRecord.ID: Result<RecordZoneChange.Modification, any Error>] = [:]
-        var deletions: [RecordZoneChange.Deletion] = []
-        for record in changes.records {
-            let id = CKRecord.ID(recordName: record.recordName, zoneID: zoneID)
-            if record.isDeleted {
-                deletions.append(RecordZoneChange.Deletion(recordID: id, recordType: record.recordType))
-            } else {
-                modified[id] = await fetched(record, in: zoneID, with: client)
-                    .map { RecordZoneChange.Modification(record: $0) }
-            }
+        for record in page.records {
+            modified[record.id] = record.result.map { RecordZoneChange.Modification(record: $0) }
         }
-        return (modified, deletions, CKServerChangeToken(changes.syncToken), changes.moreComing)
+        return (modified, page.deletions, page.token, page.moreComing)
     }
 }

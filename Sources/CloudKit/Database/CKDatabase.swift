@@ -36,11 +36,47 @@ public final class CKDatabase: NSObject, Sendable {
 
     public let databaseScope: Scope
     let container: CKContainer
+    /// Holds for what operations do not say themselves; see ``configuredWith(configuration:group:body:)``.
+    let defaults: OperationSettings
 
-    init(container: CKContainer, scope: Scope) {
+    init(container: CKContainer, scope: Scope, defaults: OperationSettings = OperationSettings()) {
         self.container = container
         databaseScope = scope
+        self.defaults = defaults
     }
+
+    /// Starts an operation on this database.
+    public func add(_ operation: CKDatabaseOperation) {
+        operation.database = self
+        container.queue.addOperation(operation)
+    }
+
+    /// Runs something with a database whose operations use a configuration, where they have none of their own.
+    public func configuredWith<R>(
+        configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil, body: (CKDatabase) throws -> R
+    ) rethrows -> R {
+        try body(configured(configuration, group))
+    }
+
+    public func configuredWith<R>(
+        configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,
+        body: (CKDatabase) async throws -> R
+    ) async rethrows -> R {
+        try await body(configured(configuration, group))
+    }
+
+    private func configured(_ configuration: CKOperation.Configuration?, _ group: CKOperationGroup?) -> CKDatabase {
+        var settings = OperationSettings(configuration, under: group)
+        settings.fill(from: defaults)
+        return CKDatabase(container: container, scope: databaseScope, defaults: settings)
+    }
+
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKDatabase else { return false }
+        return databaseScope == other.databaseScope && container.containerIdentifier == other.container.containerIdentifier
+    }
+
+    public override var hash: Int { databaseScope.hashValue }
 
     /// The client underneath, for what works on wire values.
     package func client() throws(CKError) -> CloudDatabaseClient {

@@ -10,18 +10,44 @@ extension CKRecord {
         stored.value.server.map { CKRecord($0, in: recordID.zoneID, scope: scope) }
     }
 
+    /// A record from the server, of the class for its type.
+    static func make(_ record: Record, in zoneID: CKRecordZone.ID, scope: CKDatabase.Scope) -> CKRecord {
+        CKRecord(record, in: zoneID, scope: scope)
+    }
+
+    var edits: Edits {
+        let state = stored.value
+        return Edits(numbers: state.changed, parent: state.parent)
+    }
+
+    /// Brings the record up to date after it was saved; what was changed meanwhile stays as it is.
+    func wasSaved(_ answer: CKRecord, _ edits: Edits) {
+        let saved = answer.stored.value
+        stored.update { state in
+            for (key, number) in edits.numbers where state.changed[key] == number { state.changed[key] = nil }
+            state.server = saved.server
+            for (key, value) in saved.values where state.changed[key] == nil { state.values[key] = value }
+            state.encrypted.formUnion(saved.encrypted)
+            if state.parent == edits.parent { state.isParentChanged = false }
+        }
+    }
+
     /// What to send so that the record is saved. New assets are sent first.
+    ///
+    /// - Parameter progress: Told which part of the assets was sent, if there are any.
     func operation(
-        _ policy: CKModifyRecordsOperation.RecordSavePolicy, uploadingWith client: CloudDatabaseClient
+        _ policy: CKModifyRecordsOperation.RecordSavePolicy, _ edits: Edits, uploadingWith client: CloudDatabaseClient,
+        progress: (Double) async -> Void = { _ in }
     ) async throws -> RecordOperation {
         let state = stored.value
+        var assets = AssetProgress(state.values.values)
         let tag = state.server?.recordChangeTag
         let kind: RecordOperation.Kind
         let keys: Set<FieldKey>
         switch policy {
-        case .ifServerRecordUnchanged: (kind, keys) = (tag == nil ? .create : .update, state.changed)
-        case .changedKeys: (kind, keys) = (.forceUpdate, state.changed)
-        case .allKeys: (kind, keys) = (.forceUpdate, state.changed.union(state.values.keys))
+        case .ifServerRecordUnchanged: (kind, keys) = (tag == nil ? .create : .update, Set(state.changed.keys))
+        case .changedKeys: (kind, keys) = (.forceUpdate, Set(state.changed.keys))
+        case .allKeys: (kind, keys) = (.forceUpdate, Set(state.changed.keys).union(state.values.keys))
         }
         var record = Record(
             recordName: recordID.recordName, recordType: state.recordType, recordChangeTag: kind == .update ? tag : nil)
@@ -29,9 +55,11 @@ extension CKRecord {
             let value = try await state.values[key]?.wire { asset in
                 if let value = asset.value { return value }
                 guard let url = asset.fileURL else { throw CKError(.assetFileNotFound) }
-                return try await client.uploadAsset(
+                let value = try await client.uploadAsset(
                     .file(url), recordType: state.recordType, recordName: self.recordID.recordName, fieldName: key,
                     zoneID: self.recordID.zoneID.wire)
+                await progress(assets.next())
+                return value
             }
             record.fields[key] = Field(value, isEncrypted: state.encrypted.contains(key))
         }
@@ -43,16 +71,22 @@ extension CKRecord {
     /// Fetches the content of all assets into files of their own.
     ///
     /// - Throws: ``CKError`` with `.assetNotAvailable`, or why the server could not be asked.
-    func fetchAssets(with client: CloudDatabaseClient) async throws {
-        for (key, value) in stored.value.values {
+    func fetchAssets(with client: CloudDatabaseClient, progress: (Double) async -> Void = { _ in }) async throws {
+        let values = stored.value.values
+        var assets = AssetProgress(values.values)
+        for (key, value) in values {
             switch value {
             case .wire: break
             case .asset(let asset):
                 let file = try await fetch(asset, with: client)
+                await progress(assets.next())
                 stored.update { $0.values[key] = .asset(file) }
-            case .assets(let assets):
+            case .assets(let list):
                 var files: [CKAsset] = []
-                for asset in assets { files.append(try await fetch(asset, with: client)) }
+                for asset in list {
+                    files.append(try await fetch(asset, with: client))
+                    await progress(assets.next())
+                }
                 let fetched = files
                 stored.update { $0.values[key] = .assets(fetched) }
             }
@@ -81,6 +115,28 @@ extension CKRecord {
                 }
             }
         }
+    }
+}
+
+/// How many of a record's assets are done.
+private struct AssetProgress {
+    private let count: Int
+    private var done = 0
+
+    init(_ values: some Sequence<LocalValue>) {
+        count = values.reduce(0) { count, value in
+            switch value {
+            case .wire: count
+            case .asset: count + 1
+            case .assets(let assets): count + assets.count
+            }
+        }
+    }
+
+    /// The part that is done after one more; less than 1, which is for the whole record.
+    mutating func next() -> Double {
+        done += 1
+        return Double(done) / Double(count + 1)
     }
 }
 

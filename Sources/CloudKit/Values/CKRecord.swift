@@ -7,31 +7,58 @@ public import Foundation
 /// A record: a type, an identifier and fields.
 ///
 /// Records are equal only to themselves. A record may be used from any thread; a change made on one thread is seen on
-/// all.
+/// all. Saving a record brings it up to date with the answer, but for what was changed meanwhile (unverified).
 ///
 /// Source: Apple's documentation of `CKRecord`. Differs: dates have the milliseconds the server keeps;
 /// `creatorUserRecordID` names the user by their record name, also if it is the current one.
-public class CKRecord: NSObject, NSCopying, @unchecked Sendable {  // All that changes is behind the lock of `stored`.
+open class CKRecord: NSObject, NSCopying, NSSecureCoding, CKRecordKeyValueSetting, @unchecked Sendable {
+    // @unchecked: all that changes is behind the lock of `stored`.
     public typealias RecordType = String
     public typealias FieldKey = String
 
     struct State: Sendable {
         var recordType: RecordType
         var values: [FieldKey: LocalValue] = [:]
-        /// Keys set or cleared since the record was fetched or saved.
-        var changed: Set<FieldKey> = []
+        /// Keys set or cleared since the record was fetched or saved, each with the number of its last edit.
+        var changed: [FieldKey: Int] = [:]
+        var edits = 0
         /// Keys whose values the server keeps encrypted.
         var encrypted: Set<FieldKey> = []
+        var parent: ParentLink?
+        var isParentChanged = false
         /// The record as the server last described it.
         var server: Record?
+
+        mutating func set(_ value: LocalValue?, _ key: FieldKey) {
+            values[key] = value
+            edits += 1
+            changed[key] = edits
+        }
+    }
+
+    /// The record above this one in the hierarchy that is shared with it.
+    struct ParentLink: Hashable, Sendable {
+        var recordID: ID
+    }
+
+    /// Which edits of a record were sent.
+    struct Edits: Sendable {
+        var numbers: [FieldKey: Int] = [:]
+        var parent: ParentLink?
     }
 
     public let recordID: ID
     let scope: CKDatabase.Scope
     let stored: Locked<State>
 
+    /// A record that the server does not have yet.
     public convenience init(recordType: RecordType, recordID: ID = ID()) {
         self.init(State(recordType: recordType), recordID, scope: .private)
+    }
+
+    @available(*, deprecated, message: "use init(recordType:recordID:)")
+    public convenience init(recordType: RecordType, zoneID: CKRecordZone.ID) {
+        self.init(recordType: recordType, recordID: ID(zoneID: zoneID))
     }
 
     /// A record from the server; its assets have no files yet.
@@ -39,13 +66,7 @@ public class CKRecord: NSObject, NSCopying, @unchecked Sendable {  // All that c
     /// - Parameter zoneID: The zone it was asked for in, where the record does not say.
     package convenience init(_ record: Record, in zoneID: CKRecordZone.ID, scope: CKDatabase.Scope) {
         let zoneID = record.zoneID.map { CKRecordZone.ID($0, scope: scope) } ?? zoneID
-        var state = State(recordType: record.recordType, server: record)
-        for (key, field) in record.fields {
-            guard let value = field.value else { continue }
-            state.values[key] = LocalValue(fromServer: value)
-            if field.isEncrypted { state.encrypted.insert(key) }
-        }
-        self.init(state, ID(recordName: record.recordName, zoneID: zoneID), scope: scope)
+        self.init(State(record), ID(recordName: record.recordName, zoneID: zoneID), scope: scope)
     }
 
     init(_ state: State, _ recordID: ID, scope: CKDatabase.Scope) {
@@ -54,9 +75,9 @@ public class CKRecord: NSObject, NSCopying, @unchecked Sendable {  // All that c
         stored = Locked(state)
     }
 
-    public func copy(with zone: NSZone? = nil) -> Any { CKRecord(stored.value, recordID, scope: scope) }
+    open func copy(with zone: NSZone? = nil) -> Any { CKRecord(stored.value, recordID, scope: scope) }
 
-    public override var description: String { "<CKRecord \(recordType) \(recordID.recordName)>" }
+    open override var description: String { "<CKRecord \(recordType) \(recordID.recordName)>" }
 
     // MARK: What the server says of it
 
@@ -78,42 +99,85 @@ public class CKRecord: NSObject, NSCopying, @unchecked Sendable {  // All that c
 
     // MARK: Fields
 
-    /// The value of a field; nil clears it.
-    ///
-    /// Setting a value of a kind that fields cannot have stops the program: a number beyond 64 bits with sign, an array
-    /// of different kinds, a type that is not one of ``CKRecordValueProtocol``'s.
-    public subscript(key: FieldKey) -> (any CKRecordValueProtocol)? {
-        get { object(forKey: key) }
-        set { setObject(newValue, forKey: key) }
-    }
-
-    /// The value of a field in the type that is asked for; nil if it is of another kind.
-    public subscript<Value: CKRecordValueProtocol>(key: FieldKey) -> Value? {
-        get { object(forKey: key).flatMap { LocalValue.cast($0, to: Value.self) } }
-        set { setObject(newValue, forKey: key) }
-    }
-
     public func object(forKey key: FieldKey) -> (any CKRecordValueProtocol)? {
-        stored.value.values[key]?.appValue(in: recordID.zoneID, scope: scope)
+        let state = stored.value
+        guard !state.encrypted.contains(key) else { return nil }
+        return state.values[key]?.appValue(in: recordID.zoneID, scope: scope)
     }
 
+    /// Sets the value of a field; nil clears it.
+    ///
+    /// Setting a value of a kind that fields cannot have stops the program, as it raises an exception on Apple's
+    /// platforms: a number beyond 64 bits with sign, an array of different kinds, a type that is not one of
+    /// ``CKRecordValueProtocol``'s. So does a key that holds an encrypted value.
     public func setObject(_ object: (any CKRecordValueProtocol)?, forKey key: FieldKey) {
+        set(object, key, encrypted: false)
+    }
+
+    func set(_ object: (any CKRecordValueProtocol)?, _ key: FieldKey, encrypted: Bool) {
         var value: LocalValue?
         if let object {
             value = LocalValue(object)
             precondition(value != nil, "field \(key) cannot hold a value of this kind; see CKRecordValueProtocol")
+            if encrypted {
+                precondition(value?.canBeEncrypted == true, "field \(key) cannot be encrypted: assets and references cannot be")
+            }
         }
         stored.update { state in
-            state.values[key] = value
-            state.changed.insert(key)
+            let isOfOtherKind = state.values[key] != nil && state.encrypted.contains(key) != encrypted
+            precondition(!isOfOtherKind, "field \(key) is both encrypted and not")
+            state.set(value, key)
+            if encrypted { state.encrypted.insert(key) } else if value != nil { state.encrypted.remove(key) }
         }
     }
 
-    /// Keys of fields with a value, in alphabetical order.
-    public func allKeys() -> [FieldKey] { stored.value.values.keys.sorted() }
+    /// Keys of fields with a value, but for encrypted ones, in alphabetical order.
+    public func allKeys() -> [FieldKey] {
+        let state = stored.value
+        return state.values.keys.filter { !state.encrypted.contains($0) }.sorted()
+    }
 
-    /// Keys set or cleared since the record was made, fetched or saved, in alphabetical order.
-    public func changedKeys() -> [FieldKey] { stored.value.changed.sorted() }
+    /// Keys set or cleared since the record was made, fetched or saved, in alphabetical order, encrypted ones included.
+    public func changedKeys() -> [FieldKey] { stored.value.changed.keys.sorted() }
+
+    /// The words of all texts, for a search on this device.
+    public func allTokens() -> [String] {
+        var tokens: [String] = []
+        for key in allKeys() {
+            guard let text = object(forKey: key) as? String else { continue }
+            tokens += text.components(separatedBy: .whitespacesAndNewlines).filter { !$0.isEmpty }
+        }
+        return tokens
+    }
+
+    /// Fields whose values the server cannot read.
+    public var encryptedValues: any CKRecordKeyValueSetting & Sendable { EncryptedValues(self) }
+
+    // MARK: Archives
+
+    open class var supportsSecureCoding: Bool { true }
+
+    public required convenience init?(coder: NSCoder) {
+        guard let archived = ArchivedRecord(coder) else { return nil }
+        self.init(archived.state, archived.recordID, scope: archived.scope)
+    }
+
+    open func encode(with coder: NSCoder) { ArchivedRecord(self).encode(with: coder) }
+
+    /// Writes what the server says of the record, without fields: enough to save changes of it later.
+    public func encodeSystemFields(with coder: NSCoder) { ArchivedRecord(systemFieldsOf: self).encode(with: coder) }
+}
+
+extension CKRecord.State {
+    /// What the server described.
+    init(_ record: Record) {
+        self.init(recordType: record.recordType, server: record)
+        for (key, field) in record.fields {
+            guard let value = field.value else { continue }
+            values[key] = LocalValue(fromServer: value)
+            if field.isEncrypted { encrypted.insert(key) }
+        }
+    }
 }
 
 extension LocalValue {
@@ -128,6 +192,14 @@ extension LocalValue {
                     return CKAsset(asset, fileURL: nil)
                 })
         case .string, .int64, .double, .timestamp, .bytes, .reference, .location, .list: self = .wire(value)
+        }
+    }
+
+    /// Whether a field of this kind can be kept encrypted.
+    var canBeEncrypted: Bool {
+        switch self {
+        case .asset, .assets, .wire(.reference), .wire(.asset), .wire(.list(_, of: .reference)): false
+        case .wire: true
         }
     }
 }

@@ -62,46 +62,68 @@ extension CKRecord {
         case deleteSelf = 1
     }
 
-    /// The value of a field that names another record of the same database.
-    ///
-    /// Source: Apple's documentation of `CKRecord.Reference`.
-    public final class Reference: NSObject, NSCopying, Sendable {
-        public typealias Action = ReferenceAction
+    public typealias Reference = CKReference
+}
 
-        public let recordID: ID
-        public let action: ReferenceAction
+/// The value of a field that names another record of the same database.
+///
+/// Source: Apple's documentation of `CKRecord.Reference`.
+/// The name is that of the Objective-C class; archives on Linux hold classes that are not nested only.
+public final class CKReference: NSObject, NSCopying, NSSecureCoding, Sendable {
+    public typealias Action = CKRecord.ReferenceAction
 
-        public init(recordID: ID, action: ReferenceAction) {
-            self.recordID = recordID
-            self.action = action
-        }
+    public let recordID: CKRecord.ID
+    public let action: CKRecord.ReferenceAction
 
-        public convenience init(record: CKRecord, action: ReferenceAction) {
-            self.init(recordID: record.recordID, action: action)
-        }
+    public init(recordID: CKRecord.ID, action: CKRecord.ReferenceAction) {
+        self.recordID = recordID
+        self.action = action
+    }
 
-        /// - Parameter zoneID: The zone of the record that refers, where the reference names none.
-        convenience init(_ reference: RecordReference, in zoneID: CKRecordZone.ID, scope: CKDatabase.Scope) {
-            self.init(
-                recordID: ID(
-                    recordName: reference.recordName,
-                    zoneID: reference.zoneID.map { CKRecordZone.ID($0, scope: scope) } ?? zoneID),
-                action: reference.action == .deleteSelf ? .deleteSelf : .none)
-        }
+    public convenience init(record: CKRecord, action: CKRecord.ReferenceAction) {
+        self.init(recordID: record.recordID, action: action)
+    }
 
-        var wire: RecordReference {
-            RecordReference(
-                recordName: recordID.recordName, zoneID: recordID.zoneID.wire,
-                action: action == .deleteSelf ? .deleteSelf : .none)
-        }
+    /// - Parameter zoneID: The zone of the record that refers, where the reference names none.
+    convenience init(_ reference: RecordReference, in zoneID: CKRecordZone.ID, scope: CKDatabase.Scope) {
+        self.init(
+            recordID: CKRecord.ID(
+                recordName: reference.recordName,
+                zoneID: reference.zoneID.map { CKRecordZone.ID($0, scope: scope) } ?? zoneID),
+            action: reference.action == .deleteSelf ? .deleteSelf : .none)
+    }
 
-        public override func isEqual(_ object: Any?) -> Bool {
-            guard let other = object as? Reference else { return false }
-            return recordID == other.recordID && action == other.action
-        }
+    var wire: RecordReference {
+        RecordReference(
+            recordName: recordID.recordName, zoneID: recordID.zoneID.wire,
+            action: action == .deleteSelf ? .deleteSelf : .none)
+    }
 
-        public override var hash: Int { recordID.hash }
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKReference else { return false }
+        return recordID == other.recordID && action == other.action
+    }
 
-        public func copy(with zone: NSZone? = nil) -> Any { self }
+    public override var hash: Int { recordID.hash }
+
+    public override var description: String { "<CKRecord.Reference \(recordID.recordName)>" }
+
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    // MARK: Archives
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public init?(coder: NSCoder) {
+        guard let recordID = coder.decodeObject(of: CKRecord.ID.self, forKey: "recordID"), coder.decodeInteger(forKey: "action") >= 0,
+            let action = CKRecord.ReferenceAction(rawValue: UInt(coder.decodeInteger(forKey: "action")))
+        else { return nil }
+        self.recordID = recordID
+        self.action = action
+    }
+
+    public func encode(with coder: NSCoder) {
+        coder.encode(recordID, forKey: "recordID")
+        coder.encode(Int(action.rawValue), forKey: "action")
     }
 }

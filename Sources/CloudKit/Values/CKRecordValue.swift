@@ -9,6 +9,7 @@ public import Foundation
 /// Source: Apple's documentation of `CKRecordValueProtocol`.
 public protocol CKRecordValueProtocol {}
 public typealias CKRecordValue = CKRecordValueProtocol
+public typealias __CKRecordObjCValue = CKRecordValueProtocol
 
 extension String: CKRecordValueProtocol {}
 extension Bool: CKRecordValueProtocol {}
@@ -31,7 +32,8 @@ extension NSNumber: CKRecordValueProtocol {}
 extension NSDate: CKRecordValueProtocol {}
 extension NSData: CKRecordValueProtocol {}
 extension NSArray: CKRecordValueProtocol {}
-extension CKRecord.Reference: CKRecordValueProtocol {}
+extension CKReference: CKRecordValueProtocol {}
+extension CLLocation: CKRecordValueProtocol {}
 extension CKAsset: CKRecordValueProtocol {}
 extension Array: CKRecordValueProtocol where Element: CKRecordValueProtocol {}
 
@@ -84,6 +86,7 @@ enum LocalValue: Sendable {
         case let data as Data: return .bytes(Array(data))
         case let data as NSData: return .bytes(Array(Data(referencing: data)))
         case let reference as CKRecord.Reference: return .reference(reference.wire)
+        case let location as CLLocation: return .location(location.wire)
         default: return nil
         }
     }
@@ -125,8 +128,8 @@ enum LocalValue: Sendable {
         case .bytes(let bytes): Data(bytes)
         case .reference(let reference): CKRecord.Reference(reference, in: zoneID, scope: scope)
         case .asset(let asset): CKAsset(asset, fileURL: nil)
-        // Foundation has no type for places here.
-        case .location, .list: nil
+        case .location(let location): CLLocation(location)
+        case .list: nil
         }
     }
 
@@ -138,6 +141,7 @@ enum LocalValue: Sendable {
         case is Date: elements.compactMap { $0 as? Date }
         case is Data: elements.compactMap { $0 as? Data }
         case is CKRecord.Reference: elements.compactMap { $0 as? CKRecord.Reference }
+        case is CLLocation: elements.compactMap { $0 as? CLLocation }
         case is CKAsset: elements.compactMap { $0 as? CKAsset }
         default: [String]()
         }
@@ -149,22 +153,48 @@ extension LocalValue {
     static func cast<Value: CKRecordValueProtocol>(_ value: any CKRecordValueProtocol, to type: Value.Type) -> Value? {
         if let value = value as? Value { return value }
         if let numbers = value as? [NSNumber] {
-            switch type {
-            case is [Int].Type: return numbers.map(\.intValue) as? Value
-            case is [Int64].Type: return numbers.map(\.int64Value) as? Value
-            case is [Double].Type: return numbers.map(\.doubleValue) as? Value
-            case is [Bool].Type: return numbers.map(\.boolValue) as? Value
-            default: return nil
-            }
+            guard let element = (type as? any NumberList.Type)?.element else { return nil }
+            return element.list(numbers) as? Value
         }
         guard let number = value as? NSNumber else { return nil }
-        switch type {
-        case is Bool.Type: return number.boolValue as? Value
-        case is Int.Type: return number.intValue as? Value
-        case is Int64.Type: return number.int64Value as? Value
-        case is Double.Type: return number.doubleValue as? Value
-        case is Float.Type: return number.floatValue as? Value
-        default: return nil
-        }
+        return (type as? any NumberFromField.Type)?.init(field: number) as? Value
     }
 }
+
+/// A number type that a field's number can be read as.
+private protocol NumberFromField {
+    init?(field: NSNumber)
+}
+
+extension NumberFromField {
+    static func list(_ numbers: [NSNumber]) -> [Self]? {
+        let values = numbers.compactMap { Self(field: $0) }
+        return values.count == numbers.count ? values : nil
+    }
+}
+
+private protocol NumberList {
+    static var element: any NumberFromField.Type { get }
+}
+
+extension Array: NumberList where Element: NumberFromField {
+    static var element: any NumberFromField.Type { Element.self }
+}
+
+extension FixedWidthInteger {
+    fileprivate init?(integer number: NSNumber) { self.init(exactly: number.int64Value) }
+}
+
+extension Bool: NumberFromField { init?(field: NSNumber) { self = field.boolValue } }
+extension Int: NumberFromField { init?(field: NSNumber) { self.init(integer: field) } }
+extension Int8: NumberFromField { init?(field: NSNumber) { self.init(integer: field) } }
+extension Int16: NumberFromField { init?(field: NSNumber) { self.init(integer: field) } }
+extension Int32: NumberFromField { init?(field: NSNumber) { self.init(integer: field) } }
+extension Int64: NumberFromField { init?(field: NSNumber) { self.init(integer: field) } }
+extension UInt: NumberFromField { init?(field: NSNumber) { self.init(integer: field) } }
+extension UInt8: NumberFromField { init?(field: NSNumber) { self.init(integer: field) } }
+extension UInt16: NumberFromField { init?(field: NSNumber) { self.init(integer: field) } }
+extension UInt32: NumberFromField { init?(field: NSNumber) { self.init(integer: field) } }
+extension UInt64: NumberFromField { init?(field: NSNumber) { self.init(integer: field) } }
+extension Double: NumberFromField { init?(field: NSNumber) { self = field.doubleValue } }
+extension Float: NumberFromField { init?(field: NSNumber) { self = field.floatValue } }

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 package import CloudKit
-package import Foundation
+import Foundation
 
 /// What a mirror takes from outside: time, waiting, randomness, names. Tests bring their own.
 package struct MirrorSurroundings: Sendable {

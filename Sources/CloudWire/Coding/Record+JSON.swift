@@ -21,6 +21,14 @@ extension Record: WireMessage {
         case "modified": modified = try RecordStamp(from: &reader)
         case "zoneID": zoneID = try ZoneID(from: &reader)
         case "deleted": isDeleted = try reader.readFlag()
+        case "parent": sharing.parent = try reader.readRecordName()
+        case "share": sharing.share = try reader.readRecordName()
+        case "shortGUID": sharing.shortGUID = try reader.readString()
+        case "createShortGUID": sharing.createsShortGUID = try reader.readFlag()
+        case "forRecord", "publicPermission", "participants", "currentUserParticipant":
+            var details = sharing.details ?? ShareDetails(publicPermission: .unknown)
+            _ = try details.take(key, from: &reader)
+            sharing.details = details
         default: return false
         }
         return true
@@ -43,6 +51,7 @@ extension Record: WireMessage {
             writer.member("created", created)
             writer.member("modified", modified)
             guard !isDeleted else { return writer.member("deleted", true) }
+            if sharingIsPresent { write(sharing, to: &writer) }
             writer.key("fields")
             writer.object { writer in
                 for (name, field) in fields.sorted(by: { $0.key < $1.key }) {
@@ -51,6 +60,53 @@ extension Record: WireMessage {
                 }
             }
         }
+    }
+}
+
+extension Record {
+    private func write(_ sharing: RecordSharing, to writer: inout JSONWriter) {
+        writer.member("parent", sharing.parent.map { RecordName($0, in: nil) })
+        writer.member("share", sharing.share.map { RecordName($0, in: zoneID) })
+        writer.member("shortGUID", sharing.shortGUID)
+        if sharing.createsShortGUID { writer.member("createShortGUID", true) }
+        sharing.details?.writeMembers(to: &writer)
+    }
+}
+
+/// `{"recordName": …}` in the place of a whole reference.
+private struct RecordName: WireMessage {
+    var recordName: String
+    var zoneID: ZoneID?
+
+    init(_ recordName: String, in zoneID: ZoneID?) {
+        self.recordName = recordName
+        self.zoneID = zoneID
+    }
+
+    init(from reader: inout JSONReader) throws(JSONFault) {
+        self.init(try reader.readRecordName(), in: nil)
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("recordName", recordName)
+            writer.member("zoneID", zoneID)
+        }
+    }
+}
+
+extension JSONReader {
+    /// The name in a reference; whatever else it holds is passed over.
+    fileprivate mutating func readRecordName() throws(JSONFault) -> String {
+        var recordName: String?
+        let start = try beginObject()
+        while let key = try nextKey() {
+            switch key {
+            case "recordName": recordName = try readString()
+            default: try skipValue()
+            }
+        }
+        return try recordName.required("the reference has no recordName", at: start)
     }
 }
 

@@ -10,12 +10,20 @@ extension NotificationWish: WireMessage {
             case "alertBody": alertBody = try reader.readString()
             case "alertLocalizationKey": alertLocalizationKey = try reader.readString()
             case "alertLocalizationArgs": alertLocalizationArgs = try reader.readStrings()
+            case "title": title = try reader.readString()
+            case "titleLocalizationKey": titleLocalizationKey = try reader.readString()
+            case "titleLocalizationArgs": titleLocalizationArgs = try reader.readStrings()
+            case "subtitle": subtitle = try reader.readString()
+            case "subtitleLocalizationKey": subtitleLocalizationKey = try reader.readString()
+            case "subtitleLocalizationArgs": subtitleLocalizationArgs = try reader.readStrings()
             case "alertActionLocalizationKey": alertActionLocalizationKey = try reader.readString()
             case "alertLaunchImage": alertLaunchImage = try reader.readString()
             case "soundName": soundName = try reader.readString()
             case "category": category = try reader.readString()
             case "shouldBadge": shouldBadge = try reader.readFlag()
             case "shouldSendContentAvailable": shouldSendContentAvailable = try reader.readFlag()
+            case "shouldSendMutableContent": shouldSendMutableContent = try reader.readFlag()
+            case "collapseIDKey": collapseIDKey = try reader.readString()
             case "additionalFields": additionalFields = try reader.readStrings()
             default: try reader.skipValue()
             }
@@ -27,12 +35,20 @@ extension NotificationWish: WireMessage {
             writer.member("alertBody", alertBody)
             writer.member("alertLocalizationKey", alertLocalizationKey)
             writer.member("alertLocalizationArgs", alertLocalizationArgs)
+            writer.member("title", title)
+            writer.member("titleLocalizationKey", titleLocalizationKey)
+            writer.member("titleLocalizationArgs", titleLocalizationArgs)
+            writer.member("subtitle", subtitle)
+            writer.member("subtitleLocalizationKey", subtitleLocalizationKey)
+            writer.member("subtitleLocalizationArgs", subtitleLocalizationArgs)
             writer.member("alertActionLocalizationKey", alertActionLocalizationKey)
             writer.member("alertLaunchImage", alertLaunchImage)
             writer.member("soundName", soundName)
             writer.member("category", category)
             if shouldBadge { writer.member("shouldBadge", true) }
             if shouldSendContentAvailable { writer.member("shouldSendContentAvailable", true) }
+            if shouldSendMutableContent { writer.member("shouldSendMutableContent", true) }
+            writer.member("collapseIDKey", collapseIDKey)
             writer.member("additionalFields", additionalFields)
         }
     }

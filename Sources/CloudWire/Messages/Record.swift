@@ -60,6 +60,8 @@ package struct Record: Hashable, Sendable {
     package var created: RecordStamp?
     package var modified: RecordStamp?
     package var isDeleted: Bool
+    /// Few records have any of it, so it is apart, and costs the others a pointer.
+    private var sharingBox: SharingBox?
 
     package init(
         recordName: String, recordType: String = "", recordChangeTag: String? = nil, zoneID: ZoneID? = nil,
@@ -72,6 +74,35 @@ package struct Record: Hashable, Sendable {
         self.fields = fields
         self.isDeleted = isDeleted
     }
+
+    /// What joins the record to shares and to other records of a hierarchy.
+    package var sharing: RecordSharing {
+        get { if case .keys(let keys) = sharingBox { keys } else { RecordSharing() } }
+        set { sharingBox = newValue == RecordSharing() ? nil : .keys(newValue) }
+    }
+
+    package var sharingIsPresent: Bool { sharingBox != nil }
+
+    private indirect enum SharingBox: Hashable, Sendable { case keys(RecordSharing) }
+}
+
+/// The keys of a record that have to do with sharing.
+///
+/// Source: *CloudKit Web Services Reference*, "Record Dictionary".
+package struct RecordSharing: Hashable, Sendable {
+    /// Name of the record above this one, in the same zone: who shares that one shares this one too. In a request nil
+    /// leaves it as it is, and an empty name takes it away.
+    package var parent: String?
+    /// Name of the share that the record belongs to, in the same zone; in answers.
+    package var share: String?
+    /// Last part of the link to the share of this record.
+    package var shortGUID: String?
+    /// In a request: make a short GUID for the record.
+    package var createsShortGUID = false
+    /// Of share records only.
+    package var details: ShareDetails?
+
+    package init() {}
 }
 
 package struct Field: Hashable, Sendable {

@@ -46,17 +46,26 @@ package struct QuerySubscription: Hashable, Sendable {
 
 /// How a notification should show itself. Empty means: it only wakes the app.
 ///
-/// Source: *CloudKit Web Services Reference*, "Notification Info Dictionary".
+/// Source: *CloudKit Web Services Reference*, "Notification Info Dictionary"; title, subtitle, mutable content and
+/// collapse key are Tarn's addition, named as in the framework.
 package struct NotificationWish: Hashable, Sendable {
     package var alertBody: String?
     package var alertLocalizationKey: String?
     package var alertLocalizationArgs: [String]?
+    package var title: String?
+    package var titleLocalizationKey: String?
+    package var titleLocalizationArgs: [String]?
+    package var subtitle: String?
+    package var subtitleLocalizationKey: String?
+    package var subtitleLocalizationArgs: [String]?
     package var alertActionLocalizationKey: String?
     package var alertLaunchImage: String?
     package var soundName: String?
     package var category: String?
     package var shouldBadge = false
     package var shouldSendContentAvailable = false
+    package var shouldSendMutableContent = false
+    package var collapseIDKey: String?
     /// Fields to send along.
     package var additionalFields: [String]?
 

@@ -13,6 +13,11 @@ package enum HeaderNames {
     package static let device = "X-Tarn-Device"
     /// Requests: `Bearer` and the device's token.
     package static let authorization = "Authorization"
+    /// Answers to requests with a web auth token: the next one.
+    package static let webAuthToken = "X-Apple-CloudKit-Web-Auth-Token"
+    package static let requestKeyID = "X-Apple-CloudKit-Request-KeyID"
+    package static let requestDate = "X-Apple-CloudKit-Request-ISO8601Date"
+    package static let requestSignature = "X-Apple-CloudKit-Request-SignatureV1"
     package static let contentType = "Content-Type"
     package static let retryAfter = "Retry-After"
 

@@ -18,14 +18,23 @@ package struct ServicePath: Hashable, Sendable {
         case listSubscriptions = "subscriptions/list"
         case lookupSubscriptions = "subscriptions/lookup"
         case modifySubscriptions = "subscriptions/modify"
+        case resolveRecords = "records/resolve"
+        case acceptRecords = "records/accept"
         case caller = "users/caller"
+        case currentUser = "users/current"
+        /// POST with whom to look for; GET for whom the caller's address book holds.
+        case discoverUsers = "users/discover"
+        case lookupUsersByEmail = "users/lookup/email"
+        case lookupUsersByID = "users/lookup/id"
+        case lookupUsersByContacts = "users/lookup/contacts"
 
         /// The HTTP method of the operation.
         package var method: String {
             switch self {
-            case .listZones, .listSubscriptions, .caller: "GET"
+            case .listZones, .listSubscriptions, .caller, .currentUser: "GET"
             case .modifyRecords, .queryRecords, .lookupRecords, .uploadAssets, .lookupZones, .modifyZones, .databaseChanges,
-                .zoneChanges, .lookupSubscriptions, .modifySubscriptions:
+                .zoneChanges, .lookupSubscriptions, .modifySubscriptions, .resolveRecords, .acceptRecords, .discoverUsers,
+                .lookupUsersByEmail, .lookupUsersByID, .lookupUsersByContacts:
                 "POST"
             }
         }
@@ -51,7 +60,7 @@ package struct ServicePath: Hashable, Sendable {
     ///   database that cannot be.
     package init(parsing path: String) throws(WireError) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 8, parts[0].isEmpty, parts[1] == "database", parts[2] == "1" else {
+        guard parts.count == 8 || parts.count == 9, parts[0].isEmpty, parts[1] == "database", parts[2] == "1" else {
             throw WireError(.notFound, "could not find handler for endpoint")
         }
         containerIdentifier = try PathSegments.container(parts[3])
@@ -60,7 +69,7 @@ package struct ServicePath: Hashable, Sendable {
             throw WireError(.badRequest, "the database in the path is not public, private or shared")
         }
         self.scope = scope
-        guard let operation = Operation(rawValue: "\(parts[6])/\(parts[7])") else {
+        guard let operation = Operation(rawValue: parts[6...].joined(separator: "/")) else {
             throw WireError(.notFound, "could not find handler for endpoint")
         }
         self.operation = operation
@@ -76,6 +85,20 @@ package struct DevicePath: Hashable, Sendable {
     package enum Operation: String, Hashable, Sendable, CaseIterable {
         /// GET, held open; see ``Capability/pushStream``.
         case pushStream = "push/stream"
+        /// POST: makes a push token; see ``CreateTokenRequest``. Also below `/database/1/{container}/{environment}/`.
+        case createToken = "tokens/create"
+        /// POST: takes a push token.
+        case registerToken = "tokens/register"
+        /// POST: a web auth token for who calls with a device token, in exchange for an API token.
+        case webAuthToken = "tokens/webAuth"
+
+        /// The HTTP method of the operation.
+        package var method: String {
+            switch self {
+            case .pushStream: "GET"
+            case .createToken, .registerToken, .webAuthToken: "POST"
+            }
+        }
     }
 
     package var containerIdentifier: String
@@ -91,8 +114,10 @@ package struct DevicePath: Hashable, Sendable {
     /// Reads a path without its query; errors as in ``ServicePath/init(parsing:)``.
     package init(parsing path: String) throws(WireError) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 7, parts[0].isEmpty, parts[1] == "device", parts[2] == "1",
-            let operation = Operation(rawValue: "\(parts[5])/\(parts[6])")
+        guard parts.count == 7, parts[0].isEmpty, parts[1] == "device" || parts[1] == "database", parts[2] == "1",
+            let operation = Operation(rawValue: "\(parts[5])/\(parts[6])"),
+            // Source: the documents print the tokens below `database`; the service in use has them below `device`.
+            parts[1] == "device" || operation == .createToken || operation == .registerToken
         else {
             throw WireError(.notFound, "could not find handler for endpoint")
         }

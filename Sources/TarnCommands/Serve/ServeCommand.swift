@@ -80,7 +80,7 @@ struct LocalServer {
             surroundings: surroundings)
         let application = CloudServer.application(
             service: service, host: host, port: port, logger: logger, onListening: onListening)
-        let housekeeping = Housekeeping(store: store, hub: hub, now: surroundings.now, logger: logger)
+        let housekeeping = Housekeeping(store: store, service: service, hub: hub, now: surroundings.now, logger: logger)
         // Services stop in the reverse order: held connections end before the socket waits for its requests.
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
@@ -103,6 +103,7 @@ private struct Housekeeping: ServiceLifecycle.Service {
     private static let interval = Duration.seconds(3600)
 
     let store: SQLiteServerStore
+    let service: CloudService
     let hub: PushHub
     let now: @Sendable () -> Int64
     let logger: Logger
@@ -120,6 +121,7 @@ private struct Housekeeping: ServiceLifecycle.Service {
     private func removeExpired() async {
         while !Task.isCancelled {
             do {
+                try await service.deliverPendingNews()
                 try await store.removeExpired(now: now())
             } catch {
                 let cause = (error as? StorageFailure)?.what ?? "\(type(of: error))"

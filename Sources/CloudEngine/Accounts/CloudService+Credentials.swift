@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+
+/// What a request proves about its sender.
+struct Credentials: Sendable {
+    enum Proof: Sendable {
+        case none
+        case device(DeviceIdentity)
+        case session(WebSession, id: [UInt8])
+        case serverKey(ServerKey)
+    }
+
+    var proof: Proof = .none
+    var apiToken: APIToken?
+    /// To be sent along with the answer.
+    var nextWebToken: String?
+}
+
+extension CloudService {
+    /// Reads the credentials of a request: a device token, an API token with or without a web auth token, or the
+    /// signature of a server-to-server key. Without any it is nobody's, who may still read what the world may.
+    ///
+    /// - Parameter body: The whole body, where there is a signature over it.
+    /// - Throws: `WireError` with `.authenticationFailed` for credentials that are wrong or do not go together.
+    ///
+    /// Source: *CloudKit Web Services Reference*, "Accessing CloudKit".
+    func credentials(
+        of request: ServiceRequest, _ signed: SignedRequest?, body: [UInt8]?, containerIdentifier: String,
+        environment: CloudEnvironment
+    ) async throws -> Credentials {
+        let query = QueryItems(request.query)
+        let apiToken = query["ckAPIToken"]
+        let ways = [request.header(HeaderNames.authorization) != nil, apiToken != nil, signed != nil].count { $0 }
+        guard ways <= 1 else {
+            throw WireError(.authenticationFailed, "a request has one kind of credentials, not several")
+        }
+        if request.header(HeaderNames.authorization) != nil {
+            return Credentials(proof: .device(try await authenticate(request)))
+        }
+        if let signed, let body {
+            let key = try await verify(
+                signed, of: request, body: body, containerIdentifier: containerIdentifier, environment: environment)
+            return Credentials(proof: .serverKey(key))
+        }
+        guard let apiToken else {
+            guard query["ckWebAuthToken"] == nil else {
+                throw WireError(.authenticationFailed, "a web auth token goes with an API token: ckAPIToken")
+            }
+            return Credentials()
+        }
+        let token = try await checkedAPIToken(apiToken, request, containerIdentifier, environment)
+        var credentials = Credentials(apiToken: token)
+        if let text = query["ckWebAuthToken"] {
+            do {
+                let (id, session, next) = try await session(ofToken: text)
+                guard session.containerIdentifier == containerIdentifier, session.environment == environment else {
+                    throw WireError(.authenticationFailed, "the web auth token is of another container or environment")
+                }
+                credentials.proof = .session(session, id: id)
+                credentials.nextWebToken = next
+            } catch let error as WireError {
+                throw withSignIn(error, request, token)
+            }
+        }
+        return credentials
+    }
+
+    private func checkedAPIToken(
+        _ text: String, _ request: ServiceRequest, _ containerIdentifier: String, _ environment: CloudEnvironment
+    ) async throws -> APIToken {
+        guard let token = try await accounts.apiToken(text), token.containerIdentifier == containerIdentifier,
+            token.environment == environment
+        else {
+            throw WireError(.authenticationFailed, "the API token is not one of this container and environment")
+        }
+        guard token.allows(origin: request.header("origin")) else {
+            throw WireError(.accessDenied, "the API token may not be used by pages of this origin")
+        }
+        return token
+    }
+
+    private func verify(
+        _ signed: SignedRequest, of request: ServiceRequest, body: [UInt8], containerIdentifier: String,
+        environment: CloudEnvironment
+    ) async throws -> ServerKey {
+        let refused = WireError(.authenticationFailed, "the request is not signed by a key of this container and environment")
+        guard let key = try await accounts.serverKey(id: signed.keyID), key.containerIdentifier == containerIdentifier,
+            key.environment == environment
+        else { throw refused }
+        let (now, window) = (surroundings.now(), Int64(engine.limits.signatureDateSeconds) * 1000)
+        guard let date = signed.milliseconds, abs(now - date) <= window else {
+            throw WireError(.authenticationFailed, "the date of the signed request is too far from the server's clock")
+        }
+        let paths = request.query.isEmpty ? [request.path] : [request.path, "\(request.path)?\(request.query)"]
+        let messages = paths.flatMap { signed.messages(path: $0, body: body, hash: accounts.sha256) }
+        guard let mark = messages.lazy.compactMap({ accounts.verify(signature: signed.signature, of: $0, by: key) }).first
+        else { throw refused }
+        // The mark is remembered as long as the date would be accepted.
+        guard try await accounts.isFirstUse(of: accounts.sha256(Array(key.id.utf8) + mark), until: date + window + 1) else {
+            throw WireError(.authenticationFailed, "the signed request was sent before")
+        }
+        return key
+    }
+
+    /// Adds where to sign in, if that is what the error asks for.
+    func withSignIn(_ error: WireError, _ request: ServiceRequest, _ apiToken: APIToken?) -> WireError {
+        guard error.code == .authenticationRequired, let apiToken else { return error }
+        var error = error
+        error.redirectURL = signInAddress(request, apiToken)
+        return error
+    }
+
+    /// The call of a request for a partition of the path.
+    func call(
+        _ request: ServiceRequest, _ credentials: Credentials, containerIdentifier: String,
+        environment: CloudEnvironment, scope: DatabaseScope
+    ) async throws -> Call {
+        let caller: Caller
+        switch credentials.proof {
+        case .none:
+            caller = .anonymous
+        case .device(let device):
+            let name = try await userRecordName(of: device.account, in: containerIdentifier)
+            caller = Caller(userRecordName: name, deviceID: device.deviceID)
+        case .session(let session, let id):
+            let name = try await userRecordName(of: session.account, in: containerIdentifier)
+            let named = request.header(HeaderNames.device) ?? QueryItems(request.query)["clientId"]
+            caller = Caller(
+                userRecordName: name,
+                deviceID: named.flatMap { Self.isShortText($0) ? $0 : nil } ?? "web-" + Hex.text(id.prefix(8)))
+        case .serverKey(let key):
+            caller = Caller(userRecordName: key.userRecordName, deviceID: "", kind: .serverKey)
+        }
+        return call(
+            Partition(
+                containerIdentifier: containerIdentifier, environment: environment, scope: scope,
+                owner: scope == .public ? Partition.publicOwner : caller.userRecordName),
+            caller, baseURL: request.baseURL)
+    }
+
+    package func call(_ partition: Partition, _ caller: Caller, baseURL: String) -> Call {
+        let surroundings = surroundings
+        return Call(
+            partition: partition, caller: caller, now: surroundings.now(), baseURL: baseURL,
+            makeIdentifier: { CloudService.makeIdentifier(surroundings) })
+    }
+
+    package func userRecordName(of account: Int64, in containerIdentifier: String) async throws -> String {
+        try await accounts.userRecordName(
+            account: account, containerIdentifier: containerIdentifier,
+            proposal: "_" + Hex.text(surroundings.randomBytes(16)))
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+
+/// The parts of a request that a server-to-server key signs: `{date}:{hash of the body}:{path}`.
+///
+/// Source: *CloudKit Web Services Reference*, "Authenticate Web Service Requests".
+struct SignedRequest: Hashable, Sendable {
+    var keyID: String
+    var date: String
+    /// ASN.1 DER.
+    var signature: [UInt8]
+
+    /// - Returns: Nil if the request has none of the three headers.
+    /// - Throws: `WireError` with `.authenticationFailed` if one is missing or unreadable.
+    init?(_ request: ServiceRequest) throws(WireError) {
+        let keyID = request.header(HeaderNames.requestKeyID)
+        let date = request.header(HeaderNames.requestDate)
+        let signature = request.header(HeaderNames.requestSignature)
+        if keyID == nil, date == nil, signature == nil { return nil }
+        guard let keyID, let date, let signature, let bytes = Base64.decode(signature) else {
+            throw WireError(.authenticationFailed, "a signed request has three headers: key, date and signature")
+        }
+        self.keyID = keyID
+        self.date = date
+        self.signature = bytes
+    }
+
+    /// What may have been signed. Of requests without a body published clients sign either the hash of nothing or nothing.
+    func messages(path: String, body: [UInt8], hash: ([UInt8]) -> [UInt8]) -> [[UInt8]] {
+        let hashed = Array("\(date):\(Base64.encode(hash(body))):\(path)".utf8)
+        return body.isEmpty ? [hashed, Array("\(date)::\(path)".utf8)] : [hashed]
+    }
+
+    /// The date in milliseconds since 1970; nil for anything but `2030-01-02T03:04:05Z`.
+    var milliseconds: Int64? {
+        let bytes = Array(date.utf8)
+        guard bytes.count == 20, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
+            bytes[10] == UInt8(ascii: "T"), bytes[13] == UInt8(ascii: ":"), bytes[16] == UInt8(ascii: ":"),
+            bytes[19] == UInt8(ascii: "Z"), let year = number(bytes[0..<4]), let month = number(bytes[5..<7]),
+            let day = number(bytes[8..<10]), let hour = number(bytes[11..<13]), let minute = number(bytes[14..<16]),
+            let second = number(bytes[17..<19]), (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60,
+            second <= 60
+        else { return nil }
+        // Days since 1970 in the Gregorian calendar, counted in years that begin in March.
+        let shifted = month <= 2 ? year - 1 : year
+        let era = shifted / 400
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+        let days = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+        return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1000
+    }
+
+    private func number(_ digits: ArraySlice<UInt8>) -> Int64? {
+        digits.reduce(0 as Int64?) { sum, digit in
+            guard let sum, (48...57).contains(digit) else { return nil }
+            return sum * 10 + Int64(digit - 48)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+
+extension Engine {
+    /// The schema of the partition's container and environment.
+    package func schema(in view: any PartitionView) throws -> ContainerSchema {
+        var schema = ContainerSchema(roles: Set(try view.roles()))
+        for recordType in try view.recordTypes() {
+            schema.types[recordType] = ContainerSchema.RecordType(
+                schema: try view.schema(ofType: recordType) ?? RecordTypeSchema(),
+                grants: try view.grants(ofType: recordType) ?? .standard(ofType: recordType))
+        }
+        return schema.completed
+    }
+
+    /// Puts a schema in place of the one there is.
+    ///
+    /// - Returns: What changed.
+    func store(_ schema: ContainerSchema, in unit: any UnitOfWork) throws -> [SchemaChange] {
+        let (old, new) = (try self.schema(in: unit), schema.completed)
+        for role in old.roles.subtracting(new.roles) { try unit.removeRole(role) }
+        for role in new.roles.subtracting(old.roles).sorted() { try unit.addRole(role) }
+        for recordType in old.types.keys where new.types[recordType] == nil {
+            try unit.save(nil, ofType: recordType)
+            try unit.forgetGrants(ofType: recordType)
+        }
+        for (recordType, type) in new.types where type != old.types[recordType] {
+            try unit.save(type.schema, ofType: recordType)
+            try unit.setGrants(type.grants, ofType: recordType)
+        }
+        return old.changes(to: new)
+    }
+
+    /// Removes from one slice of a partition's records what the schema no longer has: values of fields, and records.
+    ///
+    /// - Parameters:
+    ///   - place: Where the slice before ended.
+    /// - Returns: Where this one ends; nil after the last.
+    func removeValues(
+        of changes: [SchemaChange], after place: RecordPlace?, in unit: any UnitOfWork, _ call: Call
+    ) throws -> RecordPlace? {
+        let records = try unit.records(after: place, limit: limits.operationsPerRequest)
+        var byZone: [Int64: [RecordOperation]] = [:]
+        for (place, record) in records {
+            if let operation = Self.removal(of: changes, from: record) { byZone[place.zone, default: []].append(operation) }
+        }
+        for zone in try unit.zones() {
+            guard let operations = byZone[zone.key] else { continue }
+            var batch = try RecordBatch(operations, zone: zone, self, unit, call)
+            try batch.decideAll()
+            _ = try batch.write()
+        }
+        return records.count < limits.operationsPerRequest ? nil : records.last?.place
+    }
+
+    private static func removal(of changes: [SchemaChange], from record: Record) -> RecordOperation? {
+        var cleared = Record(recordName: record.recordName, recordType: record.recordType)
+        for change in changes {
+            switch change {
+            case .removedType(record.recordType): return RecordOperation(.forceDelete, cleared)
+            case .removedField(record.recordType, let field, _), .changedField(record.recordType, let field, _, _):
+                if record.fields[field] != nil { cleared.fields[field] = Field(nil) }
+            default: break
+            }
+        }
+        return cleared.fields.isEmpty ? nil : RecordOperation(.forceUpdate, cleared)
+    }
+}

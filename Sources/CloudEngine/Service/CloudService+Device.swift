@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+
+extension CloudService {
+    /// What belongs to a device or a page and no database: the held connection on which it hears of changes that others
+    /// made, and the tokens of the web.
+    func respondToDevice(_ request: ServiceRequest, _ path: DevicePath) async throws -> ServiceResponse {
+        guard request.method == path.operation.method else {
+            throw WireError(.notFound, "could not find handler for endpoint")
+        }
+        let credentials = try await credentials(
+            of: request, nil, body: nil, containerIdentifier: path.containerIdentifier, environment: path.environment)
+        let call = try await call(
+            request, credentials, containerIdentifier: path.containerIdentifier, environment: path.environment,
+            scope: .private)
+        guard call.caller.isSignedIn else {
+            throw withSignIn(
+                WireError(.authenticationRequired, "request needs authorization"), request, credentials.apiToken)
+        }
+        var response: ServiceResponse
+        switch path.operation {
+        case .pushStream:
+            let listener = push.listen(audience(of: call), deviceID: call.caller.deviceID)
+            response = ServiceResponse(
+                headers: [(HeaderNames.contentType, HeaderNames.jsonLines), ("Cache-Control", "no-store")],
+                body: .events(listener), endpoint: path.operation.rawValue)
+        case .createToken, .registerToken:
+            let message = try PushTokenRequest(json: try await collect(request))
+            response = .json(
+                try courier(for: message, call).encoded(), endpoint: path.operation.rawValue)
+        case .webAuthToken:
+            guard case .device(let device) = credentials.proof else {
+                throw WireError(.accessDenied, "a web auth token is given for a device token")
+            }
+            let message = try WebAuthTokenRequest(json: try await collect(request))
+            response = .json(
+                try await webAuthToken(for: message, device, path).encoded(), endpoint: path.operation.rawValue)
+        }
+        if let next = credentials.nextWebToken { response.headers.append((HeaderNames.webAuthToken, next)) }
+        return response
+    }
+
+    private func webAuthToken(
+        for message: WebAuthTokenRequest, _ device: DeviceIdentity, _ path: DevicePath
+    ) async throws -> WebAuthTokenResponse {
+        guard let token = try await accounts.apiToken(message.apiToken),
+            token.containerIdentifier == path.containerIdentifier, token.environment == path.environment
+        else {
+            throw WireError(.authenticationFailed, "the API token is not one of this container and environment")
+        }
+        let session = WebSession(
+            account: device.account, containerIdentifier: path.containerIdentifier, environment: path.environment,
+            isKept: false, started: surroundings.now())
+        return WebAuthTokenResponse(webAuthToken: try await startSession(session))
+    }
+}

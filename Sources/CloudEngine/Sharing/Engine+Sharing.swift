@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+extension Engine {
+    /// The number of a link, or nil for a text that this server did not make.
+    package func link(inShortGUID text: String) -> Int64? { ShareLink(text, by: sealer)?.number }
+
+    /// What a link leads to, for whom it may lead there: the owner, participants, and everybody where the share is open.
+    ///
+    /// - Parameter profile: The caller's own addresses, by which an invitation may be found.
+    /// - Throws: `WireError` with `.notFound` where nothing is shared, `.accessDenied` for whom it is not meant.
+    ///
+    /// Source: *CloudKit Web Services Reference*, "Fetching Record Information".
+    package func resolve(
+        _ shortGUID: ShortGUID, _ target: LinkTarget, _ profile: AccountProfile?, in view: any PartitionView, _ call: Call
+    ) throws -> ShareMetadata {
+        let (zone, share) = try sharedRecord(target, in: view)
+        guard let details = share.sharing.details else { throw Self.notShared }
+        let isOwner = call.caller.userRecordName == call.partition.owner
+        let participant = isOwner ? details.owner : details.index(ofUser: call.caller.userRecordName, profile).map { details.participants[$0] }
+        guard participant != nil || details.publicPermission == .readOnly || details.publicPermission == .readWrite else {
+            throw WireError(.accessDenied, "the share is not for the caller")
+        }
+        return try metadata(shortGUID, zone, share, details, participant, isOwner: isOwner, in: view, call)
+    }
+
+    /// Makes the caller take part in what a link leads to.
+    ///
+    /// Source: *CloudKit Web Services Reference*, "Accepting Share Records".
+    package func accept(
+        _ shortGUID: ShortGUID, _ target: LinkTarget, _ profile: AccountProfile?, in unit: any UnitOfWork, _ call: Call
+    ) throws -> Outcome<ShareMetadata> {
+        let (zone, share) = try sharedRecord(target, in: unit)
+        guard var details = share.sharing.details else { throw Self.notShared }
+        guard call.caller.userRecordName != call.partition.owner else {
+            return Outcome(try resolve(shortGUID, target, profile, in: unit, call))
+        }
+        let user = call.caller.userRecordName
+        let index: Int
+        if let known = details.index(ofUser: user, profile) {
+            index = known
+        } else if details.publicPermission == .readOnly || details.publicPermission == .readWrite {
+            guard details.participants.count < limits.participantsPerShare else {
+                throw WireError(
+                    .badRequest, "a share has at most \(limits.participantsPerShare) participants", nativeCode: .limitExceeded)
+            }
+            details.participants.append(
+                ShareParticipant(
+                    participantID: call.makeIdentifier(), identity: UserIdentity(userRecordName: user), kind: .publicUser,
+                    permission: details.publicPermission))
+            index = details.participants.count - 1
+        } else {
+            throw WireError(.accessDenied, "the share is not for the caller")
+        }
+        let before = share.sharing.details
+        details.participants[index].identity.userRecordName = user
+        if let profile { details.participants[index].identity.name = profile.name }
+        details.participants[index].status = .accepted
+        guard details != before else {
+            return Outcome(
+                try metadata(shortGUID, zone, share, details, details.participants[index], isOwner: false, in: unit, call))
+        }
+        var changed = share
+        changed.sharing.details = details
+        let (saved, news, notifications) = try store(changed, over: share, in: zone, unit, call)
+        var outcome = Outcome(
+            try metadata(shortGUID, zone, saved, details, details.participants[index], isOwner: false, in: unit, call),
+            notifications: notifications)
+        outcome.news = news
+        return outcome
+    }
+
+    private static let notShared = WireError(.notFound, "nothing is shared at this link")
+
+    private func sharedRecord(_ target: LinkTarget, in view: any PartitionView) throws -> (StoredZone, Record) {
+        guard let zone = try view.zone(named: target.zoneName), !zone.isDeleted else { throw Self.notShared }
+        let root = target.recordName == ShareDetails.zoneShareName ? nil : target.recordName
+        guard let share = try view.share(ofRoot: root, in: zone.key),
+            let record = try view.records(named: [share.name], in: zone.key)[share.name]?.record, !record.isDeleted
+        else { throw Self.notShared }
+        return (zone, record)
+    }
+
+    private func metadata(
+        _ shortGUID: ShortGUID, _ zone: StoredZone, _ share: Record, _ details: ShareDetails, _ participant: ShareParticipant?,
+        isOwner: Bool, in view: any PartitionView, _ call: Call
+    ) throws -> ShareMetadata {
+        let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
+        let zoneID = ZoneID(zoneName: zone.name, ownerRecordName: call.partition.owner)
+        var root: Record?
+        if shortGUID.shouldFetchRootRecord, let name = details.rootRecordName {
+            root = try view.records(named: [name], in: zone.key)[name]?.record
+            root?.sharing.share = share.recordName
+        }
+        var shown = share
+        shown.sharing.details?.currentParticipantID = participant?.participantID
+        return ShareMetadata(
+            shortGUID: shortGUID, containerIdentifier: call.partition.containerIdentifier,
+            environment: call.partition.environment, scope: isOwner ? .private : .shared, zoneID: zoneID,
+            rootRecordName: details.rootRecordName,
+            rootRecord: root.flatMap { $0.isDeleted ? nil : $0 }?
+                .presented(zoneID: zoneID, desiredKeys: shortGUID.rootRecordDesiredKeys, addresses),
+            share: shown.presented(zoneID: zoneID, desiredKeys: nil, addresses),
+            owner: details.owner?.identity ?? UserIdentity(userRecordName: call.partition.owner),
+            participantKind: participant?.kind ?? .publicUser,
+            participantPermission: participant?.permission ?? details.publicPermission,
+            participantStatus: participant?.status ?? .invited)
+    }
+
+    /// Writes one changed share record with all that follows from it.
+    private func store(
+        _ share: Record, over old: Record, in zone: StoredZone, _ unit: any UnitOfWork, _ call: Call
+    ) throws -> (Record, [ShareNews], [PushNotification]) {
+        let membersBefore = try unit.members(inZone: zone.key)
+        let number = try unit.raiseCounter(by: 1)
+        var record = share
+        record.recordChangeTag = String(number, radix: 36)
+        record.modified = RecordStamp(
+            timestamp: call.now, userRecordName: call.caller.userRecordName, deviceID: call.caller.deviceID)
+        let stored = StoredRecord(record: record, change: number)
+        try unit.save([stored], in: zone.key, at: call.now)
+        var effects = SharingEffects(zone: zone.key, unit: unit, number: number, now: call.now)
+        if let details = record.sharing.details {
+            try effects.save(details, of: record.recordName, before: old.sharing.details)
+        }
+        try effects.place(stored)
+        let news = try effects.news(zoneName: zone.name, membersBefore: membersBefore, call)
+        var zone = zone
+        zone.change = effects.number
+        try unit.save(zone, at: call.now)
+        return (record, news, try notifications(forChangesIn: [zone.name], unit, call))
+    }
+
+    // MARK: Lists of shared zones
+
+    /// Applies news to the list of zones that others share with a user. Applied again they change nothing.
+    ///
+    /// - Parameter call: Of the user's shared database.
+    package func apply(
+        _ news: ShareNews, ofOwner owner: String, in unit: any UnitOfWork, _ call: Call
+    ) throws -> [PushNotification] {
+        let name = SharedZoneName.name(owner: owner, zoneName: news.zoneName)
+        let known = try unit.zone(named: name)
+        // The floor of a shared zone is the number of the last news of it.
+        if let known, known.floor >= news.change { return [] }
+        guard known?.isDeleted == false || !news.isGone else { return [] }
+        let number = try unit.raiseCounter(by: 1)
+        var zone = known ?? StoredZone(key: number, name: name, change: number)
+        if known?.isDeleted == true, !news.isGone { zone.key = number }
+        zone.change = number
+        zone.floor = news.change
+        zone.isDeleted = news.isGone
+        try unit.save(zone, at: call.now)
+        return try notifications(forChangesIn: [name], unit, call)
+    }
+}
+
+/// How a zone of somebody else is named in the partition of a shared database.
+enum SharedZoneName {
+    static func name(owner: String, zoneName: String) -> String { "\(owner)/\(zoneName)" }
+
+    static func zoneID(_ name: String) -> ZoneID {
+        let parts = name.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        return parts.count == 2
+            ? ZoneID(zoneName: String(parts[1]), ownerRecordName: String(parts[0])) : ZoneID(zoneName: name)
+    }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+
+/// Keeps the lists of shared records true while records are written.
+struct SharingEffects {
+    let zone: Int64
+    let unit: any UnitOfWork
+    /// Number of the last change so far.
+    private(set) var number: Int64
+    /// Users who see more or less than before otherwise than by changes of records.
+    private var regenerated: Set<String> = []
+
+    private let now: Int64
+
+    init(zone: Int64, unit: any UnitOfWork, number: Int64, now: Int64) {
+        self.zone = zone
+        self.now = now
+        self.unit = unit
+        self.number = number
+    }
+
+    // MARK: Shares
+
+    /// Stores who may do what. A new share takes in the hierarchy of its root.
+    mutating func save(_ details: ShareDetails, of name: String, before: ShareDetails?) throws {
+        let share = StoredShare(name: name, root: details.rootRecordName)
+        let old = Set(before?.members.map(\.user) ?? [])
+        let new = Set(details.members.map(\.user))
+        try unit.save(share, in: zone)
+        try unit.setMembers(details.members, ofShare: name, in: zone)
+        regenerated.formUnion(old.symmetricDifference(new))
+        if before == nil, let root = share.root { try move(root, to: name) }
+    }
+
+    mutating func removeShare(named name: String) throws {
+        regenerated.formUnion(try unit.members(ofShare: name, in: zone).map(\.user))
+        try unit.removeShare(named: name, in: zone)
+    }
+
+    // MARK: Records
+
+    /// Puts a record that was written into the share of its root or parent, and what is below it with it.
+    mutating func place(_ stored: StoredRecord) throws {
+        let record = stored.record
+        let name = record.recordName
+        if record.isDeleted {
+            if let share = try unit.share(ofRoot: name, in: zone) { try delete(share) }
+            try move(name, to: nil, change: stored.change)
+            return
+        }
+        if record.recordType == ShareDetails.recordType {
+            // The share is one of its own records, so that participants hear of its changes.
+            if record.sharing.details?.rootRecordName != nil {
+                try unit.place(name, inShare: name, hasLeft: false, change: stored.change, in: zone)
+            }
+            return
+        }
+        let share: String? =
+            if let own = try unit.share(ofRoot: name, in: zone) {
+                own.name
+            } else if let parent = record.sharing.parent {
+                try unit.shareNames(ofRecords: [parent], in: zone)[parent]
+            } else {
+                nil
+            }
+        try move(name, to: share, change: stored.change)
+    }
+
+    /// The share of a root that was deleted goes with it.
+    private mutating func delete(_ share: StoredShare) throws {
+        try removeShare(named: share.name)
+        number = try unit.raiseCounter(by: 1)
+        let tombstone = Record(
+            recordName: share.name, recordType: ShareDetails.recordType, recordChangeTag: String(number, radix: 36),
+            isDeleted: true)
+        try unit.save([StoredRecord(record: tombstone, change: number)], in: zone, at: now)
+    }
+
+    /// Moves a record and all below it, up to the roots of other shares, from one share to another.
+    ///
+    /// - Parameter change: The number of the record's change; nil gives it a new one.
+    private mutating func move(_ name: String, to share: String?, change: Int64? = nil) throws {
+        var open: [(name: String, change: Int64?)] = [(name, change)]
+        while let (name, change) = open.popLast() {
+            let old = try unit.shareNames(ofRecords: [name], in: zone)[name]
+            guard old != share || change != nil && share != nil else { continue }
+            let number: Int64
+            if let change {
+                number = change
+            } else {
+                number = try unit.raiseCounter(by: 1)
+                self.number = number
+            }
+            if let old, old != share { try unit.place(name, inShare: old, hasLeft: true, change: number, in: zone) }
+            if let share { try unit.place(name, inShare: share, hasLeft: false, change: number, in: zone) }
+            guard old != share else { continue }
+            for child in try unit.children(of: name, in: zone) where try unit.share(ofRoot: child, in: zone) == nil {
+                open.append((child, nil))
+            }
+        }
+    }
+
+    // MARK: News
+
+    /// What the participants are to be told, remembered until it is delivered.
+    mutating func news(zoneName: String, membersBefore: Set<String>, _ call: Call) throws -> [ShareNews] {
+        if !regenerated.isEmpty { try unit.raiseGeneration(ofUsers: regenerated, in: zone) }
+        let members = try unit.members(inZone: zone)
+        let news = members.union(membersBefore).sorted().map {
+            ShareNews(user: $0, zoneName: zoneName, isGone: !members.contains($0), change: number)
+        }
+        if !news.isEmpty { try unit.post(news) }
+        return news
+    }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudEngine
+package import CloudWire
+import Crypto
+import Foundation
+import GRDB
+
+extension SQLiteServerStore {
+    package func account(named name: String, password: String) async throws -> Int64? {
+        let known = try await reading { db -> (account: Int64, password: PasswordHash)? in
+            try Row.fetchOne(
+                db,
+                sql: """
+                    SELECT account, salt, password, rounds FROM accounts
+                    WHERE (name = ? OR email = ?) AND password IS NOT NULL ORDER BY name = ? DESC
+                    """, arguments: [name, name.lowercased(), name]
+            ).map { ($0[0], PasswordHash(salt: $0[1], hash: $0[2], rounds: $0[3])) }
+        }
+        guard let known else {
+            // As much work as for a name that is there, so that time does not tell names.
+            _ = try await PasswordHash.make(password, rounds: passwordRounds)
+            return nil
+        }
+        return try await known.password.isHash(of: password) ? known.account : nil
+    }
+
+    package func profile(ofAccount account: Int64) async throws -> AccountProfile? {
+        try await reading { db in
+            try Row.fetchOne(db, sql: Self.profileColumns + " WHERE account = ?", arguments: [account]).map(Self.profile)
+        }
+    }
+
+    package func account(matching info: LookupInfo, containerIdentifier: String) async throws -> Int64? {
+        try await reading { db in
+            switch info {
+            case .emailAddress(let address):
+                try Int64.fetchOne(
+                    db, sql: "SELECT account FROM accounts WHERE email = ?", arguments: [address.lowercased()])
+            case .phoneNumber(let number):
+                try Int64.fetchOne(db, sql: "SELECT account FROM accounts WHERE phone = ?", arguments: [number])
+            case .userRecordName(let name):
+                try Int64.fetchOne(
+                    db, sql: "SELECT account FROM user_names WHERE container = ? AND name = ?",
+                    arguments: [containerIdentifier, name])
+            }
+        }
+    }
+
+    static let profileColumns =
+        "SELECT name, given_name, family_name, email, phone, discoverable, operator FROM accounts"
+
+    static func profile(_ row: Row) -> AccountProfile {
+        AccountProfile(
+            accountName: row[0], name: NameComponents(givenName: row[1], familyName: row[2]), emailAddress: row[3],
+            phoneNumber: row[4], isDiscoverable: row[5], isOperator: row[6])
+    }
+
+    // MARK: API tokens
+
+    static let apiTokenColumns =
+        "SELECT token, container, environment, label, callback, origins FROM api_tokens"
+
+    static func apiToken(_ row: Row) -> APIToken {
+        let origins: String = row[5]
+        return APIToken(
+            id: row[0], containerIdentifier: row[1], environment: CloudEnvironment(rawValue: row[2]) ?? .development,
+            label: row[3], callbackURL: row[4], allowedOrigins: origins.split(separator: " ").map(String.init))
+    }
+
+    package func apiToken(_ token: String) async throws -> APIToken? {
+        let hash = Self.hash(token)
+        return try await reading { db in
+            let statement = try db.cachedStatement(sql: Self.apiTokenColumns + " WHERE token_hash = ?")
+            return try Row.fetchOne(statement, arguments: [hash]).map(Self.apiToken)
+        }
+    }
+
+    package func apiToken(id: Int64) async throws -> APIToken? {
+        try await reading { db in
+            try Row.fetchOne(db, sql: Self.apiTokenColumns + " WHERE token = ?", arguments: [id]).map(Self.apiToken)
+        }
+    }
+
+    // MARK: Web sessions
+
+    package func startSession(_ session: WebSession, id: [UInt8], now: Int64) async throws {
+        let hash = Data(sha256(id))
+        try await writing { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO web_sessions (id_hash, account, container, environment, kept, started)
+                    VALUES (?, ?, ?, ?, ?, ?)
+                    """,
+                arguments: [
+                    hash, session.account, session.containerIdentifier, session.environment.rawValue, session.isKept,
+                    session.started,
+                ])
+        }
+    }
+
+    package func session(id: [UInt8]) async throws -> WebSession? {
+        let hash = Data(sha256(id))
+        return try await reading { db in
+            let statement = try db.cachedStatement(
+                sql: "SELECT account, container, environment, kept, started FROM web_sessions WHERE id_hash = ?")
+            return try Row.fetchOne(statement, arguments: [hash]).map {
+                WebSession(
+                    account: $0[0], containerIdentifier: $0[1],
+                    environment: CloudEnvironment(rawValue: $0[2]) ?? .development, isKept: $0[3], started: $0[4])
+            }
+        }
+    }
+
+    package func endSession(id: [UInt8]) async throws {
+        let hash = Data(sha256(id))
+        try await writing { try $0.execute(sql: "DELETE FROM web_sessions WHERE id_hash = ?", arguments: [hash]) }
+    }
+
+    // MARK: Server-to-server keys
+
+    package func serverKey(id: String) async throws -> ServerKey? {
+        try await reading { db in
+            try Row.fetchOne(
+                db, sql: "SELECT container, environment, name, public_key FROM server_keys WHERE id = ?", arguments: [id]
+            ).map {
+                let bytes: Data = $0[3]
+                return ServerKey(
+                    id: id, containerIdentifier: $0[0], environment: CloudEnvironment(rawValue: $0[1]) ?? .development,
+                    userRecordName: $0[2], publicKey: [UInt8](bytes))
+            }
+        }
+    }
+
+    package func verify(signature: [UInt8], of message: [UInt8], by key: ServerKey) -> [UInt8]? {
+        guard let publicKey = try? P256.Signing.PublicKey(x963Representation: key.publicKey),
+            let signature = try? P256.Signing.ECDSASignature(derRepresentation: signature),
+            publicKey.isValidSignature(signature, for: message)
+        else { return nil }
+        // From (r, s) anybody can make the equally good (r, -s): r is what both have.
+        return Array(signature.rawRepresentation.prefix(32))
+    }
+
+    package func isFirstUse(of mark: [UInt8], until time: Int64) async throws -> Bool {
+        try await writing { db in
+            try db.execute(
+                sql: "INSERT OR IGNORE INTO used_marks (mark, until) VALUES (?, ?)", arguments: [Data(mark), time])
+            return db.changesCount > 0
+        }
+    }
+
+    package func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+public import Foundation
+
+/// A standing wish to be told about changes.
+///
+/// Source: Apple's documentation of `CKSubscription` and its subclasses.
+public class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
+    // @unchecked: mutable state is behind the lock of `stored`, here and in the subclasses.
+    public typealias ID = String
+
+    public enum SubscriptionType: Int, Sendable {
+        case query = 1
+        case recordZone = 2
+        case database = 3
+    }
+
+    struct State: Sendable {
+        var notification: NotificationWish?
+        /// What the query of a query subscription is limited to; other kinds keep it and do not send it.
+        var zoneID: CKRecordZone.ID?
+        var recordType: CKRecord.RecordType?
+    }
+
+    public let subscriptionID: ID
+    public let subscriptionType: SubscriptionType
+    let stored: Locked<State>
+
+    init(_ subscriptionID: ID, _ type: SubscriptionType, _ state: State) {
+        self.subscriptionID = subscriptionID
+        subscriptionType = type
+        stored = Locked(state)
+    }
+
+    /// Changing what was read has no effect before it is set again.
+    public var notificationInfo: NotificationInfo? {
+        get { stored.value.notification.map { NotificationInfo($0) } }
+        set { stored.update { $0.notification = newValue?.wire } }
+    }
+
+    /// - Throws: ``CKError`` with `.invalidArguments` for a query that the service cannot run.
+    func kind() throws(CKError) -> Subscription.Kind { .database }
+
+    final func wire() throws(CKError) -> Subscription {
+        Subscription(
+            subscriptionID: subscriptionID, kind: try kind(), notification: stored.value.notification ?? NotificationWish())
+    }
+
+    static func make(_ subscription: Subscription, scope: CKDatabase.Scope) -> CKSubscription? {
+        let wish = subscription.notification == NotificationWish() ? nil : subscription.notification
+        var state = State(notification: wish)
+        switch subscription.kind {
+        case .database: return CKDatabaseSubscription(subscription.subscriptionID, .database, state)
+        case .zone(let zoneID):
+            state.zoneID = CKRecordZone.ID(zoneID, scope: scope)
+            return CKRecordZoneSubscription(subscription.subscriptionID, .recordZone, state)
+        case .query(let query):
+            state.zoneID = query.zoneID.map { CKRecordZone.ID($0, scope: scope) }
+            state.recordType = query.query.recordType
+            return CKQuerySubscription(subscription.subscriptionID, query, state, scope: scope)
+        }
+    }
+
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    // MARK: Archives
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public required init?(coder: NSCoder) {
+        guard let data = coder.decodeObject(of: NSData.self, forKey: "subscription"),
+            let subscription = try? Subscription(json: Array(Data(referencing: data)))
+        else { return nil }
+        subscriptionID = subscription.subscriptionID
+        var state = State(notification: subscription.notification == NotificationWish() ? nil : subscription.notification)
+        switch subscription.kind {
+        case .database: subscriptionType = .database
+        case .zone: subscriptionType = .recordZone
+        case .query(let query):
+            subscriptionType = .query
+            state.recordType = query.query.recordType
+        }
+        state.zoneID = coder.decodeObject(of: CKRecordZone.ID.self, forKey: "zoneID")
+        state.recordType = coder.decodeObject(of: NSString.self, forKey: "recordType") as String? ?? state.recordType
+        stored = Locked(state)
+    }
+
+    public func encode(with coder: NSCoder) {
+        do throws(CKError) {
+            coder.encode(NSData(data: Data(try wire().encoded())), forKey: "subscription")
+        } catch {
+            coder.failWithError(error)
+        }
+        coder.encode(stored.value.zoneID, forKey: "zoneID")
+        coder.encode(stored.value.recordType.map { $0 as NSString }, forKey: "recordType")
+    }
+}
+
+/// Tells of any change in the custom zones of a private or shared database.
+public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {  // As its superclass.
+    public convenience init(subscriptionID: CKSubscription.ID) { self.init(subscriptionID, .database, State()) }
+
+    @available(*, deprecated, message: "use init(subscriptionID:), so that it can be found again")
+    public convenience init() { self.init(subscriptionID: UUID().uuidString) }
+
+    /// Kept, without effect: the documentation says that it limits the records and that it does not (unverified).
+    public var recordType: CKRecord.RecordType? {
+        get { stored.value.recordType }
+        set { stored.update { $0.recordType = newValue } }
+    }
+}
+
+/// Tells of any change in one custom zone of the private database.
+public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {  // As its superclass.
+    public convenience init(zoneID: CKRecordZone.ID, subscriptionID: CKSubscription.ID) {
+        self.init(subscriptionID, .recordZone, State(zoneID: zoneID))
+    }
+
+    @available(*, deprecated, message: "use init(zoneID:subscriptionID:), so that it can be found again")
+    public convenience init(zoneID: CKRecordZone.ID) {
+        self.init(zoneID: zoneID, subscriptionID: UUID().uuidString)
+    }
+
+    public var zoneID: CKRecordZone.ID { stored.value.zoneID ?? .default }
+
+    /// Kept, without effect, as that of ``CKDatabaseSubscription``.
+    public var recordType: CKRecord.RecordType? {
+        get { stored.value.recordType }
+        set { stored.update { $0.recordType = newValue } }
+    }
+
+    override func kind() throws(CKError) -> Subscription.Kind { .zone(zoneID.wire) }
+}

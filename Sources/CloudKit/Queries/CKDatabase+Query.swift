@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Foundation
+
+extension CKDatabase {
+    /// Fetches the first page of the records that a query matches.
+    ///
+    /// - Parameters:
+    ///   - zoneID: Nil searches all zones of the database; the shared database needs one.
+    ///   - desiredKeys: Nil wants all fields, an empty list none.
+    ///   - resultsLimit: Records of the page at most; 0 leaves it to the server.
+    /// - Throws: ``CKError`` with `.invalidArguments` and the part of the query that the service cannot run.
+    public func records(
+        matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
+        resultsLimit: Int = CKQueryOperation.maximumResults
+    ) async throws -> (
+        matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
+    ) {
+        try await page(QueryPosition(query: query.wire(), zoneID: zoneID), desiredKeys, resultsLimit)
+    }
+
+    /// Fetches the next page. Records saved or deleted since the page before may be missing or come again.
+    public func records(
+        continuingMatchFrom queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
+        resultsLimit: Int = CKQueryOperation.maximumResults
+    ) async throws -> (
+        matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
+    ) {
+        try await page(queryCursor.position, desiredKeys, resultsLimit)
+    }
+
+    private func page(
+        _ position: QueryPosition, _ desiredKeys: [CKRecord.FieldKey]?, _ resultsLimit: Int
+    ) async throws -> (
+        matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
+    ) {
+        let (matches, next) = try await DatabaseRun(self).query(
+            position, resultsLimit: resultsLimit > 0 ? resultsLimit : nil, desiredKeys: desiredKeys)
+        return (matches.map { ($0.id, $0.result) }, next.map { CKQueryOperation.Cursor($0) })
+    }
+
+    @preconcurrency
+    public func fetch(
+        withQuery query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
+        resultsLimit: Int = CKQueryOperation.maximumResults,
+        completionHandler: @escaping @Sendable (
+            Result<
+                (
+                    matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
+                ), any Error
+            >
+        ) -> Void
+    ) {
+        answer(completionHandler) {
+            try await self.records(
+                matching: query, inZoneWith: zoneID, desiredKeys: desiredKeys, resultsLimit: resultsLimit)
+        }
+    }
+
+    @preconcurrency
+    public func fetch(
+        withCursor queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
+        resultsLimit: Int = CKQueryOperation.maximumResults,
+        completionHandler: @escaping @Sendable (
+            Result<
+                (
+                    matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
+                ), any Error
+            >
+        ) -> Void
+    ) {
+        answer(completionHandler) {
+            try await self.records(
+                continuingMatchFrom: queryCursor, desiredKeys: desiredKeys, resultsLimit: resultsLimit)
+        }
+    }
+
+    /// Fetches the first page of the records that a query matches, without those that failed.
+    @preconcurrency
+    public func perform(
+        _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?,
+        completionHandler: @escaping @Sendable ([CKRecord]?, (any Error)?) -> Void
+    ) {
+        answer(completionHandler) { try await self.perform(query, inZoneWith: zoneID) }
+    }
+
+    public func perform(_ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
+        let page: (matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?)
+        page = try await records(matching: query, inZoneWith: zoneID)
+        return try page.matchResults.map { try $0.1.get() }
+    }
+}

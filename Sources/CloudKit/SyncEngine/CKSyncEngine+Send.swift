@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+
+extension CKSyncEngine {
+    /// Sends zones, then records, as the delegate gives them out.
+    func send(_ options: SendChangesOptions, _ reason: SyncReason) async throws {
+        let context = SendChangesContext(reason: reason, options: options)
+        await post(.willSendChanges(Event.WillSendChanges(context: context)))
+        var failure: (any Error)?
+        do {
+            let run = try DatabaseRun(database, OperationSettings(nil, under: options.operationGroup))
+            try await sendZones(run, options)
+            try await sendRecords(run, context)
+        } catch {
+            failure = error
+        }
+        await post(.didSendChanges(Event.DidSendChanges(context: context)))
+        if let failure { throw failure }
+    }
+
+    private func sendZones(_ run: DatabaseRun, _ options: SendChangesOptions) async throws {
+        let changes = state.pendingDatabaseChanges.filter { options.scope.contains($0.zoneID) }
+        guard !changes.isEmpty else { return }
+        var zones: [CKRecordZone] = []
+        var deleted: [CKRecordZone.ID] = []
+        for change in changes {
+            switch change {
+            case .saveZone(let zone): zones.append(zone)
+            case .deleteZone(let id): deleted.append(id)
+            }
+        }
+        let outcomes = try await run.modifyZones(saving: zones, deleting: deleted)
+        var done: [PendingDatabaseChange] = []
+        var saved: [CKRecordZone] = []
+        var failedSaves: [Event.SentDatabaseChanges.FailedZoneSave] = []
+        for (zone, outcome) in zip(zones, outcomes.saved) {
+            switch outcome.result {
+            case .success(let zone): saved.append(zone)
+            case .failure(let error):
+                failedSaves.append(Event.SentDatabaseChanges.FailedZoneSave(zone: zone, error: CKError(transportFailure: error)))
+            }
+            if !Self.isRetried(outcome.result) { done.append(.saveZone(zone)) }
+        }
+        var gone: [CKRecordZone.ID] = []
+        var failedDeletes: [CKRecordZone.ID: CKError] = [:]
+        for outcome in outcomes.deleted {
+            switch outcome.result {
+            case .success: gone.append(outcome.id)
+            case .failure(let error): failedDeletes[outcome.id] = CKError(transportFailure: error)
+            }
+            if !Self.isRetried(outcome.result) { done.append(.deleteZone(outcome.id)) }
+        }
+        state.stored.update { content in content.zones.removeAll { done.contains($0) } }
+        await post(
+            .sentDatabaseChanges(
+                Event.SentDatabaseChanges(
+                    savedZones: saved, failedZoneSaves: failedSaves, deletedZoneIDs: gone,
+                    failedZoneDeletes: failedDeletes)))
+        await postState()
+    }
+
+    private func sendRecords(_ run: DatabaseRun, _ context: SendChangesContext) async throws {
+        while state.hasPendingUntrackedChanges
+            || state.pendingRecordZoneChanges.contains(where: { context.options.scope.contains($0) })
+        {
+            try Task.checkCancellation()
+            let batch = await ask { await $0.nextRecordZoneChangeBatch(context, syncEngine: self) } ?? nil
+            guard let batch, !batch.recordsToSave.isEmpty || !batch.recordIDsToDelete.isEmpty else { return }
+            let sent = SentRecords()
+            var failure: (any Error)?
+            do {
+                try await run.modify(
+                    batch.recordsToSave.map(RecordChange.save) + batch.recordIDsToDelete.map(RecordChange.delete),
+                    .ifServerRecordUnchanged, atomically: batch.atomicByZone
+                ) { sent.take($0) }
+            } catch {
+                failure = error
+            }
+            let event = sent.event
+            let done = Set(sent.done)
+            state.stored.update { content in content.records.removeAll { done.contains($0) } }
+            await post(.sentRecordZoneChanges(event))
+            await postState()
+            if let failure { throw failure }
+            // What is to be tried again waits for the next run.
+            if done.isEmpty { throw sent.firstRetried ?? CKError(.internalError) }
+        }
+    }
+
+    /// Whether the engine tries again by itself after a failure.
+    static func isRetried<Value>(_ result: Result<Value, any Error>) -> Bool {
+        guard case .failure(let error) = result else { return false }
+        let failure = CKError(transportFailure: error)
+        return failure.mayPass || failure.code == .notAuthenticated || failure.code == .operationCancelled
+            || failure.code == .accountTemporarilyUnavailable
+    }
+}
+
+/// What became of a batch.
+private final class SentRecords: Sendable {
+    private struct Content {
+        var saved: [CKRecord] = []
+        var failed: [CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave] = []
+        var deleted: [CKRecord.ID] = []
+        var failedDeletes: [CKRecord.ID: CKError] = [:]
+        var done: [CKSyncEngine.PendingRecordZoneChange] = []
+        var firstRetried: CKError?
+    }
+
+    private let content = Locked(Content())
+
+    func take(_ outcomes: [RecordOutcome]) {
+        content.update { content in
+            for outcome in outcomes {
+                switch outcome {
+                case .saved(let record, let result):
+                    switch result {
+                    case .success(let saved): content.saved.append(saved)
+                    case .failure(let error):
+                        let error = CKError(transportFailure: error)
+                        content.failed.append(
+                            CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave(record: record, error: error))
+                        if CKSyncEngine.isRetried(result) { content.firstRetried = content.firstRetried ?? error }
+                    }
+                    if !CKSyncEngine.isRetried(result) { content.done.append(.saveRecord(record.recordID)) }
+                case .deleted(let id, let result):
+                    switch result {
+                    case .success: content.deleted.append(id)
+                    case .failure(let error):
+                        let error = CKError(transportFailure: error)
+                        content.failedDeletes[id] = error
+                        if CKSyncEngine.isRetried(result) { content.firstRetried = content.firstRetried ?? error }
+                    }
+                    if !CKSyncEngine.isRetried(result) { content.done.append(.deleteRecord(id)) }
+                }
+            }
+        }
+    }
+
+    var event: CKSyncEngine.Event.SentRecordZoneChanges {
+        let content = content.value
+        return CKSyncEngine.Event.SentRecordZoneChanges(
+            savedRecords: content.saved, failedRecordSaves: content.failed, deletedRecordIDs: content.deleted,
+            failedRecordDeletes: content.failedDeletes)
+    }
+
+    var done: [CKSyncEngine.PendingRecordZoneChange] { content.value.done }
+    var firstRetried: CKError? { content.value.firstRetried }
+}

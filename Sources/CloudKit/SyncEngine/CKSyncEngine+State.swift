@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+
+extension CKSyncEngine {
+    public enum PendingRecordZoneChange: Hashable, Sendable {
+        case saveRecord(CKRecord.ID)
+        case deleteRecord(CKRecord.ID)
+
+        var recordID: CKRecord.ID {
+            switch self {
+            case .saveRecord(let id), .deleteRecord(let id): id
+            }
+        }
+    }
+
+    public enum PendingDatabaseChange: Hashable, Sendable {
+        case saveZone(CKRecordZone)
+        case deleteZone(CKRecordZone.ID)
+
+        var zoneID: CKRecordZone.ID {
+            switch self {
+            case .saveZone(let zone): zone.zoneID
+            case .deleteZone(let id): id
+            }
+        }
+
+        public static func == (a: Self, b: Self) -> Bool {
+            switch (a, b) {
+            case (.saveZone, .saveZone), (.deleteZone, .deleteZone): a.zoneID == b.zoneID
+            case (.saveZone, .deleteZone), (.deleteZone, .saveZone): false
+            }
+        }
+
+        public func hash(into hasher: inout Hasher) { hasher.combine(zoneID) }
+    }
+
+    /// What the engine knows: how far it fetched, and what is to be sent.
+    public final class State: Sendable {
+        let stored: Locked<Content>
+        /// Called after something was added or removed.
+        private let changed = Locked<(@Sendable () -> Void)?>(nil)
+
+        init(_ serialization: Serialization?) { stored = Locked(serialization?.content ?? Content()) }
+
+        func onChange(_ action: @escaping @Sendable () -> Void) { changed.update { $0 = action } }
+
+        /// In the order in which they were added.
+        public var pendingRecordZoneChanges: [PendingRecordZoneChange] { stored.value.records }
+        public var pendingDatabaseChanges: [PendingDatabaseChange] { stored.value.zones }
+        /// Zones known to have changes on the server.
+        public var zoneIDsWithUnfetchedServerChanges: [CKRecordZone.ID] { stored.value.unfetched }
+
+        /// Whether the app has changes that it does not add here one by one: then the delegate is asked for batches.
+        public var hasPendingUntrackedChanges: Bool {
+            get { stored.value.hasUntracked }
+            set { change { $0.hasUntracked = newValue } }
+        }
+
+        /// A change takes the place of an earlier one of the same record.
+        public func add(pendingRecordZoneChanges changes: [PendingRecordZoneChange]) {
+            change { content in
+                let ids = Set(changes.map(\.recordID))
+                content.records.removeAll { ids.contains($0.recordID) && !changes.contains($0) }
+                let known = Set(content.records)
+                var new: Set<PendingRecordZoneChange> = []
+                content.records += changes.filter { !known.contains($0) && new.insert($0).inserted }
+            }
+        }
+
+        public func remove(pendingRecordZoneChanges changes: [PendingRecordZoneChange]) {
+            let gone = Set(changes)
+            change { $0.records.removeAll { gone.contains($0) } }
+        }
+
+        public func add(pendingDatabaseChanges changes: [PendingDatabaseChange]) {
+            change { content in
+                let ids = Set(changes.map(\.zoneID))
+                content.zones.removeAll { ids.contains($0.zoneID) && !changes.contains($0) }
+                for change in changes where !content.zones.contains(change) { content.zones.append(change) }
+            }
+        }
+
+        public func remove(pendingDatabaseChanges changes: [PendingDatabaseChange]) {
+            change { content in content.zones.removeAll { changes.contains($0) } }
+        }
+
+        private func change(_ body: (inout Content) -> Void) {
+            stored.update(body)
+            changed.value?()
+        }
+
+        var serialization: Serialization { Serialization(stored.value) }
+    }
+}
+
+extension CKSyncEngine.State {
+    struct Content: Hashable, Sendable {
+        var records: [CKSyncEngine.PendingRecordZoneChange] = []
+        var zones: [CKSyncEngine.PendingDatabaseChange] = []
+        var unfetched: [CKRecordZone.ID] = []
+        var hasUntracked = false
+        var databaseToken: CKServerChangeToken?
+        var zoneTokens: [CKRecordZone.ID: CKServerChangeToken] = [:]
+        var userRecordName: String?
+    }
+
+    /// The state as something to store.
+    public struct Serialization: Codable, Sendable {
+        let content: Content
+
+        init(_ content: Content) { self.content = content }
+
+        private struct Zone: Codable {
+            var name: String
+            var owner: String
+
+            init(_ id: CKRecordZone.ID) { (name, owner) = (id.zoneName, id.ownerName) }
+            var id: CKRecordZone.ID { CKRecordZone.ID(zoneName: name, ownerName: owner) }
+        }
+
+        private struct Change: Codable {
+            var zone: Zone
+            /// Nil for a change of the zone itself.
+            var record: String?
+            var isDeletion: Bool
+        }
+
+        private struct Token: Codable {
+            var zone: Zone?
+            var text: String
+        }
+
+        private enum CodingKeys: String, CodingKey { case version, changes, unfetched, hasUntracked, tokens, user }
+
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            guard try container.decode(Int.self, forKey: .version) == 1 else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: .version, in: container, debugDescription: "the state was written by a newer version")
+            }
+            var content = Content()
+            for change in try container.decode([Change].self, forKey: .changes) {
+                let zoneID = change.zone.id
+                if let record = change.record {
+                    let id = CKRecord.ID(recordName: record, zoneID: zoneID)
+                    content.records.append(change.isDeletion ? .deleteRecord(id) : .saveRecord(id))
+                } else {
+                    content.zones.append(change.isDeletion ? .deleteZone(zoneID) : .saveZone(CKRecordZone(zoneID: zoneID)))
+                }
+            }
+            content.unfetched = try container.decode([Zone].self, forKey: .unfetched).map(\.id)
+            content.hasUntracked = try container.decode(Bool.self, forKey: .hasUntracked)
+            for token in try container.decode([Token].self, forKey: .tokens) {
+                if let zone = token.zone {
+                    content.zoneTokens[zone.id] = CKServerChangeToken(token.text)
+                } else {
+                    content.databaseToken = CKServerChangeToken(token.text)
+                }
+            }
+            content.userRecordName = try container.decodeIfPresent(String.self, forKey: .user)
+            self.content = content
+        }
+
+        public func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(1, forKey: .version)
+            let records = content.records.map { change in
+                let isDeletion = if case .deleteRecord = change { true } else { false }
+                return Change(zone: Zone(change.recordID.zoneID), record: change.recordID.recordName, isDeletion: isDeletion)
+            }
+            let zones = content.zones.map { change in
+                let isDeletion = if case .deleteZone = change { true } else { false }
+                return Change(zone: Zone(change.zoneID), record: nil, isDeletion: isDeletion)
+            }
+            try container.encode(records + zones, forKey: .changes)
+            try container.encode(content.unfetched.map { Zone($0) }, forKey: .unfetched)
+            try container.encode(content.hasUntracked, forKey: .hasUntracked)
+            var tokens = content.zoneTokens.map { Token(zone: Zone($0.key), text: $0.value.text) }
+            tokens.sort { ($0.zone?.name ?? "") < ($1.zone?.name ?? "") }
+            if let token = content.databaseToken { tokens.append(Token(zone: nil, text: token.text)) }
+            try container.encode(tokens, forKey: .tokens)
+            try container.encodeIfPresent(content.userRecordName, forKey: .user)
+        }
+    }
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Foundation
+
+/// One thing to do to a record.
+enum RecordChange: Sendable {
+    case save(CKRecord)
+    case delete(CKRecord.ID)
+
+    var recordID: CKRecord.ID {
+        switch self {
+        case .save(let record): record.recordID
+        case .delete(let id): id
+        }
+    }
+}
+
+enum RecordOutcome: Sendable {
+    case saved(CKRecord, Result<CKRecord, any Error>)
+    case deleted(CKRecord.ID, Result<Void, any Error>)
+
+    init(_ change: RecordChange, failed error: any Error) {
+        switch change {
+        case .save(let record): self = .saved(record, .failure(error))
+        case .delete(let id): self = .deleted(id, .failure(error))
+        }
+    }
+}
+
+extension DatabaseRun {
+    // MARK: Saving and deleting
+
+    /// Saves and deletes records, of each zone in one request.
+    ///
+    /// - Parameters:
+    ///   - progress: Told how much of a record's assets was sent, from 0 to 1.
+    ///   - told: Called once for each zone, with an outcome for each of its changes.
+    /// - Throws: ``CKError`` if there are too many, and then nothing was sent, or if a request failed as a whole, and
+    ///   then zones that were told of before may have been saved.
+    func modify(
+        _ changes: [RecordChange], _ policy: CKModifyRecordsOperation.RecordSavePolicy, atomically: Bool,
+        progress: @Sendable (CKRecord, Double) async -> Void = { _, _ in },
+        told: @Sendable ([RecordOutcome]) async -> Void
+    ) async throws {
+        try checkCount(changes.count, of: "records")
+        for (zoneID, changes) in grouped(changes, by: \.recordID.zoneID) {
+            try Task.checkCancellation()
+            let canBeAtomic = scope != .public && zoneID.zoneName != CKRecordZone.ID.defaultZoneName
+            await told(
+                try await modify(
+                    changes, in: zoneID, policy, atomically: atomically && canBeAtomic, progress: progress))
+        }
+    }
+
+    private func modify(
+        _ changes: [RecordChange], in zoneID: CKRecordZone.ID, _ policy: CKModifyRecordsOperation.RecordSavePolicy,
+        atomically: Bool, progress: @Sendable (CKRecord, Double) async -> Void
+    ) async throws -> [RecordOutcome] {
+        var sent: [(change: RecordChange, edits: CKRecord.Edits)] = []
+        var operations: [RecordOperation] = []
+        var failed: [RecordOutcome] = []
+        for change in changes {
+            switch change {
+            case .delete(let id):
+                operations.append(RecordOperation(.forceDelete, Record(recordName: id.recordName)))
+                sent.append((change, CKRecord.Edits()))
+            case .save(let record):
+                do {
+                    let edits = record.edits
+                    let operation = try await record.operation(policy, edits, uploadingWith: client) { done in
+                        await progress(record, done)
+                    }
+                    operations.append(operation)
+                    sent.append((change, edits))
+                } catch {
+                    let error = CKError(transportFailure: error)
+                    guard error.isOfOneRecord else { throw error }
+                    failed.append(.saved(record, .failure(error)))
+                }
+            }
+        }
+        if !failed.isEmpty, atomically {
+            let error = CKError(.batchRequestFailed)
+            return failed + sent.map { RecordOutcome($0.change, failed: error) }
+        }
+        guard !operations.isEmpty else { return failed }
+        do {
+            let answer = try await client.modifyRecords(
+                ModifyRecordsRequest(operations: operations, zoneID: zoneID.wire, atomic: atomically),
+                idempotencyKey: UUID().uuidString)
+            var outcomes = failed
+            for ((change, edits), result) in zip(sent, answer.results) {
+                switch change {
+                case .save(let record):
+                    if case .record = result { await progress(record, 1) }
+                    outcomes.append(.saved(record, outcome(of: record, edits, result)))
+                case .delete(let id): outcomes.append(.deleted(id, outcome(ofDeleting: result)))
+                }
+            }
+            return outcomes
+        } catch {
+            guard error.isOfOneZone else { throw error }
+            return failed + sent.map { RecordOutcome($0.change, failed: error) }
+        }
+    }
+
+    private func outcome(
+        of record: CKRecord, _ edits: CKRecord.Edits, _ result: RecordResult
+    ) -> Result<CKRecord, any Error> {
+        switch result {
+        case .record(let saved):
+            let answer = CKRecord.make(saved, in: record.recordID.zoneID, scope: scope)
+            answer.keepFiles(of: record)
+            record.wasSaved(answer, edits)
+            return .success(answer)
+        case .failure(_, let error, let serverRecord):
+            var userInfo: [String: Any] = [:]
+            if CKError.Code(error) == .serverRecordChanged {
+                userInfo[CKRecordChangedErrorClientRecordKey] = record
+                userInfo[CKRecordChangedErrorAncestorRecordKey] = record.ancestor
+                if let serverRecord {
+                    userInfo[CKRecordChangedErrorServerRecordKey] = CKRecord.make(
+                        serverRecord, in: record.recordID.zoneID, scope: scope)
+                }
+            }
+            return .failure(CKError(error, userInfo: userInfo))
+        }
+    }
+
+    private func outcome(ofDeleting result: RecordResult) -> Result<Void, any Error> {
+        switch result {
+        case .record: .success(())
+        case .failure(_, let error, _): .failure(CKError(error))
+        }
+    }
+
+    // MARK: Fetching
+
+    /// Fetches records of any zones, with the content of their assets.
+    ///
+    /// - Parameter desiredKeys: Nil wants all fields, an empty list none.
+    func fetch(
+        _ ids: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]?,
+        progress: @Sendable (CKRecord.ID, Double) async -> Void = { _, _ in },
+        told: @Sendable ([Outcome<CKRecord.ID, CKRecord>]) async -> Void
+    ) async throws {
+        for (zoneID, ids) in grouped(ids, by: \.zoneID) {
+            for page in pages(ids, of: client.limits.recordsPerResponse) {
+                try Task.checkCancellation()
+                var outcomes: [Outcome<CKRecord.ID, CKRecord>] = []
+                do {
+                    let answer = try await client.lookupRecords(
+                        LookupRecordsRequest(
+                            recordNames: page.map(\.recordName), zoneID: zoneID.wire, desiredKeys: desiredKeys))
+                    for (id, result) in zip(page, answer.results) {
+                        let result = await fetched(result, in: zoneID) { await progress(id, $0) }
+                        if case .success = result { await progress(id, 1) }
+                        outcomes.append(Outcome(id: id, result: result))
+                    }
+                } catch {
+                    guard error.isOfOneZone else { throw error }
+                    outcomes = page.map { Outcome(id: $0, result: .failure(error)) }
+                }
+                await told(outcomes)
+            }
+        }
+    }
+
+    func fetched(
+        _ result: RecordResult, in zoneID: CKRecordZone.ID, progress: (Double) async -> Void = { _ in }
+    ) async -> Result<CKRecord, any Error> {
+        switch result {
+        case .failure(_, let error, _): return .failure(CKError(error))
+        case .record(let record) where record.isDeleted: return .failure(CKError(.unknownItem))
+        case .record(let record): return await fetched(record, in: zoneID, progress: progress)
+        }
+    }
+
+    /// The record with its assets. One whose assets cannot be had is an error, never a part of a record.
+    func fetched(
+        _ record: Record, in zoneID: CKRecordZone.ID, progress: (Double) async -> Void = { _ in }
+    ) async -> Result<CKRecord, any Error> {
+        let record = CKRecord.make(record, in: zoneID, scope: scope)
+        do {
+            try await record.fetchAssets(with: client, progress: progress)
+            return .success(record)
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+extension CKError {
+    /// Whether what went wrong while a record was made ready to be sent concerns that record only.
+    fileprivate var isOfOneRecord: Bool {
+        switch code {
+        case .assetFileNotFound, .assetFileModified, .assetNotAvailable, .limitExceeded, .quotaExceeded, .invalidArguments: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// Time as the client sees it: how long it is since some instant, and how to wait. Tests bring their own.
+package struct Pace: Sendable {
+    package var now: @Sendable () -> Duration
+    /// Waits within a piece of work that somebody waits for.
+    package var sleep: @Sendable (Duration) async throws -> Void
+    /// Waits in the background, where nobody does.
+    package var idle: @Sendable (Duration) async throws -> Void
+
+    package init(
+        now: @escaping @Sendable () -> Duration, sleep: @escaping @Sendable (Duration) async throws -> Void,
+        idle: (@Sendable (Duration) async throws -> Void)? = nil
+    ) {
+        self.now = now
+        self.sleep = sleep
+        self.idle = idle ?? sleep
+    }
+
+    package static let real: Pace = {
+        let start = ContinuousClock.now
+        return Pace(now: { ContinuousClock.now - start }, sleep: { try await Task.sleep(for: $0) })
+    }()
+}

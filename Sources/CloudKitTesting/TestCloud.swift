@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CloudWire
+import Synchronization
+
+/// A whole cloud inside a test: the real service, as many accounts and devices as wanted, and no network.
+///
+///     let cloud = try TestCloud()
+///     let phone = try await cloud.device("phone", account: "mia")
+///     let tablet = try await cloud.device("tablet", account: "mia")
+///     try await phone.container.privateCloudDatabase.save(CKRecord(recordType: "Note"))
+///     tablet.fail(.unreachable)
+///     print(try await cloud.picture())
+///
+/// Identifiers and dates are the same in every run. The data goes with the object.
+public final class TestCloud: Sendable {
+    public let containerIdentifier: String
+    public let clock: TestClock
+    let engine: InProcessCloud
+    private let state = Mutex(State())
+
+    private struct State {
+        var accounts: [String] = []
+        var devices: [String: TestDevice] = [:]
+    }
+
+    /// - Parameter seed: Decides record names of users and identifiers that the server makes.
+    public init(containerIdentifier: String = "iCloud.org.example.test", seed: UInt64 = 1) throws {
+        self.containerIdentifier = containerIdentifier
+        engine = try InProcessCloud(seed: seed)
+        clock = TestClock(engine.clock)
+    }
+
+    /// A device, signed in to an account, which is made if it is not there.
+    ///
+    /// - Parameters:
+    ///   - name: Of its own in this cloud.
+    ///   - account: Nil leaves the device signed out.
+    public func device(_ name: String, account: String? = "user") async throws -> TestDevice {
+        let device = TestDevice(name, in: self)
+        let isNew = state.withLock { state in
+            guard state.devices[name] == nil else { return false }
+            state.devices[name] = device
+            return true
+        }
+        guard isNew else { throw CKError(.invalidArguments, "there is a device \(name) already") }
+        if let account { try await device.signIn(to: account) }
+        return device
+    }
+
+    /// Accounts in the order in which they were made.
+    public var accounts: [String] { state.withLock { $0.accounts } }
+
+    /// Ends the server: devices find nobody until `start`, and their held connections end.
+    public func stop() throws { try engine.stop() }
+
+    /// Starts the server again on the same data.
+    public func start() throws { try engine.start() }
+
+    func transport(of device: String, account: String) async throws -> InProcessTransport {
+        let isNew = state.withLock { state in
+            guard !state.accounts.contains(account) else { return false }
+            state.accounts.append(account)
+            return true
+        }
+        if isNew { return try await engine.addUser(account, device: device) }
+        return try await engine.addDevice(device, of: account)
+    }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+public import CloudKit
+import CloudWire
+import Synchronization
+
+/// One device of a test's cloud.
+public final class TestDevice: Sendable {
+    public let name: String
+    /// The container as this device sees it. Each device has its own.
+    public let container: CKContainer
+    private let cloud: TestCloud
+    private let connection: OwnConnection
+    private let state = Mutex(State())
+
+    private struct State {
+        var account: String?
+        var transport: FaultyTransport?
+        var isOffline = false
+    }
+
+    init(_ name: String, in cloud: TestCloud) {
+        self.name = name
+        self.cloud = cloud
+        connection = OwnConnection(Self.signedOut(cloud))
+        container = CKContainer(identifier: cloud.containerIdentifier, connection: connection)
+    }
+
+    // MARK: Account
+
+    /// Nil while nobody is signed in.
+    public var account: String? { state.withLock { $0.account } }
+
+    /// Signs in, after signing out whoever was signed in, and posts `.CKAccountChanged`.
+    public func signIn(to account: String) async throws {
+        let transport = FaultyTransport(
+            try await cloud.transport(of: name, account: account), cloud.clock, containerIdentifier: cloud.containerIdentifier)
+        if isOffline { transport.base.goOffline() }
+        state.withLock { state in
+            state.account = account
+            state.transport = transport
+        }
+        change(to: Connection(environment: .development, transport: transport, pace: cloud.clock.pace))
+    }
+
+    /// Signs out, and posts `.CKAccountChanged`.
+    public func signOut() {
+        state.withLock { state in
+            state.account = nil
+            state.transport?.base.goOffline()
+            state.transport = nil
+        }
+        change(to: Self.signedOut(cloud))
+    }
+
+    private func change(to connection: Connection) {
+        self.connection.change(to: connection)
+        NotificationCenter.default.post(name: .CKAccountChanged, object: container)
+    }
+
+    private static func signedOut(_ cloud: TestCloud) -> Connection {
+        Connection(
+            environment: .development, signedOut: CKError(.notAuthenticated, "nobody is signed in on this device"),
+            pace: cloud.clock.pace)
+    }
+
+    /// Makes this the device that all containers of the process belong to, `CKContainer.default()` and those of Core
+    /// Data's stores included, until another device is.
+    public func useForWholeProcess() { CKContainer.connect(connection.connection, for: nil) }
+
+    // MARK: Faults
+
+    /// Cuts the device off: requests fail with `.networkUnavailable`, and held connections break.
+    public func goOffline() {
+        state.withLock { state in
+            state.isOffline = true
+            state.transport?.base.goOffline()
+        }
+    }
+
+    public func goOnline() {
+        state.withLock { state in
+            state.isOffline = false
+            state.transport?.base.goOnline()
+        }
+    }
+
+    public var isOffline: Bool { state.withLock { $0.isOffline } }
+
+    /// Lets the next requests of this device fail.
+    ///
+    /// - Parameters:
+    ///   - count: How many requests.
+    ///   - operation: Only requests of this kind, such as `records/modify`; nil is for all.
+    public func fail(_ fault: TestFault, count: Int = 1, operation: String? = nil) {
+        state.withLock { $0.transport }?.add(fault, count: count, operation: operation)
+    }
+
+    /// What this device asked for, failed requests included, in order: `records/modify`, `changes/zone` …
+    public var requests: [String] { state.withLock { $0.transport }?.base.log ?? [] }
+}
+
+/// What can go wrong with a request.
+public enum TestFault: Hashable, Sendable {
+    /// `.networkUnavailable`; the server saw nothing.
+    case unreachable
+    /// The request breaks off on the way: `.networkFailure`; the server saw nothing.
+    case requestLost
+    /// The server did what was asked, and its answer breaks off on the way: `.networkFailure`.
+    case answerLost
+    /// The answer takes a while of the virtual clock.
+    case slow(Duration)
+    /// `.requestRateLimited`, with the seconds to wait.
+    case throttled(retryAfter: Double)
+    /// `.serviceUnavailable`, with the seconds to wait.
+    case unavailable(retryAfter: Double)
+    /// `.quotaExceeded`
+    case quotaExceeded
+    /// The records to be saved were changed by somebody else just before: `.serverRecordChanged`.
+    case conflict
+    /// `.changeTokenExpired` for requests that carry a token.
+    case tokenExpired
+    /// `.notAuthenticated`
+    case signedOut
+    /// A web page of something between here and the server.
+    case webPage
+    /// Half of the answer.
+    case halfAnswer
+}

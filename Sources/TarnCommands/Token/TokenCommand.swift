@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import CloudEngine
+import CloudEngineSQLite
+import CloudServer
+import CloudWire
+import Foundation
+
+/// `tarn token`: what web pages and server programs use beside people's sign-ins.
+struct TokenCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "token", abstract: "API tokens of web pages and keys of server programs.",
+        subcommands: [Add.self, Remove.self, AddKey.self, RemoveKey.self, List.self])
+
+    struct Add: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make an API token and print it.",
+            discussion: "The token is printed once; the server keeps only a hash of it.")
+
+        @OptionGroup var place: PlaceOptions
+        @Option(help: ArgumentHelp("Address to which the browser goes after sign-in.", valueName: "address"))
+        var callback: String?
+        @Option(
+            help: ArgumentHelp(
+                "Origin of pages that may use the token, such as https://app.example.org; may be repeated. None allows all.",
+                valueName: "origin"))
+        var origin: [String] = []
+        @OptionGroup var options: DataOptions
+
+        func validate() throws {
+            for address in origin + (callback.map { [$0] } ?? []) where !address.hasPrefix("https://") && !address.hasPrefix("http://") {
+                throw ValidationError("An address begins with https:// or http://.")
+            }
+        }
+
+        func run() async throws {
+            let token = APIToken(
+                containerIdentifier: place.container, environment: place.environment, label: place.label,
+                callbackURL: callback, allowedOrigins: origin)
+            let text = try await options.withStore(mustExist: false) {
+                try await $0.addAPIToken(token, now: CloudService.Surroundings.system.now())
+            }
+            Output.line(text)
+        }
+    }
+
+    struct Remove: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Take an API token away.")
+
+        @Argument(help: "Number of the token, as 'tarn token list' shows it.")
+        var number: Int64
+        @OptionGroup var options: DataOptions
+
+        func run() async throws {
+            try await options.withStore(mustExist: true, name: String(number)) { try await $0.removeAPIToken(id: number) }
+        }
+    }
+
+    struct AddKey: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "add-key", abstract: "Register the public half of a server-to-server key and print its identifier.",
+            discussion: """
+                Make the pair with: openssl ecparam -name prime256v1 -genkey -noout -out key.pem; \
+                openssl ec -in key.pem -pubout -out public.pem
+                """)
+
+        @Argument(help: "File with the public key in PEM.")
+        var file: String
+        @OptionGroup var place: PlaceOptions
+        @OptionGroup var options: DataOptions
+
+        func run() async throws {
+            guard let pem = try? String(contentsOfFile: file, encoding: .utf8) else {
+                throw CommandError("The file \(file) could not be read.")
+            }
+            let id = try await options.withStore(mustExist: false, name: file) {
+                try await $0.addServerKey(
+                    pem: pem, containerIdentifier: place.container, environment: place.environment, label: place.label,
+                    now: CloudService.Surroundings.system.now())
+            }
+            Output.line(id)
+        }
+    }
+
+    struct RemoveKey: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "remove-key", abstract: "Take a server-to-server key away.")
+
+        @Argument(help: "Identifier of the key.")
+        var id: String
+        @OptionGroup var options: DataOptions
+
+        func run() async throws {
+            try await options.withStore(mustExist: true, name: id) { try await $0.removeServerKey(id: id) }
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List API tokens and keys, one a line, separated by tabs.")
+
+        @OptionGroup var options: DataOptions
+
+        func run() async throws {
+            let (tokens, keys) = try await options.withStore(mustExist: true) { store in
+                (try await store.apiTokens(), try await store.serverKeys())
+            }
+            for token in tokens {
+                let place = [token.containerIdentifier, token.environment.rawValue, token.label]
+                Output.line((["token", String(token.id)] + place + [token.callbackURL ?? ""] + token.allowedOrigins).joined(separator: "\t"))
+            }
+            for (key, label) in keys {
+                Output.line(["key", key.id, key.containerIdentifier, key.environment.rawValue, label].joined(separator: "\t"))
+            }
+        }
+    }
+}
+
+/// Which container and environment something is for, and what to call it.
+struct PlaceOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Container, such as iCloud.org.example.notes.", valueName: "identifier"))
+    var container: String
+    @Option(help: "development or production.")
+    var environment = CloudEnvironment.development
+    @Option(help: "What to call it in lists.")
+    var label = "unnamed"
+
+    func validate() throws {
+        guard PathSegments.isContainerIdentifier(container) else {
+            throw ValidationError("A container identifier has letters, digits and the signs . - _")
+        }
+    }
+}
+

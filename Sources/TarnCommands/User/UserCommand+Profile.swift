@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import CloudEngine
+import CloudEngineSQLite
+import CloudWire
+import Foundation
+
+extension UserCommand {
+    struct Password: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Set the password with which a user signs in on pages.",
+            discussion: "Reads one line from standard input. It ends the user's sessions on pages; device tokens stay good.")
+
+        static let charactersMin = 8
+
+        @Argument(help: "Name of the user.")
+        var name: String
+        @OptionGroup var options: DataOptions
+
+        func run() async throws {
+            if isatty(STDIN_FILENO) != 0 { Output.note("New password of \(name):") }
+            guard let password = Terminal.readSecret(), password.count >= Self.charactersMin else {
+                throw CommandError("A password has at least \(Self.charactersMin) characters.")
+            }
+            try await options.withStore(mustExist: true, name: name) { try await $0.setPassword(password, ofUser: name) }
+        }
+    }
+
+    struct Profile: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Set what others may know of a user, and what the user may do.",
+            discussion: "What is not named stays as it is; an empty text takes a value away.")
+
+        @Argument(help: "Name of the user.")
+        var name: String
+        @Option(help: "Given name.") var givenName: String?
+        @Option(help: "Family name.") var familyName: String?
+        @Option(help: "Email address, with which the user may sign in, too.") var email: String?
+        @Option(help: "Phone number.") var phone: String?
+        @Flag(inversion: .prefixedNo, help: "Whether others find the user by address.")
+        var discoverable: Bool?
+        @Flag(inversion: .prefixedNo, help: "Whether the user may use the console's pages for the whole server.")
+        var `operator`: Bool?
+        @OptionGroup var options: DataOptions
+
+        func run() async throws {
+            let (givenName, familyName, email, phone) = (givenName, familyName, email, phone)
+            let (discoverable, isOperator) = (discoverable, `operator`)
+            try await options.withStore(mustExist: true, name: name) {
+                try await $0.updateProfile(ofUser: name) { profile in
+                    if let givenName { profile.name.givenName = givenName.nilIfEmpty }
+                    if let familyName { profile.name.familyName = familyName.nilIfEmpty }
+                    if let email { profile.emailAddress = email.nilIfEmpty }
+                    if let phone { profile.phoneNumber = phone.nilIfEmpty }
+                    if let discoverable { profile.isDiscoverable = discoverable }
+                    if let isOperator { profile.isOperator = isOperator }
+                }
+            }
+        }
+    }
+
+    struct Revoke: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Take the token of a user's device away.")
+
+        @Argument(help: "Name of the user.")
+        var name: String
+        @Option(help: ArgumentHelp("What the device is called in lists.", valueName: "label"))
+        var device: String
+        @OptionGroup var options: DataOptions
+
+        func run() async throws {
+            try await options.withStore(mustExist: true, name: name) {
+                try await $0.removeDevice(labelled: device, ofUser: name)
+            }
+        }
+    }
+}
+
+extension String {
+    fileprivate var nilIfEmpty: String? { isEmpty ? nil : self }
+}
+
+enum Terminal {
+    /// A line from standard input that the terminal does not show.
+    static func readSecret() -> String? {
+        var before = termios()
+        guard tcgetattr(STDIN_FILENO, &before) == 0 else { return readLine() }
+        var silent = before
+        silent.c_lflag &= ~tcflag_t(ECHO)
+        _ = tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+        defer { _ = tcsetattr(STDIN_FILENO, TCSAFLUSH, &before) }
+        return readLine()
+    }
+}

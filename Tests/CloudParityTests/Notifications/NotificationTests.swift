@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import Foundation
+import Testing
+
+@Suite struct NotificationTests {
+    @Test func aQueryPushNamesItsRecord() throws {
+        let push: [AnyHashable: Any] = [
+            "aps": ["alert": ["body": "New plant", "title": "Garden", "loc-key": "NEW", "loc-args": ["Sage"]], "badge": 2, "sound": "ping", "category": "c"] as [String: Any],
+            "ck": [
+                "ce": 2, "cid": "iCloud.org.example", "nid": "n1", "ckuserid": "_me",
+                "qry": ["sid": "s", "rid": "sage", "zid": "Garden", "zoid": "_owner", "dbs": 2, "fo": 1, "af": ["name": "Sage"]] as [String: Any],
+            ] as [String: Any],
+        ]
+        let notification = try #require(CKNotification(fromRemoteNotificationDictionary: push))
+        #expect(notification.notificationType == .query)
+        #expect(notification.containerIdentifier == "iCloud.org.example")
+        #expect(notification.subscriptionID == "s")
+        #expect(notification.notificationID != nil)
+        #expect(notification.subscriptionOwnerUserRecordID?.recordName == "_me")
+        #expect(!notification.isPruned)
+        #expect(notification.alertBody == "New plant")
+        #expect(notification.title == "Garden")
+        #expect(notification.alertLocalizationKey == "NEW")
+        #expect(notification.alertLocalizationArgs == ["Sage"])
+        #expect(notification.badge == 2)
+        #expect(notification.soundName == "ping")
+        #expect(notification.category == "c")
+        let query = try #require(notification as? CKQueryNotification)
+        #expect(query.queryNotificationReason == .recordCreated)
+        #expect(query.recordID?.recordName == "sage")
+        #expect(query.recordID?.zoneID.zoneName == "Garden")
+        #expect(query.databaseScope == .private)
+        #expect(query.recordFields?["name"] as? String == "Sage")
+    }
+
+    @Test func zoneAndDatabasePushesSayWhere() throws {
+        let zone: [AnyHashable: Any] = [
+            "ck": ["cid": "c", "nid": "n", "p": 1, "fet": ["sid": "z", "zid": "Garden", "zoid": "_o", "dbs": 3] as [String: Any]] as [String: Any]
+        ]
+        let first = try #require(CKNotification(fromRemoteNotificationDictionary: zone) as? CKRecordZoneNotification)
+        #expect(first.notificationType == .recordZone)
+        #expect(first.recordZoneID == CKRecordZone.ID(zoneName: "Garden", ownerName: "_o"))
+        #expect(first.databaseScope == .shared)
+        #expect(first.isPruned)
+        let database: [AnyHashable: Any] = ["ck": ["met": ["sid": "d", "dbs": 2] as [String: Any]] as [String: Any]]
+        let second = try #require(CKNotification(fromRemoteNotificationDictionary: database) as? CKDatabaseNotification)
+        #expect(second.notificationType == .database)
+        #expect(second.databaseScope == .private)
+        #expect(second.subscriptionID == "d")
+        #expect(second.notificationID == nil)
+    }
+
+    @Test func otherPushesAreNone() {
+        #expect(CKNotification(fromRemoteNotificationDictionary: [:]) == nil)
+        #expect(CKNotification(fromRemoteNotificationDictionary: ["aps": ["alert": "x"]]) == nil)
+        #expect(CKNotification(fromRemoteNotificationDictionary: ["ck": "x"]) == nil)
+        #expect(CKNotification(fromRemoteNotificationDictionary: ["ck": ["cid": "c"]]) == nil)
+    }
+}
+
+@Suite struct SubscriptionTests {
+    @Test func querySubscriptionsKeepTheirQuery() async throws {
+        let (database, zoneID) = try await garden()
+        try await database.save(plant("a", in: zoneID))
+        let subscription = CKQuerySubscription(
+            recordType: "Plant", predicate: NSPredicate(format: "count > 3"), subscriptionID: "many",
+            options: [.firesOnRecordCreation, .firesOnce])
+        subscription.zoneID = zoneID
+        let wish = CKSubscription.NotificationInfo()
+        wish.alertBody = "Many plants"
+        wish.title = "Garden"
+        wish.shouldBadge = true
+        wish.desiredKeys = ["count"]
+        subscription.notificationInfo = wish
+        try await database.save(subscription)
+        let found = try #require(try await database.subscription(for: "many") as? CKQuerySubscription)
+        #expect(found.subscriptionType == .query)
+        #expect(found.recordType == "Plant")
+        #expect(found.predicate == NSPredicate(format: "count > 3"))
+        #expect(found.querySubscriptionOptions == [.firesOnRecordCreation, .firesOnce])
+        #expect(found.zoneID == zoneID)
+        #expect(found.notificationInfo?.alertBody == "Many plants")
+        #expect(found.notificationInfo?.title == "Garden")
+        #expect(found.notificationInfo?.shouldBadge == true)
+        #expect(found.notificationInfo?.desiredKeys == ["count"])
+    }
+
+    @Test func aSubscriptionThatCannotBeRunIsRefused() async throws {
+        let (database, _) = try await garden()
+        let subscription = CKQuerySubscription(
+            recordType: "Plant", predicate: NSPredicate(format: "a == 1 OR b == 2"), subscriptionID: "or")
+        let error = await failure { try await database.save(subscription) }
+        #expect(error?.code == .invalidArguments)
+    }
+
+    @Test func whatSubscriptionsAreMadeOfComesBack() throws {
+        let all = CKDatabaseSubscription(subscriptionID: "all")
+        all.recordType = "Plant"
+        #expect(all.subscriptionType == .database)
+        #expect(all.notificationInfo == nil)
+        let restored = try #require(try archived(all))
+        #expect(restored.subscriptionID == "all")
+        #expect(restored.recordType == "Plant")
+        let zone = CKRecordZoneSubscription(zoneID: CKRecordZone.ID(zoneName: "Z"), subscriptionID: "z")
+        #expect(try archived(zone)?.zoneID.zoneName == "Z")
+        let query = CKQuerySubscription(recordType: "T", predicate: NSPredicate(value: true), subscriptionID: "q")
+        #expect(query.querySubscriptionOptions == [.firesOnRecordCreation, .firesOnRecordUpdate, .firesOnRecordDeletion])
+        #expect(try archived(query)?.recordType == "T")
+        let wish = CKSubscription.NotificationInfo(alertBody: "x", shouldBadge: true)
+        #expect(wish.alertBody == "x")
+        #expect(wish.shouldBadge)
+        #expect(!wish.shouldSendContentAvailable)
+        let copy = try #require(wish.copy() as? CKSubscription.NotificationInfo)
+        copy.alertBody = "y"
+        #expect(wish.alertBody == "x")
+    }
+}

@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudEngineSQLite
+import CloudPush
+import CloudWire
+import Foundation
+import Testing
+
+/// A service with people, without sockets.
+final class Village: Sendable {
+    static let container = "iCloud.org.example.notes"
+    static let garden = "Garden"
+
+    let folder = TemporaryFolder()
+    let store: SQLiteServerStore
+    let hub = PushHub()
+    let clock = HandClock()
+    let service: CloudService
+
+    init() throws {
+        store = try SQLiteServerStore(path: folder.path, use: .server, passwordRounds: 16)
+        let clock = clock
+        service = CloudService(
+            engine: Engine(sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
+            surroundings: CloudService.Surroundings(
+                now: { clock.now }, randomBytes: { count in (0..<count).map { _ in UInt8.random(in: 0...255) } }))
+    }
+
+    /// Somebody with one device.
+    struct Villager: Sendable {
+        let village: Village
+        let account: String
+        let token: String
+        let name: String
+
+        func send(_ scope: DatabaseScope, _ operation: ServicePath.Operation, _ body: [UInt8] = [], key: String? = nil) async -> (status: Int, body: [UInt8]) {
+            var headers = ["authorization": "Bearer \(token)"]
+            if let key { headers["x-tarn-idempotency-key"] = key }
+            let path = ServicePath(
+                containerIdentifier: Village.container, environment: .development, scope: scope, operation: operation)
+            let answer = await village.service.respond(
+                to: ServiceRequest(
+                    method: operation.method, path: path.path, headers: headers, body: .bytes(body), baseURL: "http://tarn.example"))
+            guard case .bytes(let bytes) = answer.body else { return (answer.status, []) }
+            return (answer.status, bytes)
+        }
+
+        func ask<Response: WireMessage>(
+            _ scope: DatabaseScope, _ operation: ServicePath.Operation, _ message: (any WireMessage)? = nil,
+            _ type: Response.Type = Response.self
+        ) async throws -> Response {
+            let (status, body) = await send(scope, operation, message?.encoded() ?? [])
+            guard status == 200 else { throw try WireError(json: body) }
+            return try Response(json: body)
+        }
+
+        func zone(_ owner: Villager? = nil) -> ZoneID {
+            ZoneID(zoneName: Village.garden, ownerRecordName: owner?.name)
+        }
+
+        @discardableResult
+        func modify(_ operations: [RecordOperation], of owner: Villager? = nil, atomic: Bool = true) async throws -> [RecordResult] {
+            let request = ModifyRecordsRequest(operations: operations, zoneID: zone(owner), atomic: atomic)
+            return try await ask(owner == nil ? .private : .shared, .modifyRecords, request, ModifyRecordsResponse.self).results
+        }
+
+        func lookup(_ names: String..., of owner: Villager? = nil) async throws -> [RecordResult] {
+            let request = LookupRecordsRequest(recordNames: names, zoneID: zone(owner))
+            return try await ask(owner == nil ? .private : .shared, .lookupRecords, request, LookupRecordsResponse.self).results
+        }
+
+        func changes(of owner: Villager, since token: String? = nil, limit: Int? = nil) async throws -> ZoneChangesResult {
+            let query = ZoneChangesQuery(zoneID: zone(owner), syncToken: token, resultsLimit: limit)
+            return try await ask(.shared, .zoneChanges, ZoneChangesRequest(zones: [query]), ZoneChangesResponse.self).zones[0]
+        }
+
+        func sharedZones(since token: String? = nil) async throws -> DatabaseChangesResponse {
+            try await ask(.shared, .databaseChanges, DatabaseChangesRequest(syncToken: token))
+        }
+
+        func accept(_ guid: String) async throws -> ShortGUIDResult {
+            let request = ShortGUIDsRequest(shortGUIDs: [ShortGUID(value: guid, shouldFetchRootRecord: true)])
+            return try await ask(.public, .acceptRecords, request, ShortGUIDsResponse.self).results[0]
+        }
+
+        func resolve(_ guid: String) async throws -> ShortGUIDResult {
+            let request = ShortGUIDsRequest(shortGUIDs: [ShortGUID(value: guid)])
+            return try await ask(.public, .resolveRecords, request, ShortGUIDsResponse.self).results[0]
+        }
+
+        /// Changes the share, as its owner does.
+        func change(_ share: String, _ body: (inout ShareDetails) -> Void) async throws {
+            guard case .record(var record) = try await lookup(share)[0], var details = record.sharing.details else {
+                throw WireError(.notFound, "no share")
+            }
+            body(&details)
+            record.sharing.details = details
+            let results = try await modify([RecordOperation(.update, record)])
+            if case .failure(_, let error, _) = results[0] { throw error }
+        }
+    }
+
+    func villager(_ account: String) async throws -> Villager {
+        let token = try await store.addUser(name: account, deviceLabel: "tablet", now: clock.now)
+        try await store.updateProfile(ofUser: account) { $0.emailAddress = "\(account)@example.org" }
+        let nobody = Villager(village: self, account: account, token: token, name: "")
+        let caller = try await nobody.ask(.public, .caller, nil, UserIdentity.self)
+        let villager = Villager(village: self, account: account, token: token, name: caller.userRecordName)
+        _ = try await villager.ask(
+            .private, .modifyZones, ZonesModifyRequest(operations: [.create(villager.zone())]), ZonesResponse.self)
+        return villager
+    }
+}
+
+extension Record {
+    static func plant(_ name: String, under parent: String? = nil, tag: String? = nil) -> Record {
+        var record = Record(recordName: name, recordType: "Plant", recordChangeTag: tag, fields: ["name": Field(.string(name))])
+        record.sharing.parent = parent
+        return record
+    }
+
+    static func share(_ name: String, of root: String?, open: SharePermission = .none, with participants: [ShareParticipant] = []) -> Record {
+        var record = Record(
+            recordName: name, recordType: ShareDetails.recordType, fields: ["cloudkit.title": Field(.string("Herbs"))])
+        record.sharing.details = ShareDetails(rootRecordName: root, publicPermission: open, participants: participants)
+        return record
+    }
+}
+
+extension ShareParticipant {
+    static func invited(_ account: String, _ permission: SharePermission = .readWrite) -> ShareParticipant {
+        ShareParticipant(
+            identity: UserIdentity(userRecordName: "", lookupInfo: .emailAddress("\(account)@example.org")), permission: permission)
+    }
+}
+
+extension RecordResult {
+    var outcome: String {
+        switch self {
+        case .record(let record): record.isDeleted ? "deleted" : "saved"
+        case .failure(_, let error, _): error.code.rawValue
+        }
+    }
+
+    var record: Record? { if case .record(let record) = self { record } else { nil } }
+}
+
+extension ZoneChangesResult {
+    /// `+p1 -p2`: records that are there and records that are gone, by name.
+    var picture: String {
+        guard case .changes(let changes) = self else { return "refused" }
+        return changes.records.map { ($0.isDeleted ? "-" : "+") + $0.recordName }.sorted().joined(separator: " ")
+    }
+
+    var token: String? { if case .changes(let changes) = self { changes.syncToken } else { nil } }
+    var error: WireError? { if case .failure(_, let error) = self { error } else { nil } }
+}
+
+@Suite struct SharingTests {
+    /// Mia shares a bed with two plants; another plant stays hers.
+    static func bed(_ village: Village, open: SharePermission = .none, with people: [ShareParticipant]) async throws -> (mia: Village.Villager, guid: String) {
+        let mia = try await village.villager("mia")
+        try await mia.modify([
+            RecordOperation(.create, .plant("bed")), RecordOperation(.create, .plant("sage", under: "bed")),
+            RecordOperation(.create, .plant("own")),
+        ])
+        let results = try await mia.modify([
+            RecordOperation(.create, .plant("mint", under: "sage")),
+            RecordOperation(.create, .share("share", of: "bed", open: open, with: people)),
+        ])
+        let guid = try #require(results[1].record?.sharing.shortGUID)
+        return (mia, guid)
+    }
+
+    @Test func anInvitedPersonSeesTheHierarchyAndNothingElse() async throws {
+        let village = try Village()
+        let bo = try await village.villager("bo")
+        let (mia, guid) = try await Self.bed(village, with: [.invited("bo")])
+        #expect(try await bo.changes(of: mia).error?.code == .zoneNotFound)
+        #expect(try await bo.sharedZones().zones.isEmpty)
+        guard case .share(let seen) = try await bo.resolve(guid) else {
+            Issue.record("the invitation is not found")
+            return
+        }
+        #expect(seen.participantStatus == .invited && seen.participantPermission == .readWrite && seen.scope == .shared)
+        #expect(seen.zoneID == mia.zone(mia) && seen.rootRecordName == "bed" && seen.owner.userRecordName == mia.name)
+
+        guard case .share(let accepted) = try await bo.accept(guid) else {
+            Issue.record("the invitation is not accepted")
+            return
+        }
+        #expect(accepted.participantStatus == .accepted && accepted.rootRecord?.recordName == "bed")
+        #expect(try await bo.sharedZones().zones.map(\.zoneID) == [mia.zone(mia)])
+        let feed = try await bo.changes(of: mia)
+        #expect(feed.picture == "+bed +mint +sage +share")
+        #expect(try await bo.lookup("sage", "own", "share", of: mia).map(\.outcome) == ["saved", "NOT_FOUND", "saved"])
+        let sage = try await bo.lookup("sage", of: mia)[0].record
+        #expect(sage?.sharing.share == "share" && sage?.sharing.parent == "bed" && sage?.zoneID == mia.zone(mia))
+        let share = try await bo.lookup("share", of: mia)[0].record
+        #expect(share?.sharing.details?.currentParticipant?.identity.userRecordName == bo.name)
+        #expect(share?.fields["cloudkit.title"]?.value == .string("Herbs"))
+    }
+
+    @Test func changesGoBothWays() async throws {
+        let village = try Village()
+        let bo = try await village.villager("bo")
+        let (mia, guid) = try await Self.bed(village, with: [.invited("bo")])
+        _ = try await bo.accept(guid)
+        let start = try await bo.changes(of: mia)
+        let zones = try await bo.sharedZones()
+
+        try await mia.modify([RecordOperation(.create, .plant("dill", under: "bed")), RecordOperation(.delete, .plant("sage"))])
+        #expect(try await bo.sharedZones(since: zones.syncToken).zones.count == 1)
+        // What was below the deleted record is no longer in the share.
+        let next = try await bo.changes(of: mia, since: start.token)
+        #expect(next.picture == "+dill -mint -sage")
+
+        let results = try await bo.modify(
+            [RecordOperation(.create, .plant("rue", under: "bed")), RecordOperation(.forceUpdate, .plant("bed"))], of: mia)
+        #expect(results.map(\.outcome) == ["saved", "saved"])
+        #expect(results[0].record?.created?.userRecordName == bo.name)
+        #expect(try await mia.lookup("rue")[0].record?.sharing.share == "share")
+        #expect(try await bo.changes(of: mia, since: next.token).picture == "+bed +rue")
+    }
+
+    /// What participants with each permission may do; `y` is done, `n` is `ACCESS_DENIED`, `-` is `NOT_FOUND`.
+    static let table: [(permission: SharePermission, cells: String)] = [(.readWrite, "yyyynn-nn"), (.readOnly, "ynnnnn-nn")]
+
+    @Test(arguments: table) func permissionsDecide(_ row: (permission: SharePermission, cells: String)) async throws {
+        let village = try Village()
+        let bo = try await village.villager("bo")
+        let (mia, guid) = try await Self.bed(village, with: [.invited("bo", row.permission)])
+        _ = try await bo.accept(guid)
+        var seen = Self.cell(try await bo.lookup("sage", of: mia)[0])
+        var share = Record.share("share", of: nil, with: [.invited("zoe")])
+        share.recordChangeTag = nil
+        for operation in [
+            RecordOperation(.forceUpdate, .plant("sage")),
+            RecordOperation(.create, .plant("new", under: "mint")),
+            RecordOperation(.delete, .plant("mint")),
+            RecordOperation(.create, .plant("stray")),
+            RecordOperation(.create, .plant("stray", under: "own")),
+            RecordOperation(.forceDelete, .plant("own")),
+            RecordOperation(.forceUpdate, share),
+            RecordOperation(.delete, .plant("bed")),
+        ] {
+            seen += Self.cell(try await bo.modify([operation], of: mia)[0])
+        }
+        #expect(seen == row.cells)
+    }
+
+    static func cell(_ result: RecordResult) -> String {
+        switch result.outcome {
+        case "saved", "deleted": "y"
+        case "ACCESS_DENIED": "n"
+        case "NOT_FOUND": "-"
+        default: result.outcome
+        }
+    }
+
+    @Test func aStrangerHasNoPlaceInTheZone() async throws {
+        let village = try Village()
+        let bo = try await village.villager("bo")
+        let (mia, guid) = try await Self.bed(village, with: [.invited("zoe")])
+        guard case .failure(_, let refused) = try await bo.accept(guid), case .failure(_, let hidden) = try await bo.resolve(guid) else {
+            Issue.record("the stranger came in")
+            return
+        }
+        #expect(refused.code == .accessDenied && hidden.code == .accessDenied)
+        #expect(await Self.refusal { try await bo.lookup("bed", of: mia) }?.code == .zoneNotFound)
+        #expect(await Self.refusal { try await bo.modify([RecordOperation(.create, .plant("x", under: "bed"))], of: mia) }?.code == .zoneNotFound)
+        for forged in ["", "0", String(repeating: "0", count: 40), String(guid.reversed()), "../../etc/passwd"] {
+            guard case .failure(_, let error) = try await bo.resolve(forged) else {
+                Issue.record("a forged link led somewhere")
+                return
+            }
+            #expect(error.code == .notFound)
+        }
+    }
+
+    @Test func anOpenLinkLetsEverybodyInUntilItIsClosed() async throws {
+        let village = try Village()
+        let bo = try await village.villager("bo")
+        let (mia, guid) = try await Self.bed(village, open: .readOnly, with: [])
+        guard case .share(let accepted) = try await bo.accept(guid) else {
+            Issue.record("the open link is closed")
+            return
+        }
+        #expect(accepted.participantKind == .publicUser && accepted.participantPermission == .readOnly)
+        #expect(try await bo.modify([RecordOperation(.forceUpdate, .plant("sage"))], of: mia)[0].outcome == "ACCESS_DENIED")
+        let zones = try await bo.sharedZones()
+        try await mia.change("share") { $0.publicPermission = .none }
+        let after = try await bo.sharedZones(since: zones.syncToken)
+        #expect(after.zones.map(\.isDeleted) == [true])
+        #expect(try await bo.changes(of: mia).error?.code == .zoneNotFound)
+    }
+
+    @Test func leavingAndRevokingTakeTheZoneAway() async throws {
+        let village = try Village()
+        let (bo, zoe) = (try await village.villager("bo"), try await village.villager("zoe"))
+        let (mia, guid) = try await Self.bed(village, with: [.invited("bo"), .invited("zoe", .readOnly)])
+        _ = try await bo.accept(guid)
+        _ = try await zoe.accept(guid)
+        let left = try await zoe.modify([RecordOperation(.forceDelete, Record(recordName: "share"))], of: mia)
+        #expect(left[0].outcome == "deleted")
+        #expect(try await zoe.sharedZones().zones.isEmpty)
+        let share = try await mia.lookup("share")[0].record?.sharing.details
+        #expect(share?.participants.map(\.identity.userRecordName) == [mia.name, bo.name])
+
+        try await mia.change("share") { $0.participants.removeAll { $0.identity.userRecordName == bo.name } }
+        #expect(try await bo.sharedZones().zones.isEmpty)
+        #expect(await Self.refusal { try await bo.lookup("sage", of: mia) }?.code == .zoneNotFound)
+    }
+
+    @Test func theEndOfARootOrZoneIsTheEndOfItsShare() async throws {
+        let village = try Village()
+        let bo = try await village.villager("bo")
+        let (mia, guid) = try await Self.bed(village, with: [.invited("bo")])
+        _ = try await bo.accept(guid)
+        try await mia.modify([RecordOperation(.forceDelete, Record(recordName: "bed"))])
+        #expect(try await bo.sharedZones().zones.isEmpty)
+        #expect(try await mia.lookup("share")[0].outcome == "NOT_FOUND")
+        guard case .failure(_, let error) = try await bo.resolve(guid) else {
+            Issue.record("the link still leads somewhere")
+            return
+        }
+        #expect(error.code == .notFound)
+
+        let second = try await mia.modify([
+            RecordOperation(.create, .plant("tree")), RecordOperation(.create, .share("s2", of: "tree", open: .readWrite)),
+        ])
+        _ = try await bo.accept(try #require(second[1].record?.sharing.shortGUID))
+        let zones = try await bo.sharedZones()
+        #expect(zones.zones.count == 1)
+        _ = try await mia.ask(.private, .modifyZones, ZonesModifyRequest(operations: [.delete(mia.zone())]), ZonesResponse.self)
+        #expect(try await bo.sharedZones(since: zones.syncToken).zones.map(\.isDeleted) == [true])
+    }
+
+    @Test func aWholeZoneIsShared() async throws {
+        let village = try Village()
+        let bo = try await village.villager("bo")
+        let mia = try await village.villager("mia")
+        try await mia.modify([RecordOperation(.create, .plant("sage"))])
+        let made = try await mia.modify([
+            RecordOperation(.create, .share(ShareDetails.zoneShareName, of: nil, with: [.invited("bo")]))
+        ])
+        _ = try await bo.accept(try #require(made[0].record?.sharing.shortGUID))
+        let feed = try await bo.changes(of: mia)
+        #expect(feed.picture == "+cloudkit.zoneshare +sage")
+        #expect(try await bo.modify([RecordOperation(.create, .plant("new"))], of: mia)[0].outcome == "saved")
+        try await mia.modify([RecordOperation(.forceDelete, Record(recordName: "sage"))])
+        #expect(try await bo.changes(of: mia, since: feed.token).picture == "+new -sage")
+        let second = try await mia.modify([RecordOperation(.create, .share("other", of: "new"))])
+        #expect(second[0].outcome == "BAD_REQUEST")
+    }
+
+    @Test func recordsThatMoveInAndOutComeAndGo() async throws {
+        let village = try Village()
+        let bo = try await village.villager("bo")
+        let (mia, guid) = try await Self.bed(village, with: [.invited("bo")])
+        _ = try await bo.accept(guid)
+        let start = try await bo.changes(of: mia)
+        try await mia.modify([RecordOperation(.create, .plant("leaf", under: "own"))])
+        let tag = try await mia.lookup("own")[0].record?.recordChangeTag
+        var own = Record.plant("own", under: "bed", tag: tag)
+        try await mia.modify([RecordOperation(.update, own)])
+        let inside = try await bo.changes(of: mia, since: start.token)
+        #expect(inside.picture == "+leaf +own")
+        own.sharing.parent = ""
+        own.recordChangeTag = try await mia.lookup("own")[0].record?.recordChangeTag
+        try await mia.modify([RecordOperation(.update, own)])
+        #expect(try await bo.changes(of: mia, since: inside.token).picture == "-leaf -own")
+        let circle = try await mia.modify([RecordOperation(.forceUpdate, .plant("bed", under: "mint"))])
+        #expect(circle[0].outcome == "BAD_REQUEST")
+    }
+
+    @Test func pagesOfASharedFeedHaveNoGaps() async throws {
+        let village = try Village()
+        let bo = try await village.villager("bo")
+        let (mia, guid) = try await Self.bed(village, with: [.invited("bo")])
+        try await mia.modify((0..<20).map { RecordOperation(.create, .plant("p\($0)", under: $0 % 2 == 0 ? "bed" : nil)) })
+        _ = try await bo.accept(guid)
+        var (token, names): (String?, [String]) = (nil, [])
+        while true {
+            guard case .changes(let page) = try await bo.changes(of: mia, since: token, limit: 3) else {
+                Issue.record("a page was refused")
+                return
+            }
+            names += page.records.map(\.recordName)
+            token = page.syncToken
+            if !page.moreComing { break }
+        }
+        #expect(names.count == 14 && Set(names).count == 14)
+        // A second share in the same zone makes the token worthless: what it covers is older than the token.
+        let tree = try await mia.modify([
+            RecordOperation(.create, .share("s2", of: "own", open: .readOnly))
+        ])
+        _ = try await bo.accept(try #require(tree[0].record?.sharing.shortGUID))
+        #expect(try await bo.changes(of: mia, since: token).error?.nativeCode == .changeTokenExpired)
+        // And it is no token of the owner's.
+        let owners = ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: mia.zone(), syncToken: token)])
+        let foreign = try await mia.ask(.private, .zoneChanges, owners, ZoneChangesResponse.self).zones[0]
+        #expect(foreign.error?.nativeCode == .changeTokenExpired)
+    }
+
+    @Test func newsThatAServerLeftBehindAreDelivered() async throws {
+        let village = try Village()
+        let bo = try await village.villager("bo")
+        let (mia, guid) = try await Self.bed(village, with: [.invited("bo")])
+        _ = try await bo.accept(guid)
+        let zones = try await bo.sharedZones()
+        // The unit commits, and the server ends before it tells anybody.
+        let partition = Partition(containerIdentifier: Village.container, environment: .development, owner: mia.name)
+        let call = village.service.call(partition, Caller(userRecordName: mia.name, deviceID: ""), baseURL: "")
+        let engine = village.service.engine
+        let request = ModifyRecordsRequest(operations: [RecordOperation(.forceUpdate, .plant("sage"))], zoneID: mia.zone())
+        _ = try await village.store.write(partition) { try engine.modifyRecords(request, in: $0, call).news }
+        #expect(try await bo.sharedZones(since: zones.syncToken).zones.isEmpty)
+        #expect(try await village.store.pendingNews(limit: 10).count == 1)
+        try await village.service.deliverPendingNews()
+        let after = try await bo.sharedZones(since: zones.syncToken)
+        #expect(after.zones.count == 1)
+        #expect(try await village.store.pendingNews(limit: 10).isEmpty)
+        try await village.service.deliverPendingNews()
+        #expect(try await bo.sharedZones(since: after.syncToken).zones.isEmpty)
+    }
+
+    @Test func sharesAreMadeOnlyWhereTheyCanBe() async throws {
+        let village = try Village()
+        let mia = try await village.villager("mia")
+        #expect(try await mia.modify([RecordOperation(.create, .share("s", of: "nothing"))])[0].outcome == "NOT_FOUND")
+        #expect(try await mia.modify([RecordOperation(.create, .share("s", of: nil))])[0].outcome == "BAD_REQUEST")
+        let inDefaultZone = ModifyRecordsRequest(operations: [RecordOperation(.create, .share("s", of: "x"))])
+        for scope in [DatabaseScope.private, .public] {
+            let results = try await mia.ask(scope, .modifyRecords, inDefaultZone, ModifyRecordsResponse.self).results
+            #expect(results[0].outcome == "BAD_REQUEST")
+        }
+        try await mia.modify([RecordOperation(.create, .plant("a")), RecordOperation(.create, .plant("b", under: "a"))])
+        let spelled = #"{"zoneID":{"zoneName":"Garden"},"operations":[{"operationType":"create","record":{"recordName":"s","recordType":"cloudKit.share","forRecord":{"recordName":"a"},"publicPermission":"NONE","participants":[]}}]}"#
+        let made = await mia.send(.private, .modifyRecords, Array(spelled.utf8))
+        #expect(try ModifyRecordsResponse(json: made.body).results[0].record?.recordType == "cloudkit.share")
+        #expect(try await mia.modify([RecordOperation(.create, .share("s2", of: "b"))])[0].outcome == "BAD_REQUEST")
+    }
+
+    @Test func participantsHearOfChangesByPush() async throws {
+        let village = try Village()
+        let bo = try await village.villager("bo")
+        let (mia, guid) = try await Self.bed(village, with: [.invited("bo")])
+        _ = try await bo.accept(guid)
+        let subscription = Subscription(subscriptionID: "all", kind: .database, notification: .silent)
+        for scope in [DatabaseScope.shared] {
+            _ = try await bo.ask(
+                scope, .modifySubscriptions, SubscriptionsModifyRequest(operations: [.create(subscription)]), SubscriptionsResponse.self)
+        }
+        let audience = PushAudience(
+            containerIdentifier: Village.container, environment: .development, userRecordName: bo.name)
+        let listener = village.hub.listen(audience, deviceID: "another device")
+        defer { listener.close() }
+        try await mia.modify([RecordOperation(.forceUpdate, .plant("sage"))])
+        for await event in listener.events {
+            guard case .notification(let notification) = event else { continue }
+            #expect(notification.subject == .database(.shared) && notification.subscriptionID == "all")
+            break
+        }
+    }
+
+    static func refusal<Value>(_ body: () async throws -> Value) async -> WireError? {
+        do {
+            _ = try await body()
+            return nil
+        } catch {
+            return error as? WireError
+        }
+    }
+}
