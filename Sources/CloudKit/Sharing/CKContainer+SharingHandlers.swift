@@ -1,32 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import Dispatch
 public import Foundation
 
 /// The forms with completion handlers. Each does what the async form of its kind does.
 extension CKContainer {
-    @preconcurrency
-    public func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
-        Task {
-            let status: CKAccountStatus
-            var failure: (any Error)?
-            do {
-                status = try await accountStatus()
-            } catch {
-                status = .couldNotDetermine
-                failure = error
-            }
-            let error = failure
-            DispatchQueue.global().async { completionHandler(status, error) }
-        }
-    }
-
-    @preconcurrency
-    public func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
-        answer(completionHandler) { try await self.userRecordID() }
-    }
-
     // MARK: Shares
 
     @preconcurrency
@@ -109,18 +87,4 @@ extension CKContainer {
     ) {
         answer({ (identity: CKUserIdentity??, error) in handler(identity ?? nil, error) }, body)
     }
-
-    // MARK: Long-lived operations
-
-    /// None: operations end with their process.
-    @preconcurrency
-    public func fetchAllLongLivedOperationIDs(
-        completionHandler: @escaping @Sendable ([CKOperation.ID]?, (any Error)?) -> Void
-    ) {
-        answer(completionHandler) { [] }
-    }
-
-    public func allLongLivedOperationIDs() async throws -> [CKOperation.ID] { [] }
-
-    public func longLivedOperation(for operationID: CKOperation.ID) async throws -> CKOperation? { nil }
 }
