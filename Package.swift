@@ -165,6 +165,10 @@ let package = Package(
         .testTarget(name: "CloudKitTestingTests", dependencies: ["CloudKit", "CloudKitTesting"]),
         // Uses Apple's public API and nothing else, but for one file that starts a cloud.
         .testTarget(name: "CloudParityTests", dependencies: ["CloudKit", "CloudKitTesting", "CoreData"]),
+        // Code as apps have it, in the language mode that most apps have.
+        .testTarget(
+            name: "TypicalCloudCodeTests", dependencies: ["CloudKit", "CloudKitTesting"],
+            swiftSettings: [.swiftLanguageMode(.v5)]),
         .testTarget(name: "MirroringCoreTests", dependencies: ["CloudWire", "ManagedModel", "MirroringCore"]),
         .testTarget(
             name: "CloudMirroringTests",
@@ -199,7 +203,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-for target in package.targets where target.type != .plugin && !["CRuntimeRecords", "CAllocationCounter", "CFaultyDisk"].contains(target.name) {
+for target in package.targets where target.type != .plugin && !["CRuntimeRecords", "CAllocationCounter", "CFaultyDisk", "TypicalCloudCodeTests"].contains(target.name) {
     target.swiftSettings = (target.swiftSettings ?? []) + [
         .treatAllWarnings(as: .error),
         .enableUpcomingFeature("ExistentialAny"),

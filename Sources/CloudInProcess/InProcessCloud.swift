@@ -53,6 +53,15 @@ package final class InProcessCloud: Sendable {
         return InProcessTransport(cloud: self, token: token, deviceID: device)
     }
 
+    /// Lets a user be found by an address.
+    package func introduce(_ name: String, givenName: String, emailAddress: String) async throws {
+        try await store().updateProfile(ofUser: name) { profile in
+            profile.name.givenName = givenName
+            profile.emailAddress = emailAddress
+            profile.isDiscoverable = true
+        }
+    }
+
     /// Returns the transport of another device of a user.
     package func addDevice(_ device: String, of user: String) async throws -> InProcessTransport {
         let token = try await store().addToken(userName: user, deviceLabel: device, now: clock.milliseconds)

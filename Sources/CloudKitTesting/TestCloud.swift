@@ -51,6 +51,9 @@ public final class TestCloud: Sendable {
         return device
     }
 
+    /// By which others find an account: its name at example.org.
+    public static func emailAddress(of account: String) -> String { account + "@example.org" }
+
     /// Accounts in the order in which they were made.
     public var accounts: [String] { state.withLock { $0.accounts } }
 
@@ -66,7 +69,11 @@ public final class TestCloud: Sendable {
             state.accounts.append(account)
             return true
         }
-        if isNew { return try await engine.addUser(account, device: device) }
+        if isNew {
+            let transport = try await engine.addUser(account, device: device)
+            try await engine.introduce(account, givenName: account, emailAddress: Self.emailAddress(of: account))
+            return transport
+        }
         return try await engine.addDevice(device, of: account)
     }
 }

@@ -7,3 +7,14 @@ import Testing
 
 /// A container with a cloud of its own behind it. On Apple's platforms: the app's container.
 func testContainer() async throws -> CKContainer { try await TestCloud().device("device").container }
+
+/// The containers of two people, on a device each.
+func twoAccounts() async throws -> (owner: CKContainer, guest: CKContainer) {
+    let cloud = try TestCloud()
+    return (
+        try await cloud.device("phone", account: "mia").container, try await cloud.device("tablet", account: "ben").container
+    )
+}
+
+/// By which the guest of `twoAccounts` is found.
+let guestAddress = TestCloud.emailAddress(of: "ben")

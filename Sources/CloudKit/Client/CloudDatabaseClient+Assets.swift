@@ -79,30 +79,48 @@ extension CloudDatabaseClient {
         }
     }
 
+    /// Fetches the content piece by piece. A download that breaks off goes on from where it was, as long as each attempt
+    /// brings something.
     private func download(_ asset: AssetValue, _ take: ([UInt8]) throws -> Void) async throws(CKError) {
         guard let address = asset.downloadURL else {
             throw CKError(.assetNotAvailable, "the record names an asset without an address; fetch the record again")
         }
+        var received: Int64 = 0
+        var failure: CKError?
+        repeat {
+            let start = received
+            do {
+                try await download(asset, from: address, &received, take)
+                return
+            } catch {
+                let broken = CKError(transportFailure: error)
+                guard broken.code == .networkFailure, received > start, received < asset.size else {
+                    throw failure ?? broken
+                }
+                failure = broken
+            }
+        } while true
+    }
+
+    private func download(
+        _ asset: AssetValue, from address: String, _ received: inout Int64, _ take: ([UInt8]) throws -> Void
+    ) async throws {
         // Source: CloudKit Web Services leave the file name in an address to the client.
-        let request = TransportRequest(
+        var request = TransportRequest(
             method: "GET", target: .asset(address: address.replacing("${f}", with: "asset")), headers: headers,
             responseBytesMax: Limits.messageBytes)
-        do {
-            let stream = try await transport.stream(request)
-            guard stream.status == 200 else {
-                throw CKError(.assetNotAvailable, "the server answered \(stream.status) when asked for an asset")
-            }
-            var received: Int64 = 0
-            for try await chunk in stream.chunks {
-                received += Int64(chunk.count)
-                guard received <= asset.size else { break }
-                try take(chunk)
-            }
-            guard received == asset.size else {
-                throw CKError(.networkFailure, "an asset came with another size than its record says; try again")
-            }
-        } catch {
-            throw CKError(transportFailure: error)
+        if received > 0 { request.headers.add(HeaderNames.range, "bytes=\(received)-") }
+        let stream = try await transport.stream(request)
+        guard stream.status == (received > 0 ? 206 : 200) else {
+            throw CKError(.assetNotAvailable, "the server answered \(stream.status) when asked for an asset")
+        }
+        for try await chunk in stream.chunks {
+            received += Int64(chunk.count)
+            guard received <= asset.size else { break }
+            try take(chunk)
+        }
+        guard received == asset.size else {
+            throw CKError(.networkFailure, "an asset came with another size than its record says; try again")
         }
     }
 }

@@ -10,6 +10,8 @@ extension CloudDatabaseClient {
 
     /// Opens the push stream of this device and container, which tells of changes in all its databases.
     ///
+    /// Where something on the way holds a stream back, or the server has none, notifications are waited for one by one.
+    ///
     /// Nothing is opened before the first event is asked for. The stream ends with ``CKError``: with `.networkFailure`
     /// if nothing was heard for ``heartbeatDeadline`` or the server closed it. Whoever wants it again opens a new one,
     /// and asks for changes once it is connected. Giving up the sequence closes the stream.
@@ -32,6 +34,31 @@ extension CloudDatabaseClient {
     }
 
     private func listen<C: Clock<Duration>>(clock: C, _ tell: @escaping @Sendable (PushEvent) -> Void) async throws {
+        let hasHeard = Locked(false)
+        do {
+            try await hold(clock: clock) { event in
+                if event != .connected { hasHeard.update { $0 = true } }
+                tell(event)
+            }
+        } catch {
+            // A stream on which not even a heartbeat came, or that is not offered; a device that is offline polls in vain.
+            let failure = CKError(transportFailure: error)
+            guard !hasHeard.value, !Task.isCancelled, failure.code == .networkFailure || failure.code == .unknownItem else {
+                throw error
+            }
+            let isPolling = Locked(false)
+            do {
+                try await poll { event in
+                    isPolling.update { $0 = true }
+                    tell(event)
+                }
+            } catch let pollFailure {
+                throw isPolling.value ? pollFailure : error
+            }
+        }
+    }
+
+    private func hold<C: Clock<Duration>>(clock: C, _ tell: @escaping @Sendable (PushEvent) -> Void) async throws {
         let path = DevicePath(containerIdentifier: containerIdentifier, environment: environment, operation: .pushStream)
         let request = TransportRequest(
             method: "GET", target: .service(path: path.path), headers: headers,

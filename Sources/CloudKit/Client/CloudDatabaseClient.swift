@@ -124,6 +124,42 @@ package struct CloudDatabaseClient: Sendable {
         return try read(try await send(request))
     }
 
+    /// People who agreed to be found, by their addresses.
+    package func discoverUsers(_ request: DiscoverUsersRequest) async throws(CKError) -> UserIdentitiesResponse {
+        try read(try await post(.discoverUsers, request))
+    }
+
+    // MARK: Shares
+
+    /// What links to shares lead to. Only the client of the public database is asked.
+    package func resolveShares(_ request: ShortGUIDsRequest) async throws(CKError) -> ShortGUIDsResponse {
+        try check(try read(try await post(.resolveRecords, request)), request)
+    }
+
+    package func acceptShares(_ request: ShortGUIDsRequest) async throws(CKError) -> ShortGUIDsResponse {
+        try check(try read(try await post(.acceptRecords, request)), request)
+    }
+
+    private func check(
+        _ answer: ShortGUIDsResponse, _ request: ShortGUIDsRequest
+    ) throws(CKError) -> ShortGUIDsResponse {
+        guard answer.results.count == request.shortGUIDs.count else {
+            throw CKError.unreadable("the server answered \(answer.results.count) of \(request.shortGUIDs.count) links")
+        }
+        return answer
+    }
+
+    // MARK: Tokens
+
+    package func webAuthToken(_ message: WebAuthTokenRequest) async throws(CKError) -> WebAuthTokenResponse {
+        let path = DevicePath(containerIdentifier: containerIdentifier, environment: environment, operation: .webAuthToken)
+        var request = TransportRequest(
+            method: "POST", target: .service(path: path.path), headers: headers, body: .bytes(message.encoded()),
+            responseBytesMax: Limits.messageBytes)
+        request.headers.add(HeaderNames.contentType, HeaderNames.json)
+        return try read(try await send(request))
+    }
+
     // MARK: Requests
 
     func path(_ operation: ServicePath.Operation, in scope: DatabaseScope) -> String {

@@ -15,6 +15,13 @@ package protocol CloudTransport: Sendable {
     /// Sends a request and returns as soon as the head of the answer is there; its body follows piece by piece.
     /// Giving up the pieces ends the exchange.
     func stream(_ request: TransportRequest) async throws -> TransportStream
+
+    /// How links to shares on this server begin.
+    var linkBase: String { get }
+}
+
+extension CloudTransport {
+    package var linkBase: String { "https://tarn.invalid" }
 }
 
 package struct TransportRequest: Sendable {

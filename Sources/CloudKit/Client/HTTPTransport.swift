@@ -25,6 +25,7 @@ package struct HTTPTransport: CloudTransport {
     }
 
     package let server: ServerAddress
+    package var linkBase: String { server.root }
     private let token: CKContainer.Configuration.Token
     private let timeouts: Timeouts
 

@@ -12,7 +12,8 @@ extension CKRecord {
 
     /// A record from the server, of the class for its type.
     static func make(_ record: Record, in zoneID: CKRecordZone.ID, scope: CKDatabase.Scope) -> CKRecord {
-        CKRecord(record, in: zoneID, scope: scope)
+        record.recordType == CKRecord.SystemType.share
+            ? CKShare(record, in: zoneID, scope: scope) : CKRecord(record, in: zoneID, scope: scope)
     }
 
     var edits: Edits {
@@ -26,6 +27,9 @@ extension CKRecord {
         stored.update { state in
             for (key, number) in edits.numbers where state.changed[key] == number { state.changed[key] = nil }
             state.server = saved.server
+            state.linkBase = saved.linkBase
+            if let share = saved.share { state.share = share }
+            state.shareName = nil
             for (key, value) in saved.values where state.changed[key] == nil { state.values[key] = value }
             state.encrypted.formUnion(saved.encrypted)
             if state.parent == edits.parent { state.isParentChanged = false }
@@ -63,6 +67,10 @@ extension CKRecord {
             }
             record.fields[key] = Field(value, isEncrypted: state.encrypted.contains(key))
         }
+        if state.isParentChanged || (kind == .create && state.parent != nil) || policy == .allKeys {
+            record.sharing.parent = edits.parent?.recordID.recordName ?? (state.isParentChanged ? "" : nil)
+        }
+        record.sharing.details = state.share?.wire
         return RecordOperation(kind, record)
     }
 

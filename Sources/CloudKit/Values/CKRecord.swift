@@ -26,6 +26,12 @@ open class CKRecord: NSObject, NSCopying, NSSecureCoding, CKRecordKeyValueSettin
         var encrypted: Set<FieldKey> = []
         var parent: ParentLink?
         var isParentChanged = false
+        /// The share that was made for this record here; else the server says it.
+        var shareName: String?
+        /// Of share records only.
+        var share: ShareState?
+        /// How links to shares begin, where the server is.
+        var linkBase: String?
         /// The record as the server last described it.
         var server: Record?
 
@@ -66,7 +72,9 @@ open class CKRecord: NSObject, NSCopying, NSSecureCoding, CKRecordKeyValueSettin
     /// - Parameter zoneID: The zone it was asked for in, where the record does not say.
     package convenience init(_ record: Record, in zoneID: CKRecordZone.ID, scope: CKDatabase.Scope) {
         let zoneID = record.zoneID.map { CKRecordZone.ID($0, scope: scope) } ?? zoneID
-        self.init(State(record), ID(recordName: record.recordName, zoneID: zoneID), scope: scope)
+        var state = State(record)
+        state.parent = record.sharing.parent.map { ParentLink(recordID: ID(recordName: $0, zoneID: zoneID)) }
+        self.init(state, ID(recordName: record.recordName, zoneID: zoneID), scope: scope)
     }
 
     init(_ state: State, _ recordID: ID, scope: CKDatabase.Scope) {
@@ -172,6 +180,7 @@ extension CKRecord.State {
     /// What the server described.
     init(_ record: Record) {
         self.init(recordType: record.recordType, server: record)
+        share = record.sharing.details.map { ShareState($0) }
         for (key, field) in record.fields {
             guard let value = field.value else { continue }
             values[key] = LocalValue(fromServer: value)

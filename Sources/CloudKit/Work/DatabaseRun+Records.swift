@@ -111,7 +111,7 @@ extension DatabaseRun {
     ) -> Result<CKRecord, any Error> {
         switch result {
         case .record(let saved):
-            let answer = CKRecord.make(saved, in: record.recordID.zoneID, scope: scope)
+            let answer = make(saved, in: record.recordID.zoneID, scope: scope)
             answer.keepFiles(of: record)
             record.wasSaved(answer, edits)
             return .success(answer)
@@ -121,7 +121,7 @@ extension DatabaseRun {
                 userInfo[CKRecordChangedErrorClientRecordKey] = record
                 userInfo[CKRecordChangedErrorAncestorRecordKey] = record.ancestor
                 if let serverRecord {
-                    userInfo[CKRecordChangedErrorServerRecordKey] = CKRecord.make(
+                    userInfo[CKRecordChangedErrorServerRecordKey] = make(
                         serverRecord, in: record.recordID.zoneID, scope: scope)
                 }
             }
@@ -182,7 +182,7 @@ extension DatabaseRun {
     func fetched(
         _ record: Record, in zoneID: CKRecordZone.ID, progress: (Double) async -> Void = { _ in }
     ) async -> Result<CKRecord, any Error> {
-        let record = CKRecord.make(record, in: zoneID, scope: scope)
+        let record = make(record, in: zoneID, scope: scope)
         do {
             try await record.fetchAssets(with: client, progress: progress)
             return .success(record)

@@ -19,6 +19,16 @@ struct DatabaseRun: Sendable {
     }
 
     var scope: CKDatabase.Scope { database.databaseScope }
+
+    /// A record from the server, of the class for its type.
+    func make(_ record: Record, in zoneID: CKRecordZone.ID, scope: CKDatabase.Scope) -> CKRecord {
+        let made = CKRecord.make(record, in: zoneID, scope: scope)
+        if made is CKShare {
+            let base = client.transport.linkBase
+            made.stored.update { $0.linkBase = base }
+        }
+        return made
+    }
 }
 
 /// What became of one item of many.

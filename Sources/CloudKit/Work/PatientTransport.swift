@@ -12,6 +12,7 @@ struct PatientTransport: CloudTransport {
     static let longestWait: Duration = .seconds(300)
 
     private let base: any CloudTransport
+    var linkBase: String { base.linkBase }
     private let pace: Pace
     private let isPatient: Bool
     private let timeout: Duration?

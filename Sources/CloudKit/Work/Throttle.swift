@@ -9,6 +9,7 @@ import Synchronization
 /// left, instead of being refused there.
 final class Throttle: CloudTransport {
     private let base: any CloudTransport
+    var linkBase: String { base.linkBase }
     private let pace: Pace
     private let quietUntil = Mutex<Duration?>(nil)
 

@@ -20,6 +20,7 @@ package enum HeaderNames {
     package static let requestSignature = "X-Apple-CloudKit-Request-SignatureV1"
     package static let contentType = "Content-Type"
     package static let retryAfter = "Retry-After"
+    package static let range = "Range"
 
     package static let json = "application/json; charset=UTF-8"
     /// Content type of the push stream: JSON objects, one a line.

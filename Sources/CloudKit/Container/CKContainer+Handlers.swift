@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Dispatch
+import Foundation
+
+/// The forms with completion handlers. Each does what the async form of its kind does.
+extension CKContainer {
+    @preconcurrency
+    public func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
+        Task {
+            let status: CKAccountStatus
+            let failure: (any Error)?
+            do {
+                status = try await self.accountStatus()
+                failure = nil
+            } catch {
+                status = .couldNotDetermine
+                failure = error
+            }
+            DispatchQueue.global().async { completionHandler(status, failure) }
+        }
+    }
+
+    @preconcurrency
+    public func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
+        answer(completionHandler) { try await self.userRecordID() }
+    }
+
+    // MARK: Long-lived operations
+
+    /// None: operations end with their process.
+    @preconcurrency
+    public func fetchAllLongLivedOperationIDs(
+        completionHandler: @escaping @Sendable ([CKOperation.ID]?, (any Error)?) -> Void
+    ) {
+        answer(completionHandler) { [] }
+    }
+
+    public func allLongLivedOperationIDs() async throws -> [CKOperation.ID] { [] }
+
+    @preconcurrency
+    public func fetchLongLivedOperation(
+        withID operationID: CKOperation.ID, completionHandler: @escaping @Sendable (CKOperation?, (any Error)?) -> Void
+    ) {
+        DispatchQueue.global().async { completionHandler(nil, nil) }
+    }
+
+    public func longLivedOperation(for operationID: CKOperation.ID) async throws -> CKOperation? { nil }
+}

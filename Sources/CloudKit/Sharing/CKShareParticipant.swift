@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+public import Foundation
+
+extension CKShare {
+    public typealias Participant = CKShareParticipant
+    public typealias Metadata = CKShareMetadata
+
+    public enum ParticipantRole: Int, Sendable {
+        case unknown = 0
+        case owner = 1
+        case administrator = 2
+        /// Invited by name.
+        case privateUser = 3
+        /// Came by the link of a share that is open to everybody who has it.
+        case publicUser = 4
+    }
+
+    public enum ParticipantPermission: Int, Sendable {
+        case unknown = 0
+        case none = 1
+        case readOnly = 2
+        case readWrite = 3
+    }
+
+    public enum ParticipantAcceptanceStatus: Int, Sendable {
+        case unknown = 0
+        case pending = 1
+        case accepted = 2
+        case removed = 3
+    }
+}
+
+/// One of those who share records.
+///
+/// Source: Apple's documentation of `CKShare.Participant`.
+public final class CKShareParticipant: NSObject, NSCopying, @unchecked Sendable {  // State is behind a lock.
+    public typealias ID = String
+    public typealias Role = CKShare.ParticipantRole
+    public typealias Permission = CKShare.ParticipantPermission
+    public typealias AcceptanceStatus = CKShare.ParticipantAcceptanceStatus
+
+    public let userIdentity: CKUserIdentity
+    public let participantID: ID
+    public let acceptanceStatus: AcceptanceStatus
+    private let isKnown: Bool
+    private let stored: Locked<(role: Role, permission: Permission)>
+
+    init(_ participant: ShareParticipant) {
+        userIdentity = CKUserIdentity(participant.identity)
+        isKnown = participant.participantID != nil
+        participantID = participant.participantID ?? UUID().uuidString
+        acceptanceStatus = CKShare.ParticipantAcceptanceStatus(participant.status)
+        stored = Locked((Role(participant.kind), Permission(participant.permission)))
+    }
+
+    /// A privateUser is invited by name.
+    public var role: Role {
+        get { stored.value.role }
+        set { stored.update { $0.role = newValue } }
+    }
+    public var permission: Permission {
+        get { stored.value.permission }
+        set { stored.update { $0.permission = newValue } }
+    }
+
+    var wire: ShareParticipant {
+        let (role, permission) = stored.value
+        return ShareParticipant(
+            participantID: isKnown ? participantID : nil, identity: userIdentity.wire, kind: role.wire,
+            permission: permission.wire, status: acceptanceStatus.wire)
+    }
+
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKShareParticipant else { return false }
+        return participantID == other.participantID || userIdentity == other.userIdentity
+    }
+
+    public override var hash: Int { userIdentity.hash }
+    public func copy(with zone: NSZone? = nil) -> Any { CKShareParticipant(wire) }
+}
+
+extension CKShare.ParticipantRole {
+    init(_ kind: ShareParticipant.Kind) {
+        switch kind {
+        case .owner: self = .owner
+        case .administrator: self = .administrator
+        case .user: self = .privateUser
+        case .publicUser: self = .publicUser
+        case .unknown: self = .unknown
+        }
+    }
+
+    var wire: ShareParticipant.Kind {
+        switch self {
+        case .owner: .owner
+        case .administrator: .administrator
+        case .privateUser: .user
+        case .publicUser: .publicUser
+        case .unknown: .unknown
+        }
+    }
+}
+
+extension CKShare.ParticipantPermission {
+    init(_ permission: SharePermission) {
+        switch permission {
+        case .none: self = .none
+        case .readOnly: self = .readOnly
+        case .readWrite: self = .readWrite
+        case .unknown: self = .unknown
+        }
+    }
+
+    var wire: SharePermission {
+        switch self {
+        case .none: .none
+        case .readOnly: .readOnly
+        case .readWrite: .readWrite
+        case .unknown: .unknown
+        }
+    }
+}
+
+extension CKShare.ParticipantAcceptanceStatus {
+    init(_ status: ShareParticipant.Status) {
+        switch status {
+        case .invited: self = .pending
+        case .accepted: self = .accepted
+        case .removed: self = .removed
+        case .unknown: self = .unknown
+        }
+    }
+
+    var wire: ShareParticipant.Status {
+        switch self {
+        case .pending: .invited
+        case .accepted: .accepted
+        case .removed: .removed
+        case .unknown: .unknown
+        }
+    }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Foundation
+
+/// One piece of work on what belongs to a container and no database: shares by their links, and people.
+struct ContainerRun: Sendable {
+    let container: CKContainer
+    private let database: DatabaseRun
+
+    init(_ container: CKContainer, _ settings: OperationSettings? = nil) throws(CKError) {
+        self.container = container
+        database = try DatabaseRun(container.publicCloudDatabase, settings)
+    }
+
+    func metadata(
+        for urls: [URL], fetchesRoot: Bool, desiredKeys: [CKRecord.FieldKey]?
+    ) async throws -> [Outcome<URL, CKShareMetadata>] {
+        guard !urls.isEmpty else { return [] }
+        let guids = urls.map {
+            ShortGUID(value: Self.shortGUID($0), shouldFetchRootRecord: fetchesRoot, rootRecordDesiredKeys: desiredKeys)
+        }
+        let answer = try await database.client.resolveShares(ShortGUIDsRequest(shortGUIDs: guids))
+        return zip(urls, answer.results).map { Outcome(id: $0, result: metadata($1)) }
+    }
+
+    func accept(_ metadatas: [CKShareMetadata]) async throws -> [Outcome<CKShareMetadata, CKShare>] {
+        guard !metadatas.isEmpty else { return [] }
+        let guids = metadatas.map { ShortGUID(value: $0.shortGUID) }
+        let answer = try await database.client.acceptShares(ShortGUIDsRequest(shortGUIDs: guids))
+        return zip(metadatas, answer.results).map { Outcome(id: $0, result: metadata($1).map(\.share)) }
+    }
+
+    private func metadata(_ result: ShortGUIDResult) -> Result<CKShareMetadata, any Error> {
+        switch result {
+        case .failure(_, let error): return .failure(CKError(error))
+        case .share(let metadata):
+            let scope = CKDatabase.Scope(metadata.scope)
+            let zoneID = CKRecordZone.ID(metadata.zoneID, scope: scope)
+            guard let share = database.make(metadata.share, in: zoneID, scope: scope) as? CKShare else {
+                return .failure(CKError.unreadable("the server answered with another record than a share"))
+            }
+            return .success(CKShareMetadata(metadata, share: share))
+        }
+    }
+
+    /// The last part of a link, without the title that may follow it.
+    private static func shortGUID(_ url: URL) -> String { url.lastPathComponent }
+
+    // MARK: People
+
+    /// People by how they are looked up. Who is not found, or does not want to be, has `.unknownItem`.
+    func identities(
+        _ infos: [CKUserIdentityLookupInfo]
+    ) async throws -> [Outcome<CKUserIdentityLookupInfo, CKUserIdentity>] {
+        guard !infos.isEmpty else { return [] }
+        let answer = try await database.client.discoverUsers(DiscoverUsersRequest(lookupInfos: infos.map(\.wire)))
+        return infos.map { info in
+            let wire = info.wire
+            let found = answer.users.first { user in
+                if case .userRecordName(let name) = wire, user.userRecordName == name { return true }
+                return user.lookupInfo == wire
+            }
+            guard let found else {
+                return Outcome(id: info, result: .failure(CKError(.unknownItem, "nobody is known by this address")))
+            }
+            return Outcome(id: info, result: .success(CKUserIdentity(found, lookupInfo: info)))
+        }
+    }
+
+    func participants(
+        _ infos: [CKUserIdentityLookupInfo]
+    ) async throws -> [Outcome<CKUserIdentityLookupInfo, CKShareParticipant>] {
+        try await identities(infos).map { outcome in
+            Outcome(
+                id: outcome.id,
+                result: outcome.result.map { identity in
+                    CKShareParticipant(ShareParticipant(identity: identity.wire, permission: .readOnly))
+                })
+        }
+    }
+
+    func webAuthToken(_ apiToken: String) async throws -> String {
+        try await database.client.webAuthToken(WebAuthTokenRequest(apiToken: apiToken)).webAuthToken
+    }
+}
