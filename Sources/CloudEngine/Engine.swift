@@ -92,8 +92,7 @@ extension Engine {
 
     /// Notifications of the subscriptions that fire when custom zones change.
     ///
-    /// Database subscriptions fire once for each request, zone subscriptions for their zone. Query subscriptions are
-    /// stored and do not fire yet.
+    /// Database subscriptions fire once for each request, zone subscriptions for their zone.
     func notifications(
         forChangesIn zoneNames: Set<String>, _ view: any PartitionView, _ call: Call
     ) throws -> [PushNotification] {

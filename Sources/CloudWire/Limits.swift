@@ -27,9 +27,14 @@ package struct Limits: Hashable, Sendable {
     package var responseRecordBytes = 4_000_000
     package var zonesPerDatabase = 1000
     package var subscriptionsPerDatabase = 200
+    package var fieldsPerNotification = 3
     package var recordNameCharacters = 255
     package var zoneNameCharacters = 255
     package var fieldsPerRecord = 256
+    /// `DELETE_SELF` references to one record.
+    package var deletingReferencesPerRecord = 750
+    /// Records that go with one that is deleted, by their references and those to them.
+    package var recordsTakenAlong = 10_000
     package var filtersPerQuery = 64
     package var sortsPerQuery = 8
     /// Values in the list of one filter.

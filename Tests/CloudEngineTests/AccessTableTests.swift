@@ -99,7 +99,8 @@ import Testing
         (.modifySubscriptions, "ayy ayf ayf"), (.caller, "ayf ayf ---"),
         (.currentUser, "ayf --- ---"), (.discoverUsers, "ayf --- ---"), (.lookupUsersByEmail, "ayf --- ---"),
         (.lookupUsersByID, "ayf --- ---"), (.lookupUsersByContacts, "ayf --- ---"), (.resolveRecords, "ayf --- ---"),
-        (.acceptRecords, "ayf --- ---"),
+        (.acceptRecords, "ayf --- ---"), (.rereferenceAssets, "ayy ayf ayf"), (.recordChanges, "--- ayf ayf"),
+        (.changedZones, "--- ayf ayf"),
     ]
 
     @Test func everyOperationInEveryDatabase() {

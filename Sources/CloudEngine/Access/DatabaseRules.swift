@@ -22,10 +22,11 @@ package enum DatabaseRules {
         switch (operation, scope) {
         case (.queryRecords, .public), (.lookupRecords, .public), (.listZones, .public), (.lookupZones, .public):
             .everyone
-        case (.modifyRecords, .public), (.uploadAssets, .public), (.listSubscriptions, .public),
+        case (.modifyRecords, .public), (.uploadAssets, .public), (.rereferenceAssets, .public), (.listSubscriptions, .public),
             (.lookupSubscriptions, .public), (.modifySubscriptions, .public):
             .signedIn
-        case (.modifyZones, .public), (.databaseChanges, .public), (.zoneChanges, .public):
+        case (.modifyZones, .public), (.databaseChanges, .public), (.zoneChanges, .public),
+            (.recordChanges, .public), (.changedZones, .public):
             .notApplicable
         case (.modifyZones, .shared):
             .notApplicable
@@ -38,6 +39,7 @@ package enum DatabaseRules {
             (.lookupUsersByContacts, _), (.resolveRecords, _), (.acceptRecords, _):
             .notApplicable
         case (.modifyRecords, _), (.queryRecords, _), (.lookupRecords, _), (.uploadAssets, _), (.listZones, _),
+            (.rereferenceAssets, _), (.recordChanges, _), (.changedZones, _),
             (.lookupZones, _), (.modifyZones, _), (.databaseChanges, _), (.zoneChanges, _), (.listSubscriptions, _),
             (.lookupSubscriptions, _), (.modifySubscriptions, _):
             .users

@@ -30,14 +30,17 @@ struct CheckedFilter {
     let test: Test
     let isNegated: Bool
 
-    init(_ filter: QueryFilter, in schema: RecordTypeSchema, _ limits: Limits) throws(WireError) {
+    /// - Parameter needsIndex: Whether the condition is to be answered from indexes.
+    init(
+        _ filter: QueryFilter, in schema: RecordTypeSchema, _ limits: Limits, needsIndex: Bool = true
+    ) throws(WireError) {
         field = try QueryField(filter.key, in: schema)
         guard !field.isEncrypted else {
             throw WireError(.badRequest, "Field '\(field.name)' is encrypted and cannot be queried")
         }
         let (form, isNegated) = filter.comparator.form
         self.isNegated = isNegated
-        try field.require(form.index)
+        if needsIndex { try field.require(form.index) }
         guard let value = filter.value else {
             throw WireError(.badRequest, "the filter on '\(field.name)' has no fieldValue")
         }

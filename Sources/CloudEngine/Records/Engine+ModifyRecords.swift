@@ -58,7 +58,9 @@ extension Engine {
         }
         let told = changes > 0 && !zone.isDefault ? [zone.name] : []
         return Outcome(
-            ModifyRecordsResponse(results: results), notifications: try notifications(forChangesIn: Set(told), unit, call),
+            ModifyRecordsResponse(results: results),
+            notifications: try notifications(forChangesIn: Set(told), unit, call)
+                + notifications(for: batch.events, in: zone, unit, call),
             news: batch.news)
     }
 

@@ -11,7 +11,7 @@ struct RecordBatch {
     private let unit: any UnitOfWork
     private let call: Call
 
-    private let stored: [String: StoredRecord]
+    private var stored: [String: StoredRecord]
     private var schema: SchemaCheck
     private var access: RecordAccess
     private var sharing: SharingBatch
@@ -21,6 +21,10 @@ struct RecordBatch {
     private var left: Set<String> = []
     private var decisions: [Result<RecordDecision, WireError>] = []
     private(set) var results: [RecordResult] = []
+    /// Records that go because others go.
+    private var cascaded: [StoredRecord] = []
+    /// What changed, for subscriptions.
+    private(set) var events: [RecordEvent] = []
 
     init(
         _ operations: [RecordOperation], zone: StoredZone, _ engine: Engine, _ unit: any UnitOfWork, _ call: Call
@@ -57,6 +61,11 @@ struct RecordBatch {
                 decisions.append(.failure(error))
             }
         }
+        let names = operations.map(\.record.recordName)
+        var references = ReferenceCheck(stored, asked: names, zone: zone, unit, engine.limits)
+        try references.settle(names, &decisions)
+        cascaded = references.cascaded
+        for record in cascaded { stored[record.record.recordName] = record }
     }
 
     mutating func refuseAllIfAnyIsRefused() {
@@ -64,6 +73,7 @@ struct RecordBatch {
         decisions = decisions.map { decision in
             if case .success = decision { .failure(WireError(.atomicError, "atomic batch failed")) } else { decision }
         }
+        cascaded = []
     }
 
     /// Stores what was decided and fills `results`.
@@ -75,7 +85,7 @@ struct RecordBatch {
             case .success(.save), .success(.delete): true
             case .success(.nothing), .failure: false
             }
-        }
+        } + cascaded.count
         var number = changes == 0 ? 0 : try unit.raiseCounter(by: changes) - Int64(changes)
         var written: [StoredRecord] = []
         var links: [String: Int] = [:]
@@ -102,7 +112,13 @@ struct RecordBatch {
                 results.append(.failure(recordName: operation.record.recordName, error, serverRecord: shown))
             }
         }
+        for old in cascaded.map(\.record) {
+            number += 1
+            written.append(StoredRecord(record: tombstone(of: old, number), change: number))
+            count(old, by: -1, in: &links)
+        }
         guard changes > 0 else { return 0 }
+        events = written.map { RecordEvent(old: present($0.record.recordName), new: $0.record.isDeleted ? nil : $0.record) }
         for (recordType, fields) in schema.added.sorted(by: { $0.key < $1.key }) {
             try unit.learn(fields, ofType: recordType)
         }
@@ -115,6 +131,8 @@ struct RecordBatch {
         zone.change = number
         try unit.save(zone, at: call.now)
         try updateIndexes(written)
+        let references = written.flatMap { $0.record.referenceChanges(after: present($0.record.recordName)) }
+        if !references.isEmpty { try unit.apply(references, in: zone.key) }
         links = links.filter { $0.value != 0 }
         if !links.isEmpty { try unit.addLinks(links, in: zone.key, at: call.now) }
         return changes
@@ -141,8 +159,10 @@ struct RecordBatch {
     }
 
     /// The record there is, unless it was deleted.
-    private func current(_ operation: RecordOperation) -> Record? {
-        guard let record = stored[operation.record.recordName]?.record, !record.isDeleted else { return nil }
+    private func current(_ operation: RecordOperation) -> Record? { present(operation.record.recordName) }
+
+    private func present(_ name: String) -> Record? {
+        guard let record = stored[name]?.record, !record.isDeleted else { return nil }
         return record
     }
 

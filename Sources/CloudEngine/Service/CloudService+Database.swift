@@ -86,6 +86,19 @@ extension CloudService {
             let message = try AssetUploadRequest(json: exchange.body)
             let exchange = try self.exchange(exchange, for: message.zoneID)
             return try await write(exchange) { try engine.requestUploads(message, in: $0, $1) }
+        case .rereferenceAssets:
+            let message = try RereferenceAssetsRequest(json: exchange.body)
+            let exchange = try self.exchange(exchange, for: message.zoneID)
+            return try await write(exchange) { try engine.rereferenceAssets(message, in: $0, $1) }
+        case .recordChanges:
+            let message = try RecordChangesRequest(json: exchange.body)
+            let exchange = try self.exchange(exchange, for: message.zone.zoneID)
+            return try await read(exchange, numbersAsStrings: message.numbersAsStrings) {
+                try engine.recordChanges(message, in: $0, $1)
+            }
+        case .changedZones:
+            let message = try ChangedZonesRequest(json: exchange.body)
+            return try await read(exchange) { try engine.changedZones(message, in: $0, $1) }
         case .listZones:
             return try await read(exchange) { try engine.listZones(in: $0, $1) }
         case .lookupZones:

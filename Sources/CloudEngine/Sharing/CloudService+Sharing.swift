@@ -102,8 +102,12 @@ extension CloudService {
     ///
     /// It comes after the commit. What cannot be delivered now is delivered by ``deliverPendingNews()``.
     func tell(_ notifications: [PushNotification], _ news: [ShareNews], _ call: Call) async {
-        if !notifications.isEmpty {
-            push.publish(notifications, to: audience(of: call), exceptDevice: call.caller.deviceID)
+        // Subscriptions of several users can fire for one change.
+        let byUser = Dictionary(grouping: notifications) { $0.userRecordName ?? call.caller.userRecordName }
+        for (user, notifications) in byUser {
+            var audience = audience(of: call)
+            audience.userRecordName = user
+            push.publish(notifications, to: audience, exceptDevice: call.caller.deviceID)
         }
         try? await deliver(news, of: call.partition, exceptDevice: call.caller.deviceID)
     }

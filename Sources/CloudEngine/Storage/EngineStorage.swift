@@ -26,7 +26,7 @@ package protocol EngineStorage: SharingStorage {
 }
 
 /// Reading one partition. Functions take many keys at once so that a database over a wire needs few round trips.
-package protocol PartitionView: AccessView, SharingView {
+package protocol PartitionView: AccessView, SharingView, ReferenceView, QuerySubscriptionView {
     func state() throws -> PartitionState
 
     /// A zone by name, deleted or not.
@@ -72,7 +72,7 @@ package protocol PartitionView: AccessView, SharingView {
 }
 
 /// Changing one partition. All or nothing; nothing is visible to others before the unit's commit.
-package protocol UnitOfWork: PartitionView, AccessWork, SharingWork {
+package protocol UnitOfWork: PartitionView, AccessWork, SharingWork, ReferenceWork, QuerySubscriptionWork {
     /// Raises the partition's counter and returns its new value: the last of `count` new numbers.
     func raiseCounter(by count: Int) throws -> Int64
 
@@ -100,6 +100,8 @@ package protocol UnitOfWork: PartitionView, AccessWork, SharingWork {
     /// Adds to the number of fields in a zone that refer to assets. An asset without references is removed after a while.
     func addLinks(_ differences: [String: Int], in zone: Int64, at now: Int64) throws
     func save(_ uploads: [StoredUpload]) throws
+    /// Lets the time begin anew after which files without references go.
+    func touch(assets checksums: [String], at now: Int64) throws
 
     func save(_ subscription: Subscription) throws
     func removeSubscription(id: String) throws

@@ -44,7 +44,7 @@ extension Engine {
         switch operation {
         case .create(var subscription):
             if subscription.subscriptionID.isEmpty { subscription.subscriptionID = call.makeIdentifier() }
-            try check(subscription, call)
+            try check(subscription, in: unit, call)
             let known = try unit.subscriptions()
             guard known.count < limits.subscriptionsPerDatabase
                 || known.contains(where: { $0.subscriptionID == subscription.subscriptionID })
@@ -56,7 +56,7 @@ extension Engine {
             try unit.save(subscription)
             return .subscription(subscription)
         case .update(let subscription):
-            try check(subscription, call)
+            try check(subscription, in: unit, call)
             guard try unit.subscription(id: subscription.subscriptionID) != nil else {
                 throw WireError(.notFound, "subscription not found")
             }
@@ -70,7 +70,7 @@ extension Engine {
     }
 
     /// Source: *CloudKit Web Services Reference*, "Subscription Dictionary": which kinds a database supports.
-    private func check(_ subscription: Subscription, _ call: Call) throws(WireError) {
+    private func check(_ subscription: Subscription, in unit: any UnitOfWork, _ call: Call) throws {
         if NameChecks.record(subscription.subscriptionID, limits) != nil {
             throw WireError(
                 .badRequest, "a subscription identifier has 1 to \(limits.recordNameCharacters) ASCII characters")
@@ -84,6 +84,10 @@ extension Engine {
         case .query(let query):
             guard !query.firesOn.isEmpty else { throw WireError(.badRequest, "a query subscription needs firesOn") }
             if let error = NameChecks.recordType(query.query.recordType) { throw error }
+            guard (subscription.notification.additionalFields ?? []).count <= limits.fieldsPerNotification else {
+                throw WireError(.badRequest, "a notification carries at most \(limits.fieldsPerNotification) fields")
+            }
+            try checkFilters(of: query.query, in: unit)
         }
     }
 }

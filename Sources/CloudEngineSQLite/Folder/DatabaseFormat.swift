@@ -16,6 +16,8 @@ enum DatabaseFormat: Int, CaseIterable {
     case credentials = 4
     /// Shares, hierarchies, links to shares, and news for other partitions.
     case sharing = 5
+    /// References with actions, by their targets; query subscriptions on the public database, by type.
+    case references = 6
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -27,6 +29,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .indexes: Self.indexTables
         case .credentials: Self.credentialTables
         case .sharing: Self.sharingTables
+        case .references: Self.referenceTables
         }
     }
 
@@ -205,5 +208,31 @@ enum DatabaseFormat: Int, CaseIterable {
         CREATE TABLE index_entries (
             part INTEGER NOT NULL, zone INTEGER NOT NULL, number INTEGER NOT NULL, key BLOB NOT NULL, name TEXT NOT NULL,
             PRIMARY KEY (part, zone, number, key, name)) WITHOUT ROWID;
+        """
+
+    /// References and subscriptions that there are are taken in.
+    private static let referenceTables = """
+        CREATE TABLE record_references (
+            part INTEGER NOT NULL, zone INTEGER NOT NULL, target TEXT NOT NULL, action TEXT NOT NULL, source TEXT NOT NULL,
+            PRIMARY KEY (part, zone, target, action, source)) WITHOUT ROWID;
+        INSERT OR IGNORE INTO record_references
+            SELECT r.part, r.zone, json_extract(f.value, '$.value.recordName'), json_extract(f.value, '$.value.action'), r.name
+            FROM records r, json_each(CAST(r.body AS TEXT), '$.fields') f
+            WHERE r.deleted = 0 AND json_extract(f.value, '$.type') = 'REFERENCE'
+                AND json_extract(f.value, '$.value.action') IN ('DELETE_SELF', 'VALIDATE');
+        INSERT OR IGNORE INTO record_references
+            SELECT r.part, r.zone, json_extract(e.value, '$.recordName'), json_extract(e.value, '$.action'), r.name
+            FROM records r, json_each(CAST(r.body AS TEXT), '$.fields') f, json_each(f.value, '$.value') e
+            WHERE r.deleted = 0 AND json_extract(f.value, '$.type') = 'REFERENCE_LIST'
+                AND json_extract(e.value, '$.action') IN ('DELETE_SELF', 'VALIDATE');
+
+        CREATE TABLE public_subscriptions (
+            container TEXT NOT NULL, environment TEXT NOT NULL, type TEXT NOT NULL, part INTEGER NOT NULL, id TEXT NOT NULL,
+            PRIMARY KEY (container, environment, type, part, id)) WITHOUT ROWID;
+        CREATE INDEX public_subscriptions_id ON public_subscriptions (part, id);
+        INSERT INTO public_subscriptions
+            SELECT p.container, p.environment, json_extract(CAST(s.body AS TEXT), '$.query.recordType'), s.part, s.id
+            FROM subscriptions s JOIN partitions p ON p.part = s.part
+            WHERE p.scope = 'public' AND json_extract(CAST(s.body AS TEXT), '$.subscriptionType') = 'query';
         """
 }

@@ -25,6 +25,7 @@ extension SQLiteUnit {
         try run("DELETE FROM records WHERE part = ? AND zone = ?", [writtenPart, key])
         try run("DELETE FROM asset_links WHERE part = ? AND zone = ?", [writtenPart, key])
         try run("DELETE FROM index_entries WHERE part = ? AND zone = ?", [writtenPart, key])
+        try run("DELETE FROM record_references WHERE part = ? AND zone = ?", [writtenPart, key])
     }
 
     func save(_ records: [StoredRecord], in zone: Int64, at now: Int64) throws {
@@ -67,14 +68,22 @@ extension SQLiteUnit {
         }
     }
 
+    func touch(assets checksums: [String], at now: Int64) throws {
+        for checksum in checksums {
+            try run("UPDATE assets SET since = ? WHERE part = ? AND checksum = ?", [now, writtenPart, checksum])
+        }
+    }
+
     func save(_ subscription: Subscription) throws {
         try run(
             "INSERT OR REPLACE INTO subscriptions (part, id, body) VALUES (?, ?, ?)",
             [writtenPart, subscription.subscriptionID, Data(subscription.encoded())])
+        try listPublicly(subscription)
     }
 
     func removeSubscription(id: String) throws {
         try run("DELETE FROM subscriptions WHERE part = ? AND id = ?", [writtenPart, id])
+        try unlistPublicly(id, part: writtenPart)
     }
 
     func remember(_ answer: StoredAnswer, forKey key: String, at now: Int64) throws {

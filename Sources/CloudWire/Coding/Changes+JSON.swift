@@ -89,13 +89,15 @@ extension ZoneChangesQuery: WireMessage {
     }
 
     package func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("zoneID", zoneID)
-            writer.member("syncToken", syncToken)
-            writer.member("resultsLimit", resultsLimit)
-            writer.member("desiredKeys", desiredKeys)
-            writer.member("desiredRecordTypes", desiredRecordTypes)
-        }
+        writer.object { writeMembers(to: &$0) }
+    }
+
+    func writeMembers(to writer: inout JSONWriter) {
+        writer.member("zoneID", zoneID)
+        writer.member("syncToken", syncToken)
+        writer.member("resultsLimit", resultsLimit)
+        writer.member("desiredKeys", desiredKeys)
+        writer.member("desiredRecordTypes", desiredRecordTypes)
     }
 }
 

@@ -10,6 +10,7 @@ extension PushNotification: WireMessage {
         var zoneOwner: String?
         var scope: DatabaseScope?
         var reason: Reason?
+        var fields: [String: FieldValue] = [:]
 
         init(from reader: inout JSONReader) throws(JSONFault) {
             try reader.beginObject()
@@ -26,6 +27,9 @@ extension PushNotification: WireMessage {
                 case "fo":
                     reason = Reason(rawValue: try reader.readInt())
                     guard reason != nil else { throw JSONFault("the reason is not 1, 2 or 3", at: start) }
+                case "af":
+                    try reader.beginObject()
+                    while let key = try reader.nextKey() { fields[key.text] = try FieldValue(inferredFrom: &reader) }
                 default: try reader.skipValue()
                 }
             }
@@ -39,6 +43,7 @@ extension PushNotification: WireMessage {
 
     package init(from reader: inout JSONReader) throws(JSONFault) {
         var isContentAvailable = false
+        var shown = Alert()
         self.init(notificationID: "", containerIdentifier: "", subscriptionID: "", subject: .database(.private))
         var hasBody = false
         let start = try reader.beginObject()
@@ -49,6 +54,9 @@ extension PushNotification: WireMessage {
                 while let key = try reader.nextKey() {
                     switch key {
                     case "content-available": isContentAvailable = try reader.readFlag()
+                    case "alert": try shown.readText(from: &reader)
+                    case "sound": shown.soundName = try reader.readString()
+                    case "category": shown.category = try reader.readString()
                     default: try reader.skipValue()
                     }
                 }
@@ -60,6 +68,7 @@ extension PushNotification: WireMessage {
         }
         guard hasBody else { throw JSONFault("the notification has no ck", at: start) }
         self.isContentAvailable = isContentAvailable
+        alert = shown == Alert() ? nil : shown
     }
 
     private mutating func readBody(from reader: inout JSONReader) throws(JSONFault) {
@@ -83,11 +92,12 @@ extension PushNotification: WireMessage {
         subscriptionID = keys.subscriptionID ?? ""
         let scope = try keys.scope.required("the notification has no dbs", at: start)
         if query != nil {
-            subject = .query(
-                Match(
-                    recordName: try keys.recordName.required("the notification has no rid", at: start),
-                    zoneID: try keys.zoneID(at: start), scope: scope,
-                    reason: try keys.reason.required("the notification has no fo", at: start)))
+            var match = Match(
+                recordName: try keys.recordName.required("the notification has no rid", at: start),
+                zoneID: try keys.zoneID(at: start), scope: scope,
+                reason: try keys.reason.required("the notification has no fo", at: start))
+            match.fields = keys.fields
+            subject = .query(match)
         } else if zone != nil {
             subject = .zone(try keys.zoneID(at: start), scope)
         } else {
@@ -98,7 +108,10 @@ extension PushNotification: WireMessage {
     package func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.key("aps")
-            writer.object { if isContentAvailable { $0.member("content-available", 1) } }
+            writer.object { writer in
+                alert?.write(to: &writer)
+                if isContentAvailable { writer.member("content-available", 1) }
+            }
             writer.key("ck")
             writer.object { writer in
                 writer.member("ce", 2)
@@ -136,7 +149,58 @@ extension PushNotification: WireMessage {
                 writer.member("zoid", match.zoneID.ownerRecordName)
                 writer.member("dbs", match.scope.number)
                 writer.member("fo", match.reason.rawValue)
+                guard !match.fields.isEmpty else { return }
+                writer.key("af")
+                writer.object { writer in
+                    for (name, value) in match.fields.sorted(by: { $0.key < $1.key }) {
+                        writer.key(name)
+                        value.write(to: &writer)
+                    }
+                }
             }
         }
+    }
+}
+
+extension PushNotification.Alert {
+    /// Reads `aps.alert`: a text, or an object of parts.
+    fileprivate mutating func readText(from reader: inout JSONReader) throws(JSONFault) {
+        guard try reader.peek() == .object else {
+            body = try reader.readString()
+            return
+        }
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "body": body = try reader.readString()
+            case "loc-key": localizationKey = try reader.readString()
+            case "loc-args": localizationArgs = try reader.readStrings()
+            case "action-loc-key": actionLocalizationKey = try reader.readString()
+            case "launch-image": launchImage = try reader.readString()
+            default: try reader.skipValue()
+            }
+        }
+    }
+
+    /// Writes the members of `aps`.
+    fileprivate func write(to writer: inout JSONWriter) {
+        var text = PushNotification.Alert()
+        text.body = body
+        var withoutText = self
+        (withoutText.soundName, withoutText.category) = (nil, nil)
+        if withoutText == text {
+            writer.member("alert", body)
+        } else {
+            writer.key("alert")
+            writer.object { writer in
+                writer.member("body", body)
+                writer.member("loc-key", localizationKey)
+                writer.member("loc-args", localizationArgs)
+                writer.member("action-loc-key", actionLocalizationKey)
+                writer.member("launch-image", launchImage)
+            }
+        }
+        writer.member("sound", soundName)
+        writer.member("category", category)
     }
 }

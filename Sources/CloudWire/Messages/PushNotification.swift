@@ -26,6 +26,8 @@ package struct PushNotification: Hashable, Sendable {
         package var zoneID: ZoneID
         package var scope: DatabaseScope
         package var reason: Reason
+        /// `af`: fields that the subscription asked for. Times come as numbers, as on the wire.
+        package var fields: [String: FieldValue] = [:]
 
         package init(recordName: String, zoneID: ZoneID, scope: DatabaseScope, reason: Reason) {
             self.recordName = recordName
@@ -35,6 +37,32 @@ package struct PushNotification: Hashable, Sendable {
         }
     }
 
+    /// `aps.alert`, `sound`, `category`: what the system is to show. Nil wakes the app only.
+    package struct Alert: Hashable, Sendable {
+        package var body: String?
+        package var localizationKey: String?
+        package var localizationArgs: [String]?
+        package var actionLocalizationKey: String?
+        package var launchImage: String?
+        package var soundName: String?
+        package var category: String?
+
+        package init() {}
+
+        /// - Parameter argument: The value of a field as text.
+        package init?(_ wish: NotificationWish, argument: (String) -> String) {
+            body = wish.alertBody
+            localizationKey = wish.alertLocalizationKey
+            localizationArgs = wish.alertLocalizationArgs.map { $0.map(argument) }
+            actionLocalizationKey = wish.alertActionLocalizationKey
+            launchImage = wish.alertLaunchImage
+            soundName = wish.soundName
+            category = wish.category
+            guard self != Alert() else { return nil }
+        }
+    }
+
+    package var alert: Alert?
     /// `ck.nid`: identifier of this notification; a repeated one may be dropped.
     package var notificationID: String
     /// `ck.cid`

@@ -10,6 +10,11 @@ package struct ServicePath: Hashable, Sendable {
         case queryRecords = "records/query"
         case lookupRecords = "records/lookup"
         case uploadAssets = "assets/upload"
+        case rereferenceAssets = "assets/rereference"
+        /// The older form of ``zoneChanges``.
+        case recordChanges = "records/changes"
+        /// The older form of ``databaseChanges``.
+        case changedZones = "zones/changes"
         case listZones = "zones/list"
         case lookupZones = "zones/lookup"
         case modifyZones = "zones/modify"
@@ -32,7 +37,7 @@ package struct ServicePath: Hashable, Sendable {
         package var method: String {
             switch self {
             case .listZones, .listSubscriptions, .caller, .currentUser: "GET"
-            case .modifyRecords, .queryRecords, .lookupRecords, .uploadAssets, .lookupZones, .modifyZones, .databaseChanges,
+            case .rereferenceAssets, .recordChanges, .changedZones, .modifyRecords, .queryRecords, .lookupRecords, .uploadAssets, .lookupZones, .modifyZones, .databaseChanges,
                 .zoneChanges, .lookupSubscriptions, .modifySubscriptions, .resolveRecords, .acceptRecords, .discoverUsers,
                 .lookupUsersByEmail, .lookupUsersByID, .lookupUsersByContacts:
                 "POST"

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+extension Engine {
+    /// Gives assets of records receipts, by which they can be stored in other records of the database.
+    ///
+    /// The receipt lives as long as that of an upload; the file stays meanwhile.
+    ///
+    /// Source: *CloudKit Web Services Reference*, "Rereferencing Assets".
+    package func rereferenceAssets(
+        _ request: RereferenceAssetsRequest, in unit: any UnitOfWork, _ call: Call
+    ) throws -> Outcome<RereferenceAssetsResponse> {
+        try checkCount(request.assets.count, of: "assets", atMost: limits.assetTokensPerRequest)
+        let zone = try liveZone(request.zoneID, in: unit, call)
+        let stored = try unit.records(named: Array(Set(request.assets.map(\.recordName))), in: zone.key)
+        var access = RecordAccess(unit, call)
+        let sharing = try ShareAccess(unit, zone: zone, call)
+        let shares = sharing.isParticipant ? try unit.shareNames(ofRecords: Array(stored.keys), in: zone.key) : [:]
+        let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
+        var uploads: [StoredUpload] = []
+        let results: [RereferenceAssetsResponse.Result] = try request.assets.map { item in
+            func failure(_ error: WireError) -> RereferenceAssetsResponse.Result {
+                .failure(recordName: item.recordName, fieldName: item.fieldName, error)
+            }
+            guard let record = stored[item.recordName]?.record, !record.isDeleted,
+                sharing.canRead(item.recordName, share: shares[item.recordName])
+            else {
+                return failure(WireError(.notFound, "record not found"))
+            }
+            guard try access.allows(.read, record) else { return failure(access.refusal) }
+            guard case .asset(let asset) = record.fields[item.fieldName]?.value else {
+                return failure(WireError(.notFound, "the record has no asset in this field"))
+            }
+            let file = StoredAsset(checksum: asset.fileChecksum, size: asset.size)
+            let upload = StoredUpload(
+                id: call.makeIdentifier(), recordName: item.recordName, fieldName: item.fieldName, asset: file, created: call.now)
+            uploads.append(upload)
+            var shown = addresses.withDownload(asset)
+            shown.receipt = upload.id
+            return .asset(shown)
+        }
+        if !uploads.isEmpty {
+            try unit.save(uploads)
+            // A file counts as just used, so that it outlives its records as long as its receipts.
+            try unit.touch(assets: uploads.compactMap { $0.asset?.checksum }, at: call.now)
+        }
+        return Outcome(RereferenceAssetsResponse(assets: results))
+    }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+/// Reading which records refer to others with an action. Plain references are not remembered.
+package protocol ReferenceView {
+    /// Records of a zone with references of an action to one record, at most `limit`.
+    func sources(
+        ofReferencesTo recordName: String, _ action: RecordReference.Action, in zone: Int64, limit: Int
+    ) throws -> [String]
+}
+
+package protocol ReferenceWork {
+    func apply(_ changes: [ReferenceChange], in zone: Int64) throws
+}
+
+/// A reference with an action that came or went.
+package struct ReferenceChange: Hashable, Sendable {
+    package var source: String
+    package var target: String
+    package var action: RecordReference.Action
+    package var isAdded: Bool
+}
+
+/// The target and action of a reference: what is remembered of it.
+struct ReferenceLink: Hashable {
+    var target: String
+    var action: RecordReference.Action
+}
+
+extension Record {
+    /// References with an action, those in lists included.
+    var actingReferences: [RecordReference] {
+        fields.values.flatMap { field -> [RecordReference] in
+            switch field.value {
+            case .reference(let reference): [reference]
+            case .list(let elements, of: .reference):
+                elements.compactMap { if case .reference(let reference) = $0 { reference } else { nil } }
+            default: []
+            }
+        }.filter { $0.action != .none }
+    }
+
+    var links: Set<ReferenceLink> {
+        isDeleted ? [] : Set(actingReferences.map { ReferenceLink(target: $0.recordName, action: $0.action) })
+    }
+
+    /// What is to be remembered once this record has taken the place of another.
+    func referenceChanges(after old: Record?) -> [ReferenceChange] {
+        let (before, after) = (old?.links ?? [], links)
+        func change(_ link: ReferenceLink, _ isAdded: Bool) -> ReferenceChange {
+            ReferenceChange(source: recordName, target: link.target, action: link.action, isAdded: isAdded)
+        }
+        return before.subtracting(after).map { change($0, false) } + after.subtracting(before).map { change($0, true) }
+    }
+}

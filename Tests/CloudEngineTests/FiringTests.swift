@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudWire
+import Testing
+
+@Suite struct FiringTests {
+    private func subscribe(
+        _ bench: Bench, _ id: String, _ query: Query, on events: Set<QuerySubscription.Event> = [.create, .update, .delete], once: Bool = false,
+        zone: ZoneID? = nil, wish: NotificationWish = .silent, as call: Call? = nil
+    ) async throws -> WireError? {
+        let part = QuerySubscription(query: query, firesOn: events, firesOnce: once, zoneID: zone)
+        let request = SubscriptionsModifyRequest(operations: [
+            .create(Subscription(subscriptionID: id, kind: .query(part), notification: wish))
+        ])
+        let results = try await bench.write(call) { try $0.modifySubscriptions(request, in: $1, $2).response.subscriptions }
+        if case .failure(_, let error) = results[0] { return error }
+        return nil
+    }
+
+    /// `id:reason:record` of each notification of a query subscription.
+    private func save(_ bench: Bench, _ operations: RecordOperation..., in zone: ZoneID = Bench.garden, as call: Call? = nil) async throws -> [PushNotification] {
+        let request = ModifyRecordsRequest(operations: operations, zoneID: zone, atomic: false)
+        return try await bench.write(call) { try $0.modifyRecords(request, in: $1, $2).notifications }
+    }
+
+    private func picture(_ notifications: [PushNotification]) -> String {
+        notifications.compactMap { notification in
+            guard case .query(let match) = notification.subject else { return nil }
+            return "\(notification.subscriptionID):\(match.reason.rawValue):\(match.recordName)"
+        }.joined(separator: " ")
+    }
+
+    private let tall = Query.plants(QueryFilter(.field("height"), .greaterThan, .double(1)))
+
+    @Test func aChangeFiresWhereTheRecordMatches() async throws {
+        let bench = try await Bench.withGarden()
+        try await bench.modify(.init(.create, .plant("p0", ["height": .double(0)])))
+        #expect(try await subscribe(bench, "tall", tall) == nil)
+        #expect(try await subscribe(bench, "new", .plants(), on: [.create]) == nil)
+        #expect(try await subscribe(bench, "yard", .plants(), zone: ZoneID(zoneName: "Yard")) == nil)
+        #expect(try await subscribe(bench, "trees", Query(recordType: "Tree")) == nil)
+        let made = try await save(
+            bench, .init(.create, .plant("a", ["height": .double(2)])), .init(.create, .plant("b", ["height": .double(1)])))
+        #expect(picture(made) == "new:1:a new:1:b tall:1:a")
+        #expect(picture(try await save(bench, .init(.forceUpdate, .plant("b", ["height": .double(3)])))) == "tall:2:b")
+        #expect(picture(try await save(bench, .init(.forceUpdate, .plant("b", ["height": .double(1)])))) == "")
+        #expect(picture(try await save(bench, .init(.forceDelete, .plant("a")), .init(.forceDelete, .plant("b")))) == "tall:3:a")
+        #expect(picture(try await save(bench, .init(.update, .plant("none", tag: "1")))) == "")
+        #expect(picture(try await save(bench, .init(.create, .plant("d", ["height": .double(9)])), in: .defaultZone)) == "new:1:d tall:1:d")
+    }
+
+    @Test func recordsThatGoWithOthersFireToo() async throws {
+        let bench = try await Bench.withGarden()
+        try await bench.modify(.init(.create, .plant("root")), .init(.create, .plant("leaf", .deleteSelf, to: "root")))
+        #expect(try await subscribe(bench, "gone", .plants(), on: [.delete]) == nil)
+        #expect(picture(try await save(bench, .init(.forceDelete, .plant("root")))) == "gone:3:root gone:3:leaf")
+    }
+
+    @Test func aSubscriptionThatFiresOnceGoes() async throws {
+        let bench = try await Bench.withGarden()
+        #expect(try await subscribe(bench, "once", .plants(), once: true) == nil)
+        #expect(picture(try await save(bench, .init(.create, .plant("a")), .init(.create, .plant("b")))) == "once:1:a")
+        #expect(picture(try await save(bench, .init(.create, .plant("c")))) == "")
+        #expect(try await bench.read { try $0.listSubscriptions(in: $1, $2).subscriptions.isEmpty })
+    }
+
+    @Test func aNotificationCarriesWhatWasAskedFor() async throws {
+        let bench = try await Bench.withGarden()
+        var wish = NotificationWish()
+        wish.additionalFields = ["name", "height", "secret"]
+        wish.alertLocalizationKey = "NEW"
+        wish.alertLocalizationArgs = ["name", "gone"]
+        wish.soundName = "bell"
+        #expect(try await subscribe(bench, "s", .plants(), wish: wish) == nil)
+        var record = Record.plant("a", ["name": .string(String(repeating: "x", count: 200)), "height": .double(2)])
+        record.fields["secret"] = Field(.string("x"), isEncrypted: true)
+        let notification = try #require(try await save(bench, .init(.create, record)).first { if case .query = $0.subject { true } else { false } })
+        guard case .query(let match) = notification.subject else { return }
+        let cut = String(repeating: "x", count: 100)
+        #expect(match.fields == ["name": .string(cut), "height": .double(2)])
+        #expect(notification.alert?.localizationArgs == [cut, ""] && notification.alert?.soundName == "bell")
+        #expect(!notification.isContentAvailable && notification.userRecordName == "_mia")
+        #expect(try PushNotification(json: notification.encoded()) == notification)
+
+        wish.additionalFields = ["a", "b", "c", "d"]
+        #expect(try await subscribe(bench, "t", .plants(), wish: wish)?.code == .badRequest)
+    }
+
+    @Test func aQueryThatCannotBeIsRefusedWhenItIsSaved() async throws {
+        let bench = try await Bench.withGarden()
+        try await bench.modify(.init(.create, .plant("p0", ["height": .double(0)])))
+        #expect(try await subscribe(bench, "s", .plants(QueryFilter(.field("colour"), .equals, .int64(1))))?.reason == "Unknown field 'colour'")
+        #expect(
+            try await subscribe(bench, "s", .plants(QueryFilter(.field("height"), .equals, .string("x"))))?.reason
+                == "Invalid value, expected type DOUBLE")
+        #expect(try await subscribe(bench, "s", .plants(), on: [])?.code == .badRequest)
+    }
+
+    @Test func inThePublicDatabaseSubscribersHearOfWhatTheyMayRead() async throws {
+        let bench = try Bench()
+        func call(_ user: String, subscriptions: Bool = false) -> Call {
+            var call = bench.call(user: user)
+            call.partition.scope = .public
+            call.partition.owner = subscriptions ? user : Partition.publicOwner
+            return call
+        }
+        for (user, once) in [("_bo", false), ("_ana", true)] {
+            #expect(try await subscribe(bench, "s", .plants(), once: once, as: call(user, subscriptions: true)) == nil)
+        }
+        let first = try await save(bench, .init(.create, .plant("a")), in: .defaultZone, as: call("_mia"))
+        #expect(first.map(\.userRecordName) == ["_ana", "_bo"] || first.map(\.userRecordName) == ["_bo", "_ana"])
+        let second = try await save(bench, .init(.create, .plant("b")), in: .defaultZone, as: call("_mia"))
+        #expect(second.map(\.userRecordName) == ["_bo"])
+        try await bench.write { _, unit, _ in try unit.setGrants(SecurityGrants(byRole: ["_icloud": .create, "_creator": .read]), ofType: "Plant") }
+        #expect(try await save(bench, .init(.create, .plant("c")), in: .defaultZone, as: call("_mia")).isEmpty)
+        #expect(try await save(bench, .init(.create, .plant("d")), in: .defaultZone, as: call("_bo")).map(\.userRecordName) == ["_bo"])
+        let delete = SubscriptionsModifyRequest(operations: [.delete(subscriptionID: "s")])
+        _ = try await bench.write(call("_bo", subscriptions: true)) { try $0.modifySubscriptions(delete, in: $1, $2) }
+        #expect(try await save(bench, .init(.create, .plant("e")), in: .defaultZone, as: call("_bo")).isEmpty)
+    }
+}
