@@ -26,7 +26,7 @@ final class Device: Sendable {
     ///   - describe: Changes the description of the store before it is loaded.
     init(
         _ name: String, _ transport: InProcessTransport, over wire: (any CloudTransport)? = nil, file: URL? = nil,
-        model: Model = Posts.model, describe: (NSPersistentStoreDescription) throws -> Void = { _ in },
+        model: Model = Posts.model, beside others: [NSPersistentStoreDescription] = [], describe: (NSPersistentStoreDescription) throws -> Void = { _ in },
         surround: (inout MirrorSurroundings) -> Void = { _ in }
     ) throws {
         self.name = name
@@ -46,7 +46,7 @@ final class Device: Sendable {
         container.surroundings = surroundings
         let description = Self.description(of: file)
         try describe(description)
-        container.persistentStoreDescriptions = [description]
+        container.persistentStoreDescriptions = [description] + others
         try container.load()
     }
 

@@ -23,6 +23,7 @@ final class Faults: CloudTransport {
         var planned: [(operation: String, fault: Fault)] = []
         var log: [String] = []
         var bodies: [[UInt8]] = []
+        var answers: [(operation: String, body: [UInt8])] = []
         var deathAt: (request: Int, isCarriedOut: Bool)?
         var refused: (operation: String, needle: [UInt8], fault: Fault)?
     }
@@ -55,10 +56,21 @@ final class Faults: CloudTransport {
     /// All that was sent, in order.
     var bodies: [[UInt8]] { state.withLock { $0.bodies } }
 
+    /// Records that came in answers to queries.
+    func records(_ operation: String) -> [Record] {
+        let answers = state.withLock { $0.answers.filter { $0.operation == operation }.map(\.body) }
+        return answers.compactMap { try? QueryRecordsResponse(json: $0) }.flatMap { answer in
+            answer.results.compactMap { if case .record(let record) = $0 { record } else { nil } }
+        }
+    }
+
     func send(_ request: TransportRequest) async throws -> TransportResponse {
         let fault = try await meet(request)
         switch fault {
-        case nil: return try await transport.send(request)
+        case nil:
+            let response = try await transport.send(request)
+            state.withLock { $0.answers.append((Self.operation(of: request), response.body)) }
+            return response
         case .refuse(let status, let error): return TransportResponse(status: status, headers: TransportHeaders(), body: error.encoded())
         case .fail(let error): throw error
         case .answer(let change):

@@ -168,7 +168,7 @@ import Testing
         #expect(script.settle { $0.accepted = 1 }.first == "planExport(itemsMax: 2)")
     }
 
-    @Test func whatMayBeTheServersFaultIsBlamedOnAnItemOnlyAloneAndOnlyInTheEnd() {
+    @Test func whatMayBeTheServersFaultSendsAnItemToTheEndOnceItFailedAloneSeveralTimes() {
         var script = Script.idle
         _ = script.tell(.storeChanged)
         _ = script.finish(.batchPlanned(count: 2, pending: 2, refusal: nil))
@@ -181,6 +181,11 @@ import Testing
         _ = script.fire()
         _ = script.finish(.batchPlanned(count: 1, pending: 2, refusal: nil))
         #expect(script.fail(.internalError).first?.hasPrefix("quarantine") == true)
+        // It went to the end of the queue; the others are sent, after a wait.
+        #expect(script.settle { _ in }.first == "wait 8.0")
+        #expect(script.fire().first == "planExport(itemsMax: 1)")
+        _ = script.finish(.batchPlanned(count: 1, pending: 2, refusal: nil))
+        #expect(script.settle { $0.accepted = 1 }.first == "planExport(itemsMax: 2)")
     }
 
     @Test func resetsAreDoneBeforeAnythingElse() {

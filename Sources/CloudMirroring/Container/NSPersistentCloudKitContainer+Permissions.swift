@@ -7,6 +7,9 @@ public import ObjectGraph
 // Data store with the CloudKit public database* (2020). Answers are cached: lists may ask for every line they show.
 
 extension NSPersistentCloudKitContainer {
+    /// How often stores' files were looked into to answer.
+    package var permissionLooks: Int { allMirrors.reduce(0) { $0 + $1.permissions.misses } }
+
     /// Whether the user may change an object, as far as the server is concerned.
     ///
     /// - Returns: true for objects that were not saved yet, of stores that are not synced, and of the private database;

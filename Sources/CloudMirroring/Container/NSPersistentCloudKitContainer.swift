@@ -113,8 +113,8 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         func refuse(_ sentence: String) -> CocoaError {
             CocoaError(.coreData, sentence: sentence, userInfo: [NSLocalizedFailureReasonErrorKey: sentence])
         }
-        guard options.databaseScope == .private else {
-            throw refuse("Only the private database can be mirrored yet; set databaseScope to .private.")
+        guard options.databaseScope != .shared else {
+            throw refuse("The shared database cannot be mirrored yet; set databaseScope to .private or .public.")
         }
         guard description.type == NSSQLiteStoreType, let url = description.url, url.path != "/dev/null", !description.isReadOnly else {
             throw refuse("Only a SQLite file that can be written can be mirrored; give the store a file, or remove its cloudKitContainerOptions.")

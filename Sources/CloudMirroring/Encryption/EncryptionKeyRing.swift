@@ -57,7 +57,11 @@ final class EncryptionKeyRing: Sendable {
             if !state.isRead { try read(&state) }
             if state.entries.isEmpty {
                 guard let url else { throw CloudFailure(.accountTemporarilyUnavailable, "there is no key to encrypt with") }
-                try Self.add([Self.newKey()], to: url)
+                do {
+                    try Self.add([Self.newKey()], to: url)
+                } catch {
+                    throw CloudFailure(.accountTemporarilyUnavailable, "the file with the encryption keys cannot be written")
+                }
                 try read(&state)
             }
             guard let first = state.entries.first else {
@@ -105,8 +109,15 @@ final class EncryptionKeyRing: Sendable {
         return try Self.keys(in: url)
     }
 
+    /// - Throws: `CloudFailure` for a file that cannot be read, so that the status says what is wrong.
     private func read(_ state: inout State) throws {
-        state.entries = try keys().map { Entry(id: Self.id(of: $0), key: SymmetricKey(data: $0.bytes)) }
+        let keys: [EncryptionKey]
+        do {
+            keys = try self.keys()
+        } catch {
+            throw CloudFailure(.accountTemporarilyUnavailable, "the file with the encryption keys cannot be read, or holds something else")
+        }
+        state.entries = keys.map { Entry(id: Self.id(of: $0), key: SymmetricKey(data: $0.bytes)) }
         state.isRead = true
     }
 

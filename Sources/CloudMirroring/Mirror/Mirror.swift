@@ -240,7 +240,7 @@ final class Mirror: Sendable {
             case .sendBatch: return try await sendBatch()
             case .quarantine(let failure):
                 guard let batch = sent.withLock({ $0 }) else { preconditionFailure("what is put aside was sent before") }
-                return .batchSettled(try await onQueue { try self.file.refuse(batch, failure) })
+                return .batchSettled(try await onQueue { try self.file.putAside(batch, failure) })
             case .reset(let reset):
                 tellContexts(deleted: try await onQueue { try self.file.reset(reset) })
                 return .done

@@ -34,6 +34,7 @@ struct MirrorCloud: Sendable {
     /// - Parameter isKnown: Whether the store was in step with the zone before. A zone that was known and is gone was
     ///   deleted, which is for the caller to decide on, and not made again.
     func setUp(isKnown: Bool) async throws {
+        if client.scope == .public { return try await checkIndexes() }
         let zones =
             isKnown
             ? try await client.lookupZones(ZonesLookupRequest(zones: [zoneID]))
@@ -48,6 +49,7 @@ struct MirrorCloud: Sendable {
     }
 
     func page(after token: String?, generation: Int64?, recordsMax: Int = pageRecordsMax) async throws -> ImportPage {
+        if client.scope == .public { return try await queryPage(after: token, generation: generation, recordsMax: recordsMax) }
         let query = ZoneChangesQuery(zoneID: zoneID, syncToken: token, resultsLimit: recordsMax)
         let answer = try await client.zoneChanges(ZoneChangesRequest(zones: [query]))
         switch answer.zones.first {

@@ -81,8 +81,20 @@ extension MirrorFile {
         }
     }
 
-    /// Marks every item of a batch as refused for good.
-    func refuse(_ batch: ExportBatch, _ failure: CloudFailure) throws -> BatchVerdict {
+    /// Marks every item of a batch as refused for good; with a failure that may be the server's own, puts them behind all
+    /// others instead.
+    func putAside(_ batch: ExportBatch, _ failure: CloudFailure) throws -> BatchVerdict {
+        guard failure.code == .invalidArguments else {
+            try store.write { writer in
+                for item in batch.items {
+                    for table in ["TARN_RECORD", "TARN_LINK"] {
+                        try writer.execute(
+                            "UPDATE \(table) SET mark = (SELECT MAX(mark) + 1 FROM \(table)) WHERE name = ?", [.text(item.recordName)])
+                    }
+                }
+            }
+            return BatchVerdict()
+        }
         let refusal = ItemOutcome.refused(CloudFailure(.invalidArguments, failure.reason))
         return try settle(
             batch, outcomes: Dictionary(batch.items.map { ($0.recordName, refusal) }, uniquingKeysWith: { first, _ in first }), assets: [:])

@@ -44,7 +44,8 @@ package struct SyncMachine: Sendable {
         case planExport(itemsMax: Int)
         /// Send the batch that was prepared last and settle it.
         case sendBatch
-        /// Mark the only item of the batch that was sent last as refused, so that it holds nothing else up.
+        /// Put the only item of the batch that was sent last aside, so that it holds nothing else up: marked as refused if
+        /// the failure is certain, else at the end of the queue.
         case quarantine(CloudFailure)
         case reset(Reset)
     }
@@ -352,10 +353,12 @@ extension SyncMachine {
             }
         case (.sending(_, let count), .batchSettled(let verdict)):
             settled(verdict, of: count, now, unit, &effects)
-        case (.quarantining, .batchSettled):
-            attempt = 0
-            pending = max(0, pending - 1)
+        case (.quarantining(_, let failure), .batchSettled(let verdict)):
             wishes.exporting = true
+            // An item that only went to the end of the queue: the next one shows whether it was the item.
+            guard verdict.failed > 0 else { return wait(failure, now, unit, &effects) }
+            attempt = 0
+            pending = max(0, pending - verdict.failed)
             next(now, &effects)
         case (.settingUp, _), (.resetting, _), (.importing, _), (.planning, _), (.sending, _), (.quarantining, _), (.stopped, _), (.idle, _),
             (.waiting, _), (.paused, _), (.halted, _):
@@ -423,8 +426,8 @@ extension SyncMachine {
 
     /// Looks for the item because of which a whole request was refused: by halves, and alone it is put aside.
     ///
-    /// - Returns: Whether that is what happens next. What may be the server's own fault is waited for as well, and blamed
-    ///   on an item only when it failed alone several times.
+    /// - Returns: Whether that is what happens next. What may be the server's own fault is waited for as well; an item that
+    ///   failed alone several times is sent after all others.
     private mutating func isolate(_ failure: CloudFailure, in count: Int, _ now: Date, _ effects: inout [Effect]) -> Bool {
         let isCertain = failure.code == .invalidArguments
         guard isCertain || [.internalError, .serverRejectedRequest].contains(failure.code) else { return false }
