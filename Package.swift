@@ -178,7 +178,7 @@ let package = Package(
             name: "CloudMirroringTests",
             dependencies: [
                 "CloudCollaboration", "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData", "ManagedModel",
-                "MirroringCore",
+                "MirroringCore", "ObjectGraph", "SQLiteStore",
             ]),
         .testTarget(name: "CloudCollaborationTests", dependencies: ["CloudCollaboration", "CoreData"]),
         .testTarget(

@@ -8,7 +8,7 @@ import SQLiteStore
 enum BookkeepingFormat: Int, CaseIterable {
     /// First released format.
     case initial = 1
-    /// Events are kept, records know who made them and in which zone they are, and conflicts say which object lost.
+    /// Events are kept, and records know who made them.
     case events = 2
 
     static let current = BookkeepingFormat.events
@@ -29,14 +29,14 @@ enum BookkeepingTables {
         """
         CREATE TABLE IF NOT EXISTS TARN_RECORD (name TEXT PRIMARY KEY NOT NULL, entity TEXT NOT NULL, pk INTEGER NOT NULL, \
         tag TEXT, ancestor BLOB, unapplied BLOB, digests TEXT, stage INTEGER NOT NULL, mark INTEGER NOT NULL, \
-        failure TEXT, generation INTEGER NOT NULL, creator TEXT, zone TEXT)
+        failure TEXT, generation INTEGER NOT NULL, creator TEXT)
         """,
         "CREATE UNIQUE INDEX IF NOT EXISTS TARN_RECORD_ROW ON TARN_RECORD (entity, pk)",
         "CREATE INDEX IF NOT EXISTS TARN_RECORD_PENDING ON TARN_RECORD (mark, name) WHERE stage <> 0",
         """
         CREATE TABLE IF NOT EXISTS TARN_LINK (name TEXT PRIMARY KEY NOT NULL, entities TEXT NOT NULL, \
         relationships TEXT NOT NULL, first TEXT NOT NULL, second TEXT NOT NULL, tag TEXT, stage INTEGER NOT NULL, \
-        mark INTEGER NOT NULL, failure TEXT, generation INTEGER NOT NULL, zone TEXT)
+        mark INTEGER NOT NULL, failure TEXT, generation INTEGER NOT NULL)
         """,
         "CREATE INDEX IF NOT EXISTS TARN_LINK_FIRST ON TARN_LINK (first, second)",
         "CREATE INDEX IF NOT EXISTS TARN_LINK_SECOND ON TARN_LINK (second)",
@@ -58,7 +58,7 @@ enum BookkeepingTables {
     ]
 
     /// What tables of the first format lack.
-    private static let additions = [("TARN_RECORD", "creator TEXT"), ("TARN_RECORD", "zone TEXT"), ("TARN_LINK", "zone TEXT")]
+    private static let additions = [("TARN_RECORD", "creator TEXT")]
 
     /// Makes the tables that are not there, and adds what older ones lack.
     ///
