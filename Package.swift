@@ -10,6 +10,7 @@ let package = Package(
         .library(name: "CoreData", targets: ["CoreData"]),
         .library(name: "CloudKit", targets: ["CloudKit"]),
         .library(name: "CloudKitTesting", targets: ["CloudKitTesting"]),
+        .library(name: "CloudCollaboration", targets: ["CloudCollaboration"]),
         .plugin(name: "ModelCompilerPlugin", targets: ["ModelCompilerPlugin"]),
         .executable(name: "tarn", targets: ["tarn"]),
         .executable(name: "posts", targets: ["posts"]),
@@ -72,10 +73,13 @@ let package = Package(
         .target(
             name: "CloudMirroring",
             dependencies: [
-                "CloudKit", "CloudWire", "ManagedModel", "MirroringCore", "ObjectGraph", "SQLiteStore",
+                "CloudKit", "CloudWire", "ManagedModel", "MirroringCore", "ObjectGraph", "PredicateKit", "SQLiteStore",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .target(name: "CoreData", dependencies: ["CloudMirroring", "ObjectGraph", "PredicateKit"]),
+        // Texts and lists that several devices write, over managed objects.
+        .target(name: "CloudCollaboration", dependencies: ["CoreData"]),
 
         // MARK: Server
         .target(name: "CloudEngine", dependencies: ["CloudWire"]),
@@ -118,7 +122,7 @@ let package = Package(
         .target(
             name: "PostsApp",
             dependencies: [
-                "CloudKit", "CoreData",
+                "CloudCollaboration", "CloudKit", "CoreData",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
@@ -172,7 +176,11 @@ let package = Package(
         .testTarget(name: "MirroringCoreTests", dependencies: ["CloudWire", "ManagedModel", "MirroringCore"]),
         .testTarget(
             name: "CloudMirroringTests",
-            dependencies: ["CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData", "MirroringCore"]),
+            dependencies: [
+                "CloudCollaboration", "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData", "ManagedModel",
+                "MirroringCore", "ObjectGraph", "SQLiteStore",
+            ]),
+        .testTarget(name: "CloudCollaborationTests", dependencies: ["CloudCollaboration", "CoreData"]),
         .testTarget(
             name: "CloudEngineTests", dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudWire"],
             resources: [.copy("Samples")]),

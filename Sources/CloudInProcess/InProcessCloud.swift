@@ -68,6 +68,11 @@ package final class InProcessCloud: Sendable {
         return InProcessTransport(cloud: self, token: token, deviceID: device)
     }
 
+    /// The transport of a device on which nobody is signed in.
+    package func addVisitor(device: String) -> InProcessTransport {
+        InProcessTransport(cloud: self, token: nil, deviceID: device)
+    }
+
     // MARK: Schema
 
     /// What the operator does with the schema of a container.

@@ -21,10 +21,11 @@ package final class InProcessTransport: CloudTransport {
 
     package let deviceID: String
     private let cloud: InProcessCloud
-    private let token: String
+    private let token: String?
     private let state = Mutex(State())
 
-    init(cloud: InProcessCloud, token: String, deviceID: String) {
+    /// - Parameter token: nil if nobody is signed in.
+    init(cloud: InProcessCloud, token: String?, deviceID: String) {
         self.cloud = cloud
         self.token = token
         self.deviceID = deviceID
@@ -106,7 +107,7 @@ package final class InProcessTransport: CloudTransport {
         switch request.target {
         case .service(let service):
             path = service
-            headers[HeaderNames.authorization.lowercased()] = HeaderNames.bearer(token)
+            if let token { headers[HeaderNames.authorization.lowercased()] = HeaderNames.bearer(token) }
             headers[HeaderNames.device.lowercased()] = headers[HeaderNames.device.lowercased()] ?? deviceID
         case .asset(let address):
             guard address.hasPrefix(InProcessCloud.baseURL) else {

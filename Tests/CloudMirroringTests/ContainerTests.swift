@@ -47,14 +47,14 @@ import Testing
         #expect(container.persistentStoreDescriptions.first?.cloudKitContainerOptions == nil)
     }
 
-    @Test func aStoreOfAnotherAccountIsNotTouched() async throws {
+    @Test func aStoreOfAnotherAccountIsNotTouchedIfItIsToBeKept() async throws {
         let cloud = try InProcessCloud()
         let mia = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
         try mia.edit { $0.insert("Post", ["title": "Mia's"]) }
         try await mia.settles { try mia.read { try $0.all("Post").first?.objectID } != nil }
         try await mia.kill()
         let transport = try await cloud.addUser("bo", device: "tablet")
-        let bo = try Device("tablet", transport, file: mia.file)
+        let bo = try Device("tablet", transport, file: mia.file) { $0.cloudKitContainerOptions?.accountChangePolicy = .keep }
         try await bo.until { status in
             guard case .error(let reason) = status.activity else { return false }
             return reason.hasPrefix("this store holds the data of another account")

@@ -21,8 +21,14 @@ final class Device: Sendable {
     let file: URL
 
     /// - Parameters:
+    ///   - wire: What requests go through on their way to the transport, for faults.
     ///   - file: nil for a new one, which goes with ``discard()``.
-    init(_ name: String, _ transport: InProcessTransport, file: URL? = nil, model: Model = Posts.model) throws {
+    ///   - describe: Changes the description of the store before it is loaded.
+    init(
+        _ name: String, _ transport: InProcessTransport, over wire: (any CloudTransport)? = nil, file: URL? = nil,
+        model: Model = Posts.model, beside others: [NSPersistentStoreDescription] = [], describe: (NSPersistentStoreDescription) throws -> Void = { _ in },
+        surround: (inout MirrorSurroundings) -> Void = { _ in }
+    ) throws {
         self.name = name
         self.transport = transport
         let timers = HandDrivenTimers()
@@ -32,11 +38,15 @@ final class Device: Sendable {
         container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(model))
         var surroundings = MirrorSurroundings(
             now: { Date() }, sleep: { try await timers.sleep($0) }, random: { 0.5 }, makeName: { UUID().uuidString })
-        surroundings.connect = { identifier in
-            CloudDatabaseClient(containerIdentifier: identifier, environment: .development, scope: .private, transport: transport)
+        let wire = wire ?? transport
+        surroundings.connect = { identifier, scope in
+            CloudDatabaseClient(containerIdentifier: identifier, environment: .development, scope: scope.wire, transport: wire)
         }
+        surround(&surroundings)
         container.surroundings = surroundings
-        container.persistentStoreDescriptions = [Self.description(of: file)]
+        let description = Self.description(of: file)
+        try describe(description)
+        container.persistentStoreDescriptions = [description] + others
         try container.load()
     }
 

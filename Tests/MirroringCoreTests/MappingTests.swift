@@ -166,16 +166,14 @@ import Testing
         model.entities[0].attributes[0].isOptional = false
         model.entities[0].uniquenessConstraints = [["title"]]
         model.entities[0].relationships[1].isOptional = false
-        model.entities[0].attributes.append(Attribute(name: "bag", type: .composite))
+        model.entities[0].attributes.append(Attribute(name: "bag", type: .undefined))
         model.entities[2].attributes.append(Attribute(name: "größe", type: .string))
-        model.entities[1].attributes.append(Attribute(name: "secret", type: .string))
-        model.entities[1].attributes[model.entities[1].attributes.count - 1].allowsCloudEncryption = true
         model.entities[2].relationships[0].deleteRule = .deny
         model.entities[3].relationships.append(Relationship(name: "lone", destination: "Tag"))
         let resolved = try ResolvedModel(model)
         #expect(
             CloudModelRules.violations(of: resolved).map(\.description).sorted() == [
-                "Attachment.lone must have an inverse", "ImagePost.secret asks for cloud encryption, which is not supported yet",
+                "Attachment.lone must have an inverse",
                 "Post must not have uniqueness constraints",
                 "Post.bag has a type that cannot be mirrored", "Post.tags must be optional",
                 "Post.title must be optional or have a default value",
@@ -183,6 +181,31 @@ import Testing
                 "Tag.posts must not have the delete rule Deny",
             ])
         #expect(CloudModelRules.violations(of: TestModel.resolved).isEmpty)
+    }
+
+    @Test func compositeAttributesAreAFieldForEachLeaf() throws {
+        var model = TestModel.model
+        var home = Attribute(name: "home", type: .composite)
+        home.elements = [Attribute(name: "city", type: .string), Attribute(name: "number", type: .integer32)]
+        model.entities[2].attributes.append(home)
+        var server = ServerModel()
+        var sender = Replica("A"), receiver = Replica("B")
+        let mapping = RecordMapping(model: try ResolvedModel(model))
+        (sender.mapping, receiver.mapping) = (mapping, mapping)
+        let tag = sender.insert(entity: try #require(mapping.model.entity(named: "Tag")))
+        sender.set("home.city", of: tag, to: .string("Ulm"))
+        sender.set("home.number", of: tag, to: .int(7))
+        sender.sync(&server)
+        #expect(server.records["A1"]?.fields.keys.sorted() == ["CD_entityName", "CD_home_city", "CD_home_number"])
+        receiver.sync(&server)
+        #expect(receiver.dump == sender.dump && receiver.dump.contains("Ulm"))
+        #expect(CloudModelRules.violations(of: mapping.model).isEmpty)
+        // A field cannot be two properties', and each leaf keeps the rules of attributes.
+        model.entities[2].attributes.append(Attribute(name: "home_city", type: .string))
+        model.entities[2].attributes[1].elements[1].isOptional = false
+        let violations = CloudModelRules.violations(of: try ResolvedModel(model)).map(\.description)
+        #expect(violations.count == 2 && violations.contains("Tag.home.number must be optional or have a default value"))
+        #expect(violations.contains { $0.contains("shares a field") })
     }
 
     @Test func aRelationshipMayNotLeaveTheConfigurationAndATypeHas256Fields() throws {

@@ -28,6 +28,7 @@ import Testing
                     self.timer = timer
                     return "wait \(seconds)"
                 case .countPending: return "count"
+                case .answer(let asks, let failure): return "answer \(asks.map(\.number)) \(failure.map { "\($0.code)" } ?? "quiet")"
                 case .report(let status): return "[\(status.activity)\(status.pendingCount > 0 ? " \(status.pendingCount) pending" : "")]"
                 }
             }
@@ -153,6 +154,40 @@ import Testing
         #expect(script.settle { $0.accepted = 2 }.first == "planExport(itemsMax: 4)")
     }
 
+    @Test func theItemBecauseOfWhichARequestIsRefusedIsFoundByHalvesAndPutAside() {
+        var script = Script.idle
+        _ = script.tell(.storeChanged)
+        for (count, half) in [(8, 4), (4, 2), (2, 1)] {
+            _ = script.finish(.batchPlanned(count: count, pending: 8, refusal: nil))
+            #expect(script.fail(.invalidArguments).first == "planExport(itemsMax: \(half))")
+        }
+        _ = script.finish(.batchPlanned(count: 1, pending: 8, refusal: nil))
+        #expect(script.fail(.invalidArguments).first?.hasPrefix("quarantine") == true)
+        #expect(script.settle { $0.failed = 1 }.first == "planExport(itemsMax: 1)")
+        #expect(script.finish(.batchPlanned(count: 1, pending: 7, refusal: "refused")).first == "sendBatch")
+        #expect(script.settle { $0.accepted = 1 }.first == "planExport(itemsMax: 2)")
+    }
+
+    @Test func whatMayBeTheServersFaultSendsAnItemToTheEndOnceItFailedAloneSeveralTimes() {
+        var script = Script.idle
+        _ = script.tell(.storeChanged)
+        _ = script.finish(.batchPlanned(count: 2, pending: 2, refusal: nil))
+        #expect(script.fail(.internalError).first == "wait 1.0")
+        for seconds in [2.0, 4.0] {
+            #expect(script.fire().first == "planExport(itemsMax: 1)")
+            _ = script.finish(.batchPlanned(count: 1, pending: 2, refusal: nil))
+            #expect(script.fail(.internalError).first == "wait \(seconds)")
+        }
+        _ = script.fire()
+        _ = script.finish(.batchPlanned(count: 1, pending: 2, refusal: nil))
+        #expect(script.fail(.internalError).first?.hasPrefix("quarantine") == true)
+        // It went to the end of the queue; the others are sent, after a wait.
+        #expect(script.settle { _ in }.first == "wait 8.0")
+        #expect(script.fire().first == "planExport(itemsMax: 1)")
+        _ = script.finish(.batchPlanned(count: 1, pending: 2, refusal: nil))
+        #expect(script.settle { $0.accepted = 1 }.first == "planExport(itemsMax: 2)")
+    }
+
     @Test func resetsAreDoneBeforeAnythingElse() {
         var script = Script.idle
         _ = script.tell(.pushArrived)
@@ -173,6 +208,24 @@ import Testing
         #expect(script.tell(.storeChanged) == ["count"] && script.tell(.pushArrived).first == "fetchChanges")
         #expect(script.fail(.badContainer) == ["[error(reason: \"reason\")]"])
         #expect(script.tell(.pushArrived) == [] && script.tell(.resumed) == [])
+    }
+
+    @Test func whoAsksIsToldWhenBothDirectionsAreQuietOrNothingWillHappen() {
+        var script = Script.idle
+        let one = SyncMachine.AskID(number: 1), two = SyncMachine.AskID(number: 2)
+        #expect(script.tell(.asked(one)) == ["fetchChanges", "[importing(done: 0)]"])
+        // Asked during a round: another one follows, and both are answered after it.
+        #expect(script.tell(.asked(two)) == [])
+        #expect(script.finish(.pageApplied(records: 0, moreComing: false)) == ["fetchChanges"])
+        #expect(script.finish(.pageApplied(records: 0, moreComing: false)) == ["planExport(itemsMax: 8)", "[idle]"])
+        #expect(script.finish(.batchPlanned(count: 0, pending: 0, refusal: nil)) == ["answer [1, 2] quiet", "[idle]"])
+        // What is tried again by itself is waited for, and tried at once.
+        _ = script.tell(.pushArrived)
+        _ = script.fail(.networkFailure)
+        #expect(script.tell(.asked(one)) == ["fetchChanges"])
+        #expect(script.fail(.notAuthenticated) == ["answer [1] notAuthenticated", "[error(reason: \"reason\")]"])
+        _ = script.tell(.paused)
+        #expect(script.tell(.asked(two)) == ["answer [2] operationCancelled"])
     }
 
     @Test func aRefusalForGoodStaysVisible() {

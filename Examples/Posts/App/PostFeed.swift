@@ -14,6 +14,7 @@ import Foundation
     private let posts: NSFetchedResultsController<Post>
     private let tags: NSFetchedResultsController<Tag>
     private let attachments: NSFetchedResultsController<Attachment>
+    private let contents: NSFetchedResultsController<PostContent>
     private let pages = EventHub()
 
     private var shownPosts: [String: PostMessage] = [:]
@@ -52,12 +53,18 @@ import Foundation
             fetchRequest: tagsByName, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
         attachments = NSFetchedResultsController(
             fetchRequest: attachmentsByName, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
+        let contentsByClock: NSFetchRequest<PostContent> = PostContent.fetchRequest()
+        contentsByClock.sortDescriptors = [NSSortDescriptor(key: "clock", ascending: true)]
+        contents = NSFetchedResultsController(
+            fetchRequest: contentsByClock, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
         posts.delegate = self
         tags.delegate = self
         attachments.delegate = self
+        contents.delegate = self
         try posts.performFetch()
         try tags.performFetch()
         try attachments.performFetch()
+        try contents.performFetch()
         for post in posts.fetchedObjects ?? [] { shownPosts[post.shortID] = PostMessage(post) }
         for tag in tags.fetchedObjects ?? [] { shownTags[tag.shortID] = TagMessage(tag) }
     }
@@ -131,6 +138,8 @@ import Foundation
             touched.tags.insert(tag)
         case let attachment as Attachment:
             if let post = attachment.isGone ? owner(of: attachment) : attachment.post { touched.posts.insert(post) }
+        case let content as PostContent:
+            if !content.isGone, let post = content.post { touched.posts.insert(post) }
         default:
             return
         }

@@ -37,7 +37,7 @@ import Foundation
     func changePost(_ id: String, title: String?, content: String?) throws -> PostSaved {
         let post = try object(Post.self, id)
         if let title { post.title = title }
-        if let content { post.content = content }
+        if let content { post.write(content) }
         let savedAt = try save()
         return PostSaved(post: PostMessage(post), savedAt: savedAt)
     }
@@ -52,7 +52,7 @@ import Foundation
     private func makePost(title: String, content: String) -> Post {
         let post = Post(context: context)
         post.title = title
-        post.content = content
+        post.write(content)
         post.timestamp = Date()
         return post
     }

@@ -26,10 +26,11 @@ package struct HTTPTransport: CloudTransport {
 
     package let server: ServerAddress
     package var linkBase: String { server.root }
-    private let token: CKContainer.Configuration.Token
+    private let token: CKContainer.Configuration.Token?
     private let timeouts: Timeouts
 
-    package init(server: ServerAddress, token: CKContainer.Configuration.Token, timeouts: Timeouts = Timeouts()) {
+    /// - Parameter token: nil for somebody who is not signed in, and may read what everybody may.
+    package init(server: ServerAddress, token: CKContainer.Configuration.Token?, timeouts: Timeouts = Timeouts()) {
         self.server = server
         self.token = token
         self.timeouts = timeouts
@@ -67,7 +68,7 @@ package struct HTTPTransport: CloudTransport {
         switch request.target {
         case .service(let path):
             outgoing = HTTPClientRequest(url: server.url(path: path))
-            outgoing.headers.add(name: HeaderNames.authorization, value: HeaderNames.bearer(token.text))
+            if let token { outgoing.headers.add(name: HeaderNames.authorization, value: HeaderNames.bearer(token.text)) }
         case .asset(let address):
             guard let url = server.resolve(address) else {
                 throw CKError.unreadable("the server gave an address for an asset that is none")

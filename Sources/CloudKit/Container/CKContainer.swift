@@ -111,7 +111,7 @@ public final class CKContainer: NSObject, Sendable {
         let connection = try connection()
         return CloudDatabaseClient(
             containerIdentifier: identifier, environment: connection.environment, scope: scope.wire,
-            transport: try connection.transport.get())
+            transport: try connection.transport(for: scope))
     }
 }
 

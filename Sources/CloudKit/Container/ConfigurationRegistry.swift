@@ -10,6 +10,8 @@ package struct Connection: Sendable {
     package var environment: CloudEnvironment
     /// Nil if nobody is signed in; the error says what to do.
     package var transport: Result<any CloudTransport, CKError>
+    /// The way of somebody who is not signed in to the public database.
+    package var visitor: (any CloudTransport)?
     package var pace: Pace
 
     package init(environment: CloudEnvironment, transport: any CloudTransport, pace: Pace = .real) {
@@ -33,7 +35,16 @@ package struct Connection: Sendable {
             transport = .success(Throttle(http, .real))
         } catch {
             transport = .failure(error)
+            visitor = Throttle(HTTPTransport(server: resolved.server, token: nil), .real)
         }
+    }
+}
+
+extension Connection {
+    /// What everybody may read needs nobody to be signed in.
+    func transport(for scope: CKDatabase.Scope) throws(CKError) -> any CloudTransport {
+        if case .failure = transport, scope == .public, let visitor { return visitor }
+        return try transport.get()
     }
 }
 

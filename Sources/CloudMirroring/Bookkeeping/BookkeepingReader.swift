@@ -16,7 +16,7 @@ struct BookkeepingReader {
 
     // MARK: Records
 
-    private static let recordColumns = "name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation"
+    private static let recordColumns = "name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator"
 
     func record(named name: String) throws -> RecordState? {
         try records("name = ?", [.text(name)]).first
@@ -56,6 +56,7 @@ struct BookkeepingReader {
             state.ancestor.digests = Digests.decode(row.text(6))
             state.failure = row.text(9)
             state.generation = row.int(10)
+            state.creator = row.text(11)
             states.append(state)
         }
         return states

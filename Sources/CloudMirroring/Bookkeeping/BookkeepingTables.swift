@@ -8,8 +8,10 @@ import SQLiteStore
 enum BookkeepingFormat: Int, CaseIterable {
     /// First released format.
     case initial = 1
+    /// Events are kept, and records know who made them.
+    case events = 2
 
-    static let current = BookkeepingFormat.initial
+    static let current = BookkeepingFormat.events
 }
 
 /// The mirror's tables, in the file of the store whose rows they are about, so that a row and what the mirror knows of
@@ -19,13 +21,15 @@ enum BookkeepingFormat: Int, CaseIterable {
 enum BookkeepingTables {
     /// Losing values that are kept; older ones go.
     static let conflictsMax = 10_000
+    /// Events that are kept; older ones go.
+    static let eventsMax = 1_000
 
     private static let statements = [
         "CREATE TABLE IF NOT EXISTS TARN_STATE (key TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID",
         """
         CREATE TABLE IF NOT EXISTS TARN_RECORD (name TEXT PRIMARY KEY NOT NULL, entity TEXT NOT NULL, pk INTEGER NOT NULL, \
         tag TEXT, ancestor BLOB, unapplied BLOB, digests TEXT, stage INTEGER NOT NULL, mark INTEGER NOT NULL, \
-        failure TEXT, generation INTEGER NOT NULL)
+        failure TEXT, generation INTEGER NOT NULL, creator TEXT)
         """,
         "CREATE UNIQUE INDEX IF NOT EXISTS TARN_RECORD_ROW ON TARN_RECORD (entity, pk)",
         "CREATE INDEX IF NOT EXISTS TARN_RECORD_PENDING ON TARN_RECORD (mark, name) WHERE stage <> 0",
@@ -47,9 +51,16 @@ enum BookkeepingTables {
         record TEXT NOT NULL, property TEXT NOT NULL, losing BLOB, winner INTEGER NOT NULL, \
         losingStamp BLOB, winningStamp BLOB)
         """,
+        """
+        CREATE TABLE IF NOT EXISTS TARN_EVENT (id INTEGER PRIMARY KEY, identifier TEXT NOT NULL UNIQUE, type INTEGER NOT NULL, \
+        started REAL NOT NULL, ended REAL, code INTEGER, reason TEXT)
+        """,
     ]
 
-    /// Makes the tables that are not there.
+    /// What tables of the first format lack.
+    private static let additions = [("TARN_RECORD", "creator TEXT")]
+
+    /// Makes the tables that are not there, and adds what older ones lack.
     ///
     /// - Throws: `StoreError` with `.newerFormat` for tables of a later version.
     static func open(_ writer: StoreWriter) throws {
@@ -58,7 +69,11 @@ enum BookkeepingTables {
         guard Int(format ?? 0) <= BookkeepingFormat.current.rawValue else {
             throw StoreError(.newerFormat, "the store was synced by a newer version of this library")
         }
-        if format == nil { try MirrorState.set(.format, .int(Int64(BookkeepingFormat.current.rawValue)), writer) }
+        if format == Int64(BookkeepingFormat.current.rawValue) { return }
+        if format == Int64(BookkeepingFormat.initial.rawValue) {
+            for (table, column) in additions { try writer.execute("ALTER TABLE \(table) ADD COLUMN \(column)") }
+        }
+        try MirrorState.set(.format, .int(Int64(BookkeepingFormat.current.rawValue)), writer)
     }
 }
 

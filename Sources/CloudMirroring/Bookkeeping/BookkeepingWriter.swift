@@ -47,13 +47,14 @@ struct BookkeepingWriter {
         try writer.execute(
             """
             INSERT OR REPLACE INTO TARN_RECORD \
-            (name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation) \
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            (name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator) \
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 .text(state.recordName), .text(mapping.model.entities[state.key.entityIndex].name), .int(state.key.primaryKey),
                 .optional(state.changeTag), ancestor, unapplied, .optional(Digests.encode(state.ancestor.digests)),
                 .int(Int64(state.stage.rawValue)), .int(state.mark), .optional(state.failure), .int(state.generation),
+                .optional(state.creator),
             ])
     }
 

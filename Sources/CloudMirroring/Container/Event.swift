@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudKit
 public import Foundation
 import MirroringCore
+package import PredicateKit
 
 extension NSPersistentCloudKitContainer {
     /// Source: developer.apple.com/documentation/coredata/nspersistentcloudkitcontainer/eventtype
@@ -38,12 +40,35 @@ extension NSPersistentCloudKitContainer {
             self.error = error
             succeeded = endDate != nil && error == nil
         }
+
+        /// nil for a kind of event that this version does not know.
+        convenience init?(_ row: EventTable.Row, storeIdentifier: String) {
+            guard let type = EventType(rawValue: row.type) else { return nil }
+            self.init(
+                identifier: row.identifier, storeIdentifier: storeIdentifier, type: type,
+                startDate: Date(timeIntervalSinceReferenceDate: row.started),
+                endDate: row.ended.map { Date(timeIntervalSinceReferenceDate: $0) }, error: row.failure.map { CKError($0) })
+        }
     }
 
     /// Posted with the container as object, on a queue of the container's own.
     public static let eventChangedNotification = Notification.Name("NSPersistentCloudKitContainerEventChangedNotification")
     /// Key of the ``Event`` in the user info.
     public static let eventNotificationUserInfoKey = "event"
+}
+
+extension NSPersistentCloudKitContainer.Event: PredicateSubject {
+    package func predicateValue(forKey key: String) -> PredicateValue {
+        switch key {
+        case "identifier": .uuid(identifier)
+        case "storeIdentifier": .string(storeIdentifier)
+        case "type": .int(Int64(type.rawValue))
+        case "startDate": .date(startDate.timeIntervalSinceReferenceDate)
+        case "endDate": endDate.map { .date($0.timeIntervalSinceReferenceDate) } ?? .null
+        case "succeeded": .bool(succeeded)
+        default: .null
+        }
+    }
 }
 
 extension NSPersistentCloudKitContainer.EventType {
@@ -53,7 +78,7 @@ extension NSPersistentCloudKitContainer.EventType {
         case .setUp: self = .setup
         case .fetchChanges: self = .import
         case .sendBatch: self = .export
-        case .planExport, .reset: return nil
+        case .planExport, .quarantine, .reset: return nil
         }
     }
 }

@@ -23,7 +23,7 @@ extension NSPersistentCloudKitContainer {
             recordName: state.recordName, recordType: entity.recordType, recordChangeTag: state.changeTag,
             fields: state.ancestor.fields.merging(state.ancestor.unapplied) { known, _ in known })
         record.modified = state.modified
-        return CKRecord(record, in: Self.zone, scope: .private)
+        return CKRecord(record, in: mirror.zoneID, scope: mirror.file.scope)
     }
 
     public func records(for managedObjectIDs: [NSManagedObjectID]) -> [NSManagedObjectID: CKRecord] {
@@ -34,8 +34,8 @@ extension NSPersistentCloudKitContainer {
 
     /// - Returns: nil until the object was exported or imported.
     public func recordID(for managedObjectID: NSManagedObjectID) -> CKRecord.ID? {
-        guard let (state, _) = state(of: managedObjectID), state.changeTag != nil else { return nil }
-        return CKRecord.ID(recordName: state.recordName, zoneID: Self.zone)
+        guard let (state, mirror) = state(of: managedObjectID), state.changeTag != nil else { return nil }
+        return CKRecord.ID(recordName: state.recordName, zoneID: mirror.zoneID)
     }
 
     public func recordIDs(for managedObjectIDs: [NSManagedObjectID]) -> [NSManagedObjectID: CKRecord.ID] {
@@ -43,14 +43,6 @@ extension NSPersistentCloudKitContainer {
         for id in managedObjectIDs { ids[id] = recordID(for: id) }
         return ids
     }
-
-    // The private database belongs to its user: everything in it may be changed, with or without a network.
-
-    public func canUpdateRecord(forManagedObjectWith objectID: NSManagedObjectID) -> Bool { true }
-    public func canDeleteRecord(forManagedObjectWith objectID: NSManagedObjectID) -> Bool { true }
-    public func canModifyManagedObjects(in store: NSPersistentStore) -> Bool { !store.isReadOnly }
-
-    private static var zone: CKRecordZone.ID { CKRecordZone.ID(zoneName: MirrorNames.zone) }
 
     private func state(of id: NSManagedObjectID) -> (RecordState, Mirror)? {
         guard !id.isTemporaryID, let mirror = mirror(of: id.persistentStore) else { return nil }

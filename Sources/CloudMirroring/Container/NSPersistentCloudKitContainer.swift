@@ -14,8 +14,8 @@ import Synchronization
 ///     container.loadPersistentStores { _, error in … }
 ///     container.viewContext.automaticallyMergesChangesFromParent = true
 ///
-/// Each store whose description has ``NSPersistentStoreDescription/cloudKitContainerOptions`` is mirrored into the
-/// private database of that container. Saving never waits for it and never fails because of it: without a network,
+/// Each store whose description has ``NSPersistentStoreDescription/cloudKitContainerOptions`` is mirrored into a database of
+/// that container. Saving never waits for it and never fails because of it: without a network,
 /// without a server, without an account the stores work as they are. Where the server is and who is signed in comes
 /// from the configuration of `CKContainer`.
 ///
@@ -75,6 +75,8 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
     /// Ends syncing for good and waits until nothing of it touches the stores any more.
     package func stopSyncing() async { for mirror in mirrors.withLock({ $0 }) { await mirror.stop() } }
 
+    var allMirrors: [Mirror] { mirrors.withLock { $0 } }
+
     func mirror(of store: NSPersistentStore?) -> Mirror? { mirrors.withLock { $0.first { $0.store === store } } }
 
     // MARK: Loading
@@ -111,8 +113,8 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         func refuse(_ sentence: String) -> CocoaError {
             CocoaError(.coreData, sentence: sentence, userInfo: [NSLocalizedFailureReasonErrorKey: sentence])
         }
-        guard options.databaseScope == .private else {
-            throw refuse("Only the private database can be mirrored yet; set databaseScope to .private.")
+        guard options.databaseScope != .shared else {
+            throw refuse("The shared database cannot be mirrored yet; set databaseScope to .private or .public.")
         }
         guard description.type == NSSQLiteStoreType, let url = description.url, url.path != "/dev/null", !description.isReadOnly else {
             throw refuse("Only a SQLite file that can be written can be mirrored; give the store a file, or remove its cloudKitContainerOptions.")
@@ -125,7 +127,8 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
             throw refuse("Two stores are to be mirrored into the same database of \(options.containerIdentifier); give one another container.")
         }
         if let model = persistentStoreCoordinator.model {
-            let violations = CloudModelRules.violations(of: model, configuration: description.configuration)
+            let violations = CloudModelRules.violations(
+                of: model, configuration: description.configuration, isPublic: options.databaseScope == .public)
             if !violations.isEmpty {
                 throw refuse("The model cannot be mirrored: \(violations.map(\.description).joined(separator: "; ")).")
             }
@@ -139,29 +142,39 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
             let store = persistentStoreCoordinator.persistentStore(for: url)
         else { return }
         let identifier = options.containerIdentifier
+        let scope = options.databaseScope
         let mapping = RecordMapping(model: model, configuration: description.configuration)
-        let file = MirrorFile(store: store.storage, mapping: mapping, containerIdentifier: identifier, surroundings: surroundings)
-        let events = EventLog(storeIdentifier: store.identifier, now: surroundings.now, queue: eventQueue) { [weak self] event in
-            guard let self else { return }
-            NotificationCenter.default.post(
-                name: Self.eventChangedNotification, object: self, userInfo: [Self.eventNotificationUserInfoKey: event])
-        }
+        let file = MirrorFile(
+            store: store.storage, mapping: mapping, containerIdentifier: identifier, scope: scope,
+            accountChangePolicy: options.accountChangePolicy, pollSeconds: options.publicPollInterval.seconds, surroundings: surroundings)
         let number = store.number
         // Several devices may sign in with one token, and a store's file may be copied: what speaks is named anew
         // each time, so that push leaves out nobody but the one that made a change.
         let device = surroundings.makeName()
         let mirror = Mirror(
             store: store, file: file, coordinator: persistentStoreCoordinator,
-            connect: { [connect = surroundings.connect] in
-                var client = try connect(identifier)
-                client.deviceID = device
-                return client
-            },
+            cloud: CloudAccess(
+                connect: { [connect = surroundings.connect] in
+                    var client = try connect(identifier, scope)
+                    client.deviceID = device
+                    return client
+                },
+                mapping: mapping,
+                sealer: RecordSealer(
+                    keys: EncryptionKeyRing(options.encryptionKeys, container: identifier), container: identifier)),
             observer: Mirror.Observer(
-                status: { [board] status in board.put(status, of: number) }, began: events.began, ended: events.ended))
+                status: { [board] status in board.put(status, of: number) }, event: { [weak self] in self?.post($0) }))
         mirrors.withLock { $0.append(mirror) }
         stopWhenRemoved(mirror)
         mirror.start()
+    }
+
+    private func post(_ event: Event) {
+        eventQueue.async { [weak self] in
+            guard let self else { return }
+            NotificationCenter.default.post(
+                name: Self.eventChangedNotification, object: self, userInfo: [Self.eventNotificationUserInfoKey: event])
+        }
     }
 
     /// A store that is taken from the coordinator is closed: nothing may touch it any more.

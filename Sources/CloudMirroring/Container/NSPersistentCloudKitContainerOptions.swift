@@ -11,8 +11,36 @@ public import ObjectGraph
 open class NSPersistentCloudKitContainerOptions: NSObject, @unchecked Sendable {
     // Unchecked: configured by its owner before the stores are loaded, read afterwards.
     public let containerIdentifier: String
-    /// Only the private database is mirrored yet: loading a store with another scope says so.
+    /// Which database: the user's own, or the one that everybody reads. Loading a store with the shared scope says that it
+    /// cannot be mirrored yet.
+    ///
+    /// The public database is read without an account and written with one. It tells nobody of changes and of deletions:
+    /// it is asked at launch and every ``publicPollInterval``, and what one user deletes stays with others until they
+    /// change it. Set a flag instead of deleting, and leave flagged objects out by a predicate.
     open var databaseScope: CKDatabase.Scope = .private
+
+    /// How often the public database is asked for changes while the app runs.
+    ///
+    /// Source: the talk *Sync a Core Data store with the CloudKit public database* (2020): about every thirty minutes.
+    open var publicPollInterval = Duration.seconds(1800)
+
+    /// With which keys attributes are sealed that allow cloud encryption.
+    open var encryptionKeys = EncryptionKeys.file
+
+    /// What happens to a store when another user than the one it was synced with is signed in.
+    ///
+    /// Differs: Apple's container removes the rows, and unsent changes with them.
+    public enum AccountChangePolicy: Sendable {
+        /// The store is emptied and filled with the other user's data. If something was not sent yet, the store is
+        /// copied first, as with ``archive``.
+        case remove
+        /// The file is copied beside the store, as `NAME-archive-DATE.sqlite`, before it is emptied.
+        case archive
+        /// Nothing is touched, and nothing is synced until the user is back.
+        case keep
+    }
+
+    open var accountChangePolicy = AccountChangePolicy.remove
 
     public init(containerIdentifier: String) { self.containerIdentifier = containerIdentifier }
 }

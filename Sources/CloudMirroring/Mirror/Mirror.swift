@@ -5,6 +5,7 @@ import CloudKit
 import CloudWire
 import Foundation
 import Logging
+import ManagedModel
 import MirroringCore
 import ObjectGraph
 import Synchronization
@@ -20,8 +21,7 @@ final class Mirror: Sendable {
     /// What the container is told, on any thread.
     struct Observer: Sendable {
         var status: @Sendable (SyncStatus) -> Void
-        var began: @Sendable (SyncMachine.Operation, SyncMachine.OperationID) -> Void
-        var ended: @Sendable (SyncMachine.OperationID, CloudFailure?) -> Void
+        var event: @Sendable (NSPersistentCloudKitContainer.Event) -> Void
     }
 
     private struct Running {
@@ -36,27 +36,31 @@ final class Mirror: Sendable {
     let store: NSPersistentStore
     let file: MirrorFile
     private let coordinator: NSPersistentStoreCoordinator
-    private let connect: @Sendable () throws -> CloudDatabaseClient
-    private let observer: Observer
+    let cloud: CloudAccess
+    let observer: Observer
     private let events: AsyncStream<SyncMachine.Event>
     private let feed: AsyncStream<SyncMachine.Event>.Continuation
     private let running = Mutex(Running())
     private let prepared = Mutex<ExportBatch?>(nil)
+    /// The batch that was sent last.
+    private let sent = Mutex<ExportBatch?>(nil)
+    private let asks = Asks()
+    let permissions: PermissionCache
     private let queue: DispatchQueue
     private let logger = Logger(label: "tarn.mirror")
 
     private var surroundings: MirrorSurroundings { file.surroundings }
 
-    /// - Parameter connect: Makes the client of the database, or says what is not configured.
     init(
         store: NSPersistentStore, file: MirrorFile, coordinator: NSPersistentStoreCoordinator,
-        connect: @escaping @Sendable () throws -> CloudDatabaseClient, observer: Observer
+        cloud: CloudAccess, observer: Observer
     ) {
         self.store = store
         self.file = file
         self.coordinator = coordinator
-        self.connect = connect
+        self.cloud = cloud
         self.observer = observer
+        permissions = PermissionCache(file)
         (events, feed) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
         queue = DispatchQueue(label: "tarn.mirror.file", target: .global(qos: .utility))
     }
@@ -78,11 +82,20 @@ final class Mirror: Sendable {
         feed.yield(.started)
     }
 
+    /// Where the records are.
+    var zoneID: CKRecordZone.ID { file.scope == .public ? .default : CKRecordZone.ID(zoneName: MirrorNames.zone) }
+
     func send(_ event: SyncMachine.Event) { feed.yield(event) }
+
+    /// Returns when both directions have been quiet since the call.
+    ///
+    /// - Throws: `CloudFailure` when nothing more will happen by itself, `CancellationError` when the task is cancelled.
+    func becomeQuiet() async throws { try await asks.wait { feed.yield(.asked($0)) } }
 
     /// Ends the loop, and everything it began, without waiting for it.
     func cancel() {
         feed.finish()
+        asks.close()
         let tasks = running.withLock { running in
             running.isStopped = true
             return [running.loop, running.operation, running.listener, running.counting].compactMap(\.self) + running.timers
@@ -98,6 +111,8 @@ final class Mirror: Sendable {
     }
 
     private func run() async {
+        // What an earlier life of the app left open; setting up reports a file that cannot be written.
+        try? await onQueue { try self.file.begin() }
         var machine = SyncMachine()
         for await event in events {
             let effects = machine.handle(event, now: surroundings.now(), unit: surroundings.random())
@@ -109,10 +124,15 @@ final class Mirror: Sendable {
         switch effect {
         case .perform(let operation, let id): begin(operation, id)
         case .cancel: running.withLock { $0.operation }?.cancel()
-        case .listen: running.withLock { running in if !running.isStopped { running.listener = Task { await listen() } } }
+        case .listen:
+            running.withLock { running in
+                guard !running.isStopped else { return }
+                running.listener = Task { [file] in if file.scope == .public { await poll() } else { await listen() } }
+            }
         case .wait(let seconds, let timer): wait(seconds, timer)
         case .countPending: count()
         case .report(let status): report(status)
+        case .answer(let asks, let failure): self.asks.answer(asks, failure)
         }
     }
 
@@ -122,12 +142,12 @@ final class Mirror: Sendable {
             running.operation = Task { [previous = running.operation] in
                 await previous?.value
                 if Task.isCancelled { return }
-                observer.began(operation, id)
+                let event = await began(operation)
                 let outcome = await outcome(of: operation)
                 if let failure = outcome.failure {
                     logger.debug("operation failed", metadata: ["code": "\(failure.code)", "store": "\(store.identifier ?? "")"])
                 }
-                observer.ended(id, outcome.failure)
+                await ended(event, outcome.failure)
                 if !Task.isCancelled { feed.yield(.finished(id, outcome)) }
             }
         }
@@ -170,7 +190,7 @@ final class Mirror: Sendable {
         while !Task.isCancelled {
             var longest = Self.listenSecondsMax
             do {
-                for try await event in try connect().pushStream() {
+                for try await event in try cloud.connect().pushStream() {
                     switch event {
                     case .connected:
                         attempt = 0
@@ -193,6 +213,17 @@ final class Mirror: Sendable {
         }
     }
 
+    /// Imports again and again, where nobody tells of changes.
+    ///
+    /// Source: the talk *Sync a Core Data store with the CloudKit public database* (2020): at launch and after about every
+    /// thirty minutes of use.
+    private func poll() async {
+        while !Task.isCancelled {
+            do { try await surroundings.sleep(file.pollSeconds) } catch { return }
+            feed.yield(.pushArrived)
+        }
+    }
+
     /// Between attempts at the push connection: it is what notices that the server is back.
     static let listenSecondsMax = 5.0
     /// Between attempts that the server itself refuses, such as those with a token that it does not know.
@@ -205,16 +236,13 @@ final class Mirror: Sendable {
             switch operation {
             case .setUp: return try await setUp()
             case .fetchChanges: return try await fetchChanges()
-            case .planExport(let itemsMax):
-                let plan = try await onQueue { try self.file.nextBatch(itemsMax: itemsMax) }
-                prepared.withLock { $0 = plan.batch }
-                return .batchPlanned(count: plan.batch.items.count, pending: plan.pending, refusal: plan.refusal)
+            case .planExport(let itemsMax): return try await planExport(itemsMax: itemsMax)
             case .sendBatch: return try await sendBatch()
+            case .quarantine(let failure):
+                guard let batch = sent.withLock({ $0 }) else { preconditionFailure("what is put aside was sent before") }
+                return .batchSettled(try await onQueue { try self.file.putAside(batch, failure) })
             case .reset(let reset):
-                let deleted = try await onQueue { try self.file.reset(reset) }
-                var commit = StoreCommit(store: store.number)
-                commit.deleted = deleted
-                coordinator.didCommit([commit], by: nil)
+                tellContexts(deleted: try await onQueue { try self.file.reset(reset) })
                 return .done
             }
         } catch {
@@ -222,23 +250,39 @@ final class Mirror: Sendable {
         }
     }
 
+    private func tellContexts(deleted: [RowKey]) {
+        var commit = StoreCommit(store: store.number)
+        commit.deleted = deleted
+        coordinator.didCommit([commit], by: nil)
+    }
+
     private func setUp() async throws -> SyncMachine.Outcome {
-        let memory = try await onQueue { try self.file.open() }
-        let cloud = MirrorCloud(client: try connect())
-        let user = try await cloud.setUp(isKnown: memory.token != nil, expecting: memory.user)
-        if memory.user == nil { try await onQueue { try self.file.remember(user: user) } }
+        var memory = try await onQueue { try self.file.open() }
+        // Until the server can be asked, it is who it was.
+        permissions.signIn(memory.user)
+        let cloud = try cloud.open()
+        let user = try await cloud.user()
+        // What everybody may read stays, whoever is signed in.
+        if let known = memory.user, let user, known != user, file.scope != .public {
+            let removed = try await onQueue { try self.file.changeAccount() }
+            tellContexts(deleted: removed)
+            memory = MirrorFile.Memory()
+        }
+        if let user, memory.user != user { try await onQueue { try self.file.remember(user: user) } }
+        permissions.signIn(user)
+        try await cloud.setUp(isKnown: memory.token != nil)
         return .done
     }
 
     private func fetchChanges() async throws -> SyncMachine.Outcome {
-        let cloud = MirrorCloud(client: try connect())
+        let cloud = try cloud.open()
         let position = try await onQueue { try self.file.position() }
         var recordsMax = MirrorCloud.pageRecordsMax
         while true {
             try Task.checkCancellation()
             let page = try await cloud.page(after: position.token, generation: position.generation, recordsMax: recordsMax)
             let needed = try await onQueue { try self.file.assetsNeeded(by: page) }
-            let bytes = needed.reduce(0) { $0 + max($1.size, 0) }
+            let bytes = needed.reduce(0) { $0 + max($1.asset.size, 0) }
             if bytes > MirrorCloud.pageAssetBytesMax, page.records.count > 1 {
                 recordsMax = max(1, page.records.count / 2)
                 continue
@@ -246,6 +290,7 @@ final class Mirror: Sendable {
             let assets = try await cloud.download(needed)
             switch try await onQueue({ try self.file.apply(page, assets: assets) }) {
             case .applied(let records, let commit):
+                permissions.forget()
                 coordinator.didCommit([commit], by: nil)
                 return .pageApplied(records: records, moreComing: page.moreComing)
             // Asked again from where the store stands now.
@@ -254,17 +299,40 @@ final class Mirror: Sendable {
         }
     }
 
+    private func planExport(itemsMax: Int) async throws -> SyncMachine.Outcome {
+        let plan = try await onQueue { try self.file.nextBatch(itemsMax: itemsMax) }
+        if plan.batch.items.isEmpty == false, permissions.isSignedOut {
+            // Reading needs nobody; writing does.
+            let user = try await cloud.open().user()
+            permissions.signIn(user)
+            guard let user else {
+                return .batchPlanned(count: 0, pending: plan.pending, refusal: "nobody is signed in: what was changed here is sent after signing in")
+            }
+            try await onQueue { try self.file.remember(user: user) }
+        }
+        prepared.withLock { $0 = plan.batch }
+        return .batchPlanned(count: plan.batch.items.count, pending: plan.pending, refusal: plan.refusal)
+    }
+
     private func sendBatch() async throws -> SyncMachine.Outcome {
         guard let batch = prepared.withLock({ $0.take() }) else {
             preconditionFailure("a batch is planned before it is sent")
         }
-        let answer = try await MirrorCloud(client: try connect()).send(batch, key: surroundings.makeName())
+        sent.withLock { $0 = batch }
+        let answer: MirrorCloud.Answer
+        do {
+            answer = try await cloud.open().send(batch, key: surroundings.makeName())
+        } catch {
+            if CloudFailure(error).code == .notAuthenticated { permissions.signIn(nil) }
+            throw error
+        }
         let verdict = try await onQueue { try self.file.settle(batch, outcomes: answer.outcomes, assets: answer.assets) }
+        permissions.forget()
         return .batchSettled(verdict)
     }
 
     /// The store blocks its caller; the pool of tasks must not be blocked.
-    private func onQueue<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
+    func onQueue<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { continuation.resume(with: Result { try body() }) }
         }

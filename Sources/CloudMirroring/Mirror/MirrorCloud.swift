@@ -5,29 +5,36 @@ import CloudKit
 import CloudWire
 import MirroringCore
 
-/// What a mirror asks of its database: one zone, one subscription. One call is one or a few requests; nothing is tried
-/// again here.
+/// What a mirror asks of its database: one zone, one subscription; of the public one queries. One call is one or a few
+/// requests; nothing is tried again here.
 struct MirrorCloud: Sendable {
     let client: CloudDatabaseClient
-    let zoneID = ZoneID(zoneName: MirrorNames.zone)
+    let mapping: RecordMapping
+    let sealer: RecordSealer
+
+    var zoneID: ZoneID { client.scope == .public ? .defaultZone : ZoneID(zoneName: MirrorNames.zone) }
 
     /// Records of one page. The server may send fewer.
     static let pageRecordsMax = 200
     /// Bytes of assets that one page may bring into memory; a page with more is asked for again with fewer records.
     static let pageAssetBytesMax: Int64 = 32_000_000
 
-    /// Makes sure that zone and subscription are there.
+    /// The record name of the user who is signed in; nil if nobody is, where that is no obstacle.
+    func user() async throws -> String? {
+        do {
+            return try await client.callerIdentity().userRecordName
+        } catch {
+            guard client.scope == .public, error.code == .notAuthenticated else { throw error }
+            return nil
+        }
+    }
+
+    /// Makes sure that zone and subscription, or the indexes, are there.
     ///
     /// - Parameter isKnown: Whether the store was in step with the zone before. A zone that was known and is gone was
     ///   deleted, which is for the caller to decide on, and not made again.
-    /// - Returns: The record name of the user who is signed in.
-    func setUp(isKnown: Bool, expecting user: String?) async throws -> String {
-        let identity = try await client.callerIdentity()
-        if let user, identity.userRecordName != user {
-            throw CloudFailure(
-                .badContainer,
-                "this store holds the data of another account; sign in with the account it was synced with, or use another file")
-        }
+    func setUp(isKnown: Bool) async throws {
+        if client.scope == .public { return try await checkIndexes() }
         let zones =
             isKnown
             ? try await client.lookupZones(ZonesLookupRequest(zones: [zoneID]))
@@ -39,16 +46,16 @@ struct MirrorCloud: Sendable {
         let subscription = Subscription(subscriptionID: MirrorNames.privateSubscription, kind: .database, notification: .silent)
         let answer = try await client.modifySubscriptions(SubscriptionsModifyRequest(operations: [.create(subscription)]))
         for case .failure(_, let error) in answer.subscriptions { throw CloudFailure(error) }
-        return identity.userRecordName
     }
 
     func page(after token: String?, generation: Int64?, recordsMax: Int = pageRecordsMax) async throws -> ImportPage {
+        if client.scope == .public { return try await queryPage(after: token, generation: generation, recordsMax: recordsMax) }
         let query = ZoneChangesQuery(zoneID: zoneID, syncToken: token, resultsLimit: recordsMax)
         let answer = try await client.zoneChanges(ZoneChangesRequest(zones: [query]))
         switch answer.zones.first {
         case .changes(let changes):
             return ImportPage(
-                records: changes.records.filter { !$0.isDeleted }, deletions: changes.records.filter(\.isDeleted).map(\.recordName),
+                records: try changes.records.filter { !$0.isDeleted }.map { try sealer.opened($0, mapping) }, deletions: changes.records.filter(\.isDeleted).map(\.recordName),
                 askedWith: token, token: changes.syncToken, moreComing: changes.moreComing, generation: generation)
         case .failure(_, let error):
             throw error.code == .notFound ? CloudFailure(.zoneNotFound, error.reason) : CloudFailure(error)
@@ -56,9 +63,12 @@ struct MirrorCloud: Sendable {
         }
     }
 
-    func download(_ assets: [AssetValue]) async throws -> [(AssetValue, [UInt8])] {
+    func download(_ needs: [ImportNeeds.AssetNeed]) async throws -> [(AssetValue, [UInt8])] {
         var contents: [(AssetValue, [UInt8])] = []
-        for asset in assets { contents.append((asset, try await client.downloadAsset(asset))) }
+        for need in needs {
+            let bytes = try await client.downloadAsset(need.asset)
+            contents.append((need.asset, need.isEncrypted ? try sealer.open(bytes, of: need.recordName, need.field) : bytes))
+        }
         return contents
     }
 
@@ -77,7 +87,7 @@ struct MirrorCloud: Sendable {
             switch try await upload(item) {
             case .success(let assets):
                 answer.assets[item.recordName] = assets
-                operations.append(RecordOperation(item.kind, item.with(assets)))
+                operations.append(RecordOperation(item.kind, try sealer.sealed(item.with(assets))))
             case .failure(let failure): answer.outcomes[item.recordName] = .refused(failure)
             }
         }
@@ -86,7 +96,7 @@ struct MirrorCloud: Sendable {
             ModifyRecordsRequest(operations: operations, zoneID: zoneID, atomic: false), idempotencyKey: key)
         for result in response.results {
             switch result {
-            case .record(let record): answer.outcomes[record.recordName] = record.isDeleted ? .deleted : .saved(record)
+            case .record(let record): answer.outcomes[record.recordName] = record.isDeleted ? .deleted : .saved(try sealer.opened(record, mapping))
             case .failure(let name, let error, _): answer.outcomes[name] = .refused(CloudFailure(error))
             }
         }
@@ -97,9 +107,10 @@ struct MirrorCloud: Sendable {
     private func upload(_ item: ExportBatch.Item) async throws -> Result<[String: AssetValue], CloudFailure> {
         var assets: [String: AssetValue] = [:]
         for upload in item.uploads {
+            let bytes = upload.isEncrypted ? try sealer.seal(upload.bytes, of: item.recordName, upload.field) : upload.bytes
             do {
                 assets[upload.field] = try await client.uploadAsset(
-                    .bytes(upload.bytes), recordType: item.record.recordType, recordName: item.recordName,
+                    .bytes(bytes), recordType: item.record.recordType, recordName: item.recordName,
                     fieldName: upload.field, zoneID: zoneID)
             } catch {
                 guard error.code == .limitExceeded else { throw error }
@@ -118,4 +129,14 @@ extension ExportBatch.Item {
         case .forceDelete: .forceDelete
         }
     }
+}
+
+/// How a mirror reaches its database, and what it needs to speak with it.
+struct CloudAccess: Sendable {
+    /// Makes the client of the database, or says what is not configured.
+    let connect: @Sendable () throws -> CloudDatabaseClient
+    let mapping: RecordMapping
+    let sealer: RecordSealer
+
+    func open() throws -> MirrorCloud { MirrorCloud(client: try connect(), mapping: mapping, sealer: sealer) }
 }

@@ -81,6 +81,30 @@ extension MirrorFile {
         }
     }
 
+    /// Marks every item of a batch as refused for good; with a failure that may be the server's own, puts them behind all
+    /// others instead.
+    func putAside(_ batch: ExportBatch, _ failure: CloudFailure) throws -> BatchVerdict {
+        guard failure.code == .invalidArguments else {
+            try store.write { writer in
+                for item in batch.items {
+                    for table in ["TARN_RECORD", "TARN_LINK"] {
+                        try writer.execute(
+                            "UPDATE \(table) SET mark = (SELECT MAX(mark) + 1 FROM \(table)) WHERE name = ?", [.text(item.recordName)])
+                    }
+                }
+            }
+            return BatchVerdict()
+        }
+        let refusal = ItemOutcome.refused(CloudFailure(.invalidArguments, failure.reason))
+        return try settle(
+            batch, outcomes: Dictionary(batch.items.map { ($0.recordName, refusal) }, uniquingKeysWith: { first, _ in first }), assets: [:])
+    }
+
+    /// What the server refused is tried once more in each life of the app: its schema or its rules may be others now.
+    func forgiveRefusals(_ writer: StoreWriter) throws {
+        for table in ["TARN_RECORD", "TARN_LINK"] { try writer.execute("UPDATE \(table) SET failure = NULL WHERE failure IS NOT NULL") }
+    }
+
     // MARK: Starting over
 
     func reset(_ reset: SyncMachine.Reset) throws -> [RowKey] {
@@ -113,7 +137,7 @@ extension MirrorFile {
         try writer.nullifyReferences(to: keys)
         var changes = StoreChanges()
         changes.deletes = keys.map { RowDelete(key: $0, expectedVersion: nil) }
-        changes.author = MirrorNames.importAuthor
+        changes.author = MirrorNames.resetAuthor
         try writer.apply(changes)
         try writer.execute("DELETE FROM TARN_RECORD WHERE tag IS NOT NULL OR stage <> \(MirrorStage.needsUpload.rawValue)")
         try writer.execute("DELETE FROM TARN_LINK WHERE tag IS NOT NULL OR stage <> \(MirrorStage.needsUpload.rawValue)")

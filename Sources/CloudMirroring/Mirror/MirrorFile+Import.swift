@@ -20,7 +20,7 @@ extension MirrorFile {
     }
 
     /// Assets whose content a page needs.
-    func assetsNeeded(by page: ImportPage) throws -> [AssetValue] {
+    func assetsNeeded(by page: ImportPage) throws -> [ImportNeeds.AssetNeed] {
         try store.read { reader in
             let (loaded, details) = try load(page, reader)
             return loaded.missing(details)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudKit
 import Foundation
 import ManagedModel
 import MirroringCore
@@ -14,6 +15,10 @@ struct MirrorFile: Sendable {
     let store: SQLiteStore
     let mapping: RecordMapping
     let containerIdentifier: String
+    let scope: CKDatabase.Scope
+    let accountChangePolicy: NSPersistentCloudKitContainerOptions.AccountChangePolicy
+    /// Between imports of a database that does not tell of changes.
+    let pollSeconds: Double
     let surroundings: MirrorSurroundings
 
     /// Rows of a batch, once loaded, before the batch is cut short.
@@ -68,7 +73,7 @@ struct MirrorFile: Sendable {
         try store.write { try MirrorState.set(.lastSuccess, .double(success.timeIntervalSinceReferenceDate), $0) }
     }
 
-    private func beginFullFetch(_ writer: StoreWriter) throws {
+    func beginFullFetch(_ writer: StoreWriter) throws {
         try MirrorState.set(.token, .null, writer)
         try MirrorState.set(.generation, .int((try MirrorState.int(.generation, writer) ?? 0) + 1), writer)
         try MirrorState.set(.isFullFetch, .int(1), writer)

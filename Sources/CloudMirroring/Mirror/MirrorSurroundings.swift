@@ -14,8 +14,10 @@ package struct MirrorSurroundings: Sendable {
     /// A name for a new record, and a key for a request that must not be carried out twice.
     package var makeName: @Sendable () -> String
 
-    /// The client of a container's private database, or an error that says what is not configured.
-    package var connect: @Sendable (String) throws -> CloudDatabaseClient = { try CKContainer(identifier: $0).client(for: .private) }
+    /// The client of a container's database, or an error that says what is not configured.
+    package var connect: @Sendable (String, CKDatabase.Scope) throws -> CloudDatabaseClient = { try CKContainer(identifier: $0).client(for: $1) }
+    /// Where a schema is printed to.
+    package var print: @Sendable (String) -> Void = { Swift.print($0) }
 
     package init(
         now: @escaping @Sendable () -> Date, sleep: @escaping @Sendable (Double) async throws -> Void,

@@ -50,6 +50,8 @@ package struct RecordState: Hashable, Sendable {
     package var failure: String?
     /// The full fetch in which the record was last seen.
     package var generation: Int64
+    /// Record name of the user who made the record; nil until the server told it.
+    package var creator: String?
 
     package init(recordName: String, key: RowKey, stage: MirrorStage, mark: Int64 = 0) {
         self.recordName = recordName

@@ -17,6 +17,8 @@ package struct ExportBatch: Hashable, Sendable {
     package struct Upload: Hashable, Sendable {
         package let field: String
         package let bytes: [UInt8]
+        /// Whether the server must not see the content.
+        package let isEncrypted: Bool
     }
 
     package struct Item: Hashable, Sendable {
@@ -129,7 +131,7 @@ extension ExportBatch.Item {
             record: Record(
                 recordName: state.recordName, recordType: entity.recordType, recordChangeTag: state.changeTag,
                 fields: changes.fields),
-            uploads: changes.uploads.map { ExportBatch.Upload(field: $0.field, bytes: $0.bytes) },
+            uploads: changes.uploads.map { ExportBatch.Upload(field: $0.field, bytes: $0.bytes, isEncrypted: $0.isEncrypted) },
             mark: state.mark, isLink: false)
     }
 

@@ -88,7 +88,7 @@ package struct ExportScan: Sendable {
         precondition(zip(history, history.dropFirst()).allSatisfy { $0.number < $1.number }, "history is read in order")
         self.mapping = mapping
         upTo = history.last?.number
-        for transaction in history where transaction.author != MirrorNames.importAuthor {
+        for transaction in history where !MirrorNames.isMirror(transaction.author) {
             for change in transaction.changes where mapping.entities[change.key.entityIndex] != nil { coalesce(change) }
         }
     }

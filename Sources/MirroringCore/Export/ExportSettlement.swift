@@ -161,6 +161,7 @@ extension RecordState {
         ancestor = adopted
         changeTag = record.recordChangeTag
         modified = record.modified
+        creator = record.created?.userRecordName ?? creator
         failure = nil
     }
 }

@@ -17,7 +17,7 @@ struct RecordChanges {
 
     var fields: [String: Field] = [:]
     /// By asset field name.
-    var uploads: [(field: String, bytes: [UInt8])] = []
+    var uploads: [(field: String, bytes: [UInt8], isEncrypted: Bool)] = []
 
     var isEmpty: Bool { fields.isEmpty && uploads.isEmpty }
 
@@ -62,7 +62,7 @@ struct RecordChanges {
         let wasAsset = if case .asset = item.before { true } else { false }
         guard item.isChanged || (item.isAsset && !wasAsset) else { return }
         if item.isAsset, let field = property.assetFieldName, let bytes = item.content.value?.contents {
-            uploads.append((field, bytes))
+            uploads.append((field, bytes, property.isEncrypted))
             if wasInline { fields[property.fieldName] = Field(nil, isEncrypted: property.isEncrypted) }
             return
         }

@@ -11,7 +11,8 @@ extension ImportDraft {
         recordsApplied += 1
         let entity = mapping.entities[state.key.entityIndex]
         if let entity, let row = rows[state.key] {
-            logLocalEdits(of: row, state, entity)
+            // As it was before the page: what another deletion of the page took from it is no edit.
+            logLocalEdits(of: loaded.rows[state.key] ?? row, state, entity)
             rows.delete(state.key)
             dropReferences(to: state)
         }

@@ -125,6 +125,7 @@ struct ImportDraft {
         state.ancestor.digests = digests
         state.changeTag = record.recordChangeTag
         state.modified = record.modified
+        state.creator = record.created?.userRecordName ?? state.creator
         if let generation = page.generation { state.generation = generation }
     }
 

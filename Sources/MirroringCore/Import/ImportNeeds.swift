@@ -26,7 +26,15 @@ package struct ImportNeeds: Sendable {
         /// their bookkeeping.
         package var referred: [RowKey] = []
         /// Content to download.
-        package var assets: [AssetValue] = []
+        package var assets: [AssetNeed] = []
+    }
+
+    /// An asset with its address, and what it is the content of.
+    package struct AssetNeed: Hashable, Sendable {
+        package let asset: AssetValue
+        package let recordName: String
+        package let field: String
+        package let isEncrypted: Bool
     }
 
     /// Record names whose bookkeeping, as objects or as links, is wanted.
@@ -97,13 +105,11 @@ package struct ImportNeeds: Sendable {
         return details
     }
 
-    private func assets(of record: Record, entity: EntityMapping, ancestor: Ancestor) -> [AssetValue] {
-        RecordMerge(entity: entity, ancestor: ancestor, remote: record.fields, assets: [:]).assetsNeeded.map { needed in
+    private func assets(of record: Record, entity: EntityMapping, ancestor: Ancestor) -> [AssetNeed] {
+        RecordMerge(entity: entity, ancestor: ancestor, remote: record.fields, assets: [:]).assetsNeeded.compactMap { property in
             // With its address, which the canonical form leaves out.
-            guard let field = needed.property.assetFieldName, case .asset(let asset)? = record.fields[field]?.value else {
-                return needed.asset
-            }
-            return asset
+            guard let field = property.assetFieldName, case .asset(let asset)? = record.fields[field]?.value else { return nil }
+            return AssetNeed(asset: asset, recordName: record.recordName, field: field, isEncrypted: property.isEncrypted)
         }
     }
 }

@@ -20,10 +20,13 @@ package struct ImportPage: Hashable, Sendable {
     /// In a full fetch records whose version is known are merged as well, and every record seen gets the number:
     /// what does not have it at the end was deleted while nobody listened.
     package var generation: Int64?
+    /// Whether what is not seen in a full fetch is gone: a database that is read by queries does not say so, for what
+    /// one user deletes there others keep.
+    package var isExhaustive: Bool
 
     package init(
         records: [Record], deletions: [String], askedWith: String?, token: String, moreComing: Bool,
-        generation: Int64? = nil
+        generation: Int64? = nil, isExhaustive: Bool = true
     ) {
         self.records = records
         self.deletions = deletions
@@ -31,6 +34,7 @@ package struct ImportPage: Hashable, Sendable {
         self.token = token
         self.moreComing = moreComing
         self.generation = generation
+        self.isExhaustive = isExhaustive
     }
 
     /// Whether the page continues what was imported. A page that came twice, or late, does not, and is dropped:
@@ -53,6 +57,6 @@ package struct ImportPage: Hashable, Sendable {
         guard !moreComing else { return }
         let live = Set(records.map(\.recordName))
         deletions += missing.filter { !live.contains($0) }
-        if generation != nil { deletions += unseen.filter { !live.contains($0) } }
+        if generation != nil, isExhaustive { deletions += unseen.filter { !live.contains($0) } }
     }
 }

@@ -51,8 +51,8 @@ package struct ImportPlan: Sendable {
         package mutating func add(_ bytes: [UInt8], of asset: AssetValue) { assets[asset.canonical] = bytes }
 
         /// The assets of a plan's needs that are not here.
-        package func missing(_ details: ImportNeeds.Details) -> [AssetValue] {
-            details.assets.filter { assets[$0.canonical] == nil }
+        package func missing(_ details: ImportNeeds.Details) -> [ImportNeeds.AssetNeed] {
+            details.assets.filter { assets[$0.asset.canonical] == nil }
         }
     }
 

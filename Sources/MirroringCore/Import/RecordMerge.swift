@@ -34,12 +34,12 @@ struct RecordMerge {
     let assets: [AssetValue: [UInt8]]
 
     /// Assets whose content has to be at hand before the merge: those that the ancestor does not have.
-    var assetsNeeded: [(property: PropertyMapping, asset: AssetValue)] {
+    var assetsNeeded: [PropertyMapping] {
         entity.properties.compactMap { property in
             guard case .asset(let asset) = property.content(in: remote),
                 property.content(in: ancestor.fields) != .asset(asset) || digest(of: property) == nil
             else { return nil }
-            return (property, asset)
+            return property
         }
     }
 

@@ -22,8 +22,12 @@ package enum CloudModelRules {
     /// Fields that every record type has: the entity's name, and the receipt of a move between zones with its asset.
     private static let fieldsOfEveryType = 3
 
-    /// - Parameter configuration: The store's configuration; nil for all entities.
-    package static func violations(of model: ResolvedModel, configuration: String? = nil) -> [Violation] {
+    /// - Parameters:
+    ///   - configuration: The store's configuration; nil for all entities.
+    ///   - isPublic: Whether everybody reads the database, where nothing can be encrypted.
+    package static func violations(
+        of model: ResolvedModel, configuration: String? = nil, isPublic: Bool = false
+    ) -> [Violation] {
         let entities = model.entities(inConfiguration: configuration) ?? []
         let included = Set(entities.map(\.index))
         var violations: [Violation] = []
@@ -32,7 +36,19 @@ package enum CloudModelRules {
             if !entity.declaration.uniquenessConstraints.isEmpty {
                 violations.append(Violation(entity: entity.name, property: nil, what: "must not have uniqueness constraints"))
             }
-            for attribute in entity.declaration.attributes where attribute.isPersisted { check(attribute, of: entity, &violations) }
+            for attribute in entity.declaration.attributes where attribute.isPersisted {
+                if attribute.type == .composite {
+                    check(leavesOf: attribute, of: entity, &violations)
+                } else {
+                    check(attribute, of: entity, &violations)
+                }
+            }
+            if isPublic {
+                for attribute in entity.declaration.attributes where attribute.isPersisted && attribute.allowsCloudEncryption {
+                    violations.append(
+                        Violation(entity: entity.name, property: attribute.name, what: "cannot be encrypted in the public database"))
+                }
+            }
             for relationship in entity.declaration.relationships where !relationship.isTransient {
                 check(relationship, of: entity, model, included, &violations)
             }
@@ -52,12 +68,16 @@ package enum CloudModelRules {
         for name in declared where !isClean(name) { violations.append(Violation(entity: entity.name, property: name, what: what)) }
     }
 
+    private static func check(leavesOf composite: Attribute, of entity: ResolvedEntity, _ violations: inout [Violation]) {
+        for case .attribute(let leaf) in entity.slots where leaf.name.hasPrefix(composite.name + ".") {
+            check(leaf, of: entity, &violations)
+        }
+    }
+
     private static func check(_ attribute: Attribute, of entity: ResolvedEntity, _ violations: inout [Violation]) {
         func violated(_ what: String) { violations.append(Violation(entity: entity.name, property: attribute.name, what: what)) }
         if attribute.type.cloudType == nil { violated("has a type that cannot be mirrored") }
         if !attribute.isOptional, attribute.defaultValue.isNull { violated("must be optional or have a default value") }
-        // Not a rule of Apple's: refused rather than sent in the clear.
-        if attribute.allowsCloudEncryption { violated("asks for cloud encryption, which is not supported yet") }
     }
 
     private static func check(
@@ -80,16 +100,16 @@ package enum CloudModelRules {
         var count = fieldsOfEveryType
         for entity in entities where entity.root == root {
             for property in entity.slots.enumerated().compactMap({ PropertyMapping(slot: $0, $1) }) {
-                guard let known = owners[property.name] else {
-                    owners[property.name] = (entity.name, property)
+                guard let known = owners[property.fieldName] else {
+                    owners[property.fieldName] = (entity.name, property)
                     count += property.assetFieldName == nil ? 1 : 2
                     continue
                 }
-                if known.property.fieldType != property.fieldType {
+                if known.property.fieldType != property.fieldType || known.property.name != property.name {
                     violations.append(
                         Violation(
                             entity: entity.name, property: property.name,
-                            what: "has another type than \(known.entity).\(property.name), with which it shares a field"))
+                            what: "has another type than \(known.entity).\(known.property.name), with which it shares a field"))
                 }
             }
         }

@@ -9,6 +9,10 @@ package enum MirrorNames {
     package static let privateSubscription = "com.apple.coredata.cloudkit.private.subscription"
     /// Author of history that import wrote: apps filter on it, and export leaves it out.
     package static let importAuthor = "NSCloudKitMirroringDelegate.import"
+    /// Author of history that removes what belongs to another account or zone.
+    package static let resetAuthor = "NSCloudKitMirroringDelegate.reset"
+    /// Whether history was written by a mirror, which has no need to read it.
+    package static func isMirror(_ author: String?) -> Bool { author == importAuthor || author == resetAuthor }
 
     /// Record type of a pair of a many-to-many relationship.
     package static let linkRecordType = "CDMR"
@@ -20,6 +24,15 @@ package enum MirrorNames {
     package static let entityNameField = "CD_entityName"
 
     package static func recordType(forRoot entity: String) -> String { "CD_" + entity }
-    package static func field(for property: String) -> String { "CD_" + property }
-    package static func assetField(for property: String) -> String { "CD_" + property + "_ckAsset" }
+    /// The leaves of composite attributes have paths for names; a field's name has no dots.
+    package static func field(for property: String) -> String {
+        "CD_" + String(property.map { $0 == "." ? "_" : $0 })
+    }
+    package static let assetSuffix = "_ckAsset"
+    package static func assetField(for property: String) -> String { field(for: property) + assetSuffix }
+
+    /// What an object leaves in the zone that it is moved out of, to be shared.
+    package static let moveReceipt = "CD_moveReceipt"
+    /// Where sample records stand while the schema is initialised; it is made and removed again.
+    package static let schemaZone = "com.apple.coredata.cloudkit.schema"
 }

@@ -62,7 +62,7 @@ package struct RecordMapping: Sendable {
             lines.append(mapping.entity.name)
             for property in mapping.properties {
                 var type = "→"
-                if case .attribute(let attribute) = property.kind { type = "\(attribute.type.rawValue)" }
+                if case .attribute(let attribute) = property.kind { type = "\(attribute.type.rawValue)\(property.isEncrypted ? " sealed" : "")" }
                 lines.append("\(mapping.entity.name).\(property.name) \(type)")
             }
         }
@@ -94,11 +94,13 @@ package struct EntityMapping: Sendable {
     package let properties: [PropertyMapping]
     /// Fields that this model understands, among them those of assets.
     let knownFields: Set<String>
+    package let hasEncryptedFields: Bool
 
     init(entity: ResolvedEntity, root: ResolvedEntity) {
         self.entity = entity
         recordType = MirrorNames.recordType(forRoot: root.name)
         properties = entity.slots.enumerated().compactMap { PropertyMapping(slot: $0, $1) }
+        hasEncryptedFields = properties.contains(where: \.isEncrypted)
         knownFields = Set([MirrorNames.entityNameField] + properties.flatMap { [$0.fieldName, $0.assetFieldName].compactMap(\.self) })
     }
 

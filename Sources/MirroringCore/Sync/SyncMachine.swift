@@ -20,6 +20,13 @@ package struct SyncMachine: Sendable {
     package struct OperationID: Hashable, Sendable { let number: Int }
     package struct TimerID: Hashable, Sendable { let number: Int }
 
+    /// Somebody who waits for both directions to be quiet.
+    package struct AskID: Hashable, Sendable {
+        package let number: Int
+
+        package init(number: Int) { self.number = number }
+    }
+
     package enum Reset: Hashable, Sendable {
         /// Forget the token; everything is fetched and merged again, and what does not come is deleted.
         case fetchAgain
@@ -37,6 +44,9 @@ package struct SyncMachine: Sendable {
         case planExport(itemsMax: Int)
         /// Send the batch that was prepared last and settle it.
         case sendBatch
+        /// Put the only item of the batch that was sent last aside, so that it holds nothing else up: marked as refused if
+        /// the failure is certain, else at the end of the queue.
+        case quarantine(CloudFailure)
         case reset(Reset)
     }
 
@@ -66,6 +76,8 @@ package struct SyncMachine: Sendable {
         case timerFired(TimerID)
         case finished(OperationID, Outcome)
         case pendingCounted(Int)
+        /// Somebody waits until both directions are quiet, and wants a round to begin now.
+        case asked(AskID)
     }
 
     package enum Effect: Hashable, Sendable {
@@ -77,6 +89,8 @@ package struct SyncMachine: Sendable {
         case wait(seconds: Double, TimerID)
         case countPending
         case report(SyncStatus)
+        /// Both directions are quiet since these asked, or nothing will happen by itself, for a reason.
+        case answer([AskID], failure: CloudFailure?)
     }
 
     private enum State: Hashable {
@@ -85,6 +99,7 @@ package struct SyncMachine: Sendable {
         case importing(OperationID, done: Int)
         case planning(OperationID)
         case sending(OperationID, count: Int)
+        case quarantining(OperationID, CloudFailure)
         case resetting(OperationID, Reset)
         case idle
         /// - Parameter isAsked: Whether the server said how long to wait.
@@ -103,6 +118,8 @@ package struct SyncMachine: Sendable {
 
     /// Rounds of conflict in a row after which the next attempt waits.
     package static let conflictRoundsMax = 3
+    /// Failures in a row, of what may be the server's own fault, after which an item that was sent alone is put aside.
+    package static let aloneAttemptsMax = 4
 
     private var state = State.stopped
     private var wishes = Wishes()
@@ -112,6 +129,8 @@ package struct SyncMachine: Sendable {
     private var pending = 0
     private var sent = 0
     private var refusal: String?
+    /// Why nothing is tried any more, while that is so.
+    private var halt: CloudFailure?
     /// What stood in the way last. It stays the status while the next attempt runs, until the server answers.
     private var trouble: SyncStatus.Activity?
     private var itemsMax: Int
@@ -119,6 +138,7 @@ package struct SyncMachine: Sendable {
     private var lastSuccess: Date?
     private var lastReported: SyncStatus?
     private var nextNumber = 0
+    private var asks: [AskID] = []
 
     /// - Parameter itemsMax: Items of a request.
     package init(itemsMax: Int = 200, lastSuccess: Date? = nil) {
@@ -133,7 +153,7 @@ package struct SyncMachine: Sendable {
             case .stopped, .paused: .paused
             case .settingUp, .resetting: trouble ?? .starting
             case .importing(_, let done): trouble ?? .importing(done: done)
-            case .planning: trouble ?? (sent > 0 ? .exporting(done: sent, total: sent + pending) : resting)
+            case .planning, .quarantining: trouble ?? (sent > 0 ? .exporting(done: sent, total: sent + pending) : resting)
             case .sending: trouble ?? .exporting(done: sent, total: sent + pending)
             case .idle: resting
             case .waiting(_, let isOffline, _, let reason): isOffline ? .offline : .error(reason: reason)
@@ -155,7 +175,9 @@ package struct SyncMachine: Sendable {
         case .stopped: interrupt(.stopped, &effects)
         case .paused: interrupt(.paused, &effects)
         case .resumed: if state == .paused { next(now, &effects) }
-        case .accountUnavailable(let reason): interrupt(.halted(reason: reason, isFinal: false), &effects)
+        case .accountUnavailable(let reason):
+            halt = CloudFailure(.accountTemporarilyUnavailable, reason)
+            interrupt(.halted(reason: reason, isFinal: false), &effects)
         case .storeChanged: storeChanged(now, &effects)
         case .pushArrived: somethingIsNew(now, &effects)
         case .connected:
@@ -175,8 +197,10 @@ package struct SyncMachine: Sendable {
             }
         case .timerFired(let timer): if case .waiting(timer, _, _, _) = state { next(now, &effects) }
         case .pendingCounted(let count): pending = count
+        case .asked(let ask): asked(ask, now, &effects)
         case .finished(let id, let outcome): if id == operation { finished(outcome, now, unit, &effects) }
         }
+        answer(&effects)
         let status = status
         if status != lastReported {
             lastReported = status
@@ -189,7 +213,9 @@ package struct SyncMachine: Sendable {
 
     private var operation: OperationID? {
         switch state {
-        case .settingUp(let id), .importing(let id, _), .planning(let id), .sending(let id, _), .resetting(let id, _): id
+        case .settingUp(let id), .importing(let id, _), .planning(let id), .sending(let id, _), .quarantining(let id, _),
+            .resetting(let id, _):
+            id
         case .stopped, .idle, .waiting, .paused, .halted: nil
         }
     }
@@ -211,12 +237,38 @@ package struct SyncMachine: Sendable {
         state = new
     }
 
+    private mutating func asked(_ ask: AskID, _ now: Date, _ effects: inout [Effect]) {
+        asks.append(ask)
+        wishes.importing = true
+        wishes.exporting = true
+        switch state {
+        case .idle, .waiting(_, _, isAsked: false, _), .halted(_, isFinal: false):
+            attempt = 0
+            next(now, &effects)
+        case .waiting, .stopped, .paused, .halted, .settingUp, .importing, .planning, .sending, .quarantining, .resetting: break
+        }
+    }
+
+    /// Tells those who wait when there is nothing left to wait for.
+    private mutating func answer(_ effects: inout [Effect]) {
+        if asks.isEmpty { return }
+        let failure: CloudFailure?
+        switch state {
+        case .idle: failure = nil
+        case .paused: failure = CloudFailure(.operationCancelled, "syncing is paused")
+        case .halted(let reason, _): failure = halt ?? CloudFailure(.internalError, reason)
+        case .stopped, .settingUp, .importing, .planning, .sending, .quarantining, .resetting, .waiting: return
+        }
+        effects.append(.answer(asks, failure: failure))
+        asks = []
+    }
+
     private mutating func storeChanged(_ now: Date, _ effects: inout [Effect]) {
         wishes.exporting = true
         switch state {
         case .idle: next(now, &effects)
         case .waiting, .paused, .halted: effects.append(.countPending)
-        case .stopped, .settingUp, .importing, .planning, .sending, .resetting: break
+        case .stopped, .settingUp, .importing, .planning, .sending, .quarantining, .resetting: break
         }
     }
 
@@ -227,7 +279,7 @@ package struct SyncMachine: Sendable {
         case .idle, .waiting(_, isOffline: true, _, _), .halted(_, isFinal: false):
             attempt = 0
             next(now, &effects)
-        case .waiting, .stopped, .paused, .halted, .settingUp, .importing, .planning, .sending, .resetting: break
+        case .waiting, .stopped, .paused, .halted, .settingUp, .importing, .planning, .sending, .quarantining, .resetting: break
         }
     }
 }
@@ -301,7 +353,14 @@ extension SyncMachine {
             }
         case (.sending(_, let count), .batchSettled(let verdict)):
             settled(verdict, of: count, now, unit, &effects)
-        case (.settingUp, _), (.resetting, _), (.importing, _), (.planning, _), (.sending, _), (.stopped, _), (.idle, _),
+        case (.quarantining(_, let failure), .batchSettled(let verdict)):
+            wishes.exporting = true
+            // An item that only went to the end of the queue: the next one shows whether it was the item.
+            guard verdict.failed > 0 else { return wait(failure, now, unit, &effects) }
+            attempt = 0
+            pending = max(0, pending - verdict.failed)
+            next(now, &effects)
+        case (.settingUp, _), (.resetting, _), (.importing, _), (.planning, _), (.sending, _), (.quarantining, _), (.stopped, _), (.idle, _),
             (.waiting, _), (.paused, _), (.halted, _):
             preconditionFailure("an operation finishes with an outcome of its own kind")
         }
@@ -347,7 +406,15 @@ extension SyncMachine {
         switch state {
         case .settingUp: wishes.setUp = true
         case .importing: wishes.importing = true
-        case .planning, .sending: wishes.exporting = true
+        case .planning: wishes.exporting = true
+        case .sending(_, let count):
+            wishes.exporting = true
+            if isolate(failure, in: count, now, &effects) { return }
+        case .quarantining(_, let reason):
+            // The store could not be written; whatever comes of it, the item is sent no more often than before.
+            wishes.exporting = true
+            wait(CloudFailure(.serviceUnavailable, reason.reason), now, unit, &effects)
+            return
         case .resetting(_, let reset): wishes.reset = reset
         case .stopped, .idle, .waiting, .paused, .halted: break
         }
@@ -355,6 +422,23 @@ extension SyncMachine {
         // The push connection is what notices first that the server can be reached.
         if case .halted(_, isFinal: true) = state { return }
         listen(&effects)
+    }
+
+    /// Looks for the item because of which a whole request was refused: by halves, and alone it is put aside.
+    ///
+    /// - Returns: Whether that is what happens next. What may be the server's own fault is waited for as well; an item that
+    ///   failed alone several times is sent after all others.
+    private mutating func isolate(_ failure: CloudFailure, in count: Int, _ now: Date, _ effects: inout [Effect]) -> Bool {
+        let isCertain = failure.code == .invalidArguments
+        guard isCertain || [.internalError, .serverRejectedRequest].contains(failure.code) else { return false }
+        if count > 1 {
+            itemsMax = max(1, count / 2)
+            if isCertain { next(now, &effects) }
+            return isCertain
+        }
+        guard isCertain || attempt + 1 >= Self.aloneAttemptsMax else { return false }
+        state = .quarantining(begin(.quarantine(failure), &effects), failure)
+        return true
     }
 
     private mutating func wait(_ failure: CloudFailure, _ now: Date, _ unit: Double, _ effects: inout [Effect]) {
@@ -366,8 +450,12 @@ extension SyncMachine {
             state = .waiting(timer, isOffline: isOffline, isAsked: failure.retryAfter != nil, reason: reason)
             trouble = isOffline ? .offline : .error(reason: reason)
             effects.append(.wait(seconds: seconds, timer))
-        case .pause(let reason): state = .halted(reason: reason, isFinal: false)
-        case .stop(let reason): state = .halted(reason: reason, isFinal: true)
+        case .pause(let reason):
+            halt = failure
+            state = .halted(reason: reason, isFinal: false)
+        case .stop(let reason):
+            halt = failure
+            state = .halted(reason: reason, isFinal: true)
         case .fetchAgain: resetOrGiveUp(.fetchAgain, failure, now, &effects)
         case .uploadAgain: resetOrGiveUp(.uploadAgain, failure, now, &effects)
         case .removeRows: resetOrGiveUp(.removeRows, failure, now, &effects)
@@ -388,6 +476,7 @@ extension SyncMachine {
 
     private mutating func resetOrGiveUp(_ reset: Reset, _ failure: CloudFailure, _ now: Date, _ effects: inout [Effect]) {
         guard attempt < RetryPolicy.attemptsMax else {
+            halt = failure
             state = .halted(reason: failure.reason, isFinal: false)
             return
         }

@@ -7,7 +7,7 @@ import SQLiteStore
 
 extension NSAsynchronousFetchRequest: ExecutableRequest {
     /// - Throws: What is wrong with the request. What goes wrong later is told to the completion.
-    func execute(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
+    package func execute(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
         let progress = Progress(totalUnitCount: estimatedResultCount > 0 ? Int64(estimatedResultCount) : -1)
         let result = NSAsynchronousFetchResult(self, context, progress)
         let fetch = try AsynchronousFetch<ResultType>(NSFetchRequest(copying: fetchRequest), affectedStores, in: context, progress)

@@ -72,7 +72,7 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
 
 extension NSFetchRequest: ExecutableRequest {
     /// Fetches at once.
-    func execute(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
+    package func execute(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
         let result = NSAsynchronousFetchResult<ResultType>(nil, context, nil)
         result.finish(.success(try context.fetch(self)))
         return result

@@ -132,7 +132,7 @@ extension NSPersistentStoreCoordinator {
 
 extension NSPersistentHistoryChangeRequest: ExecutableRequest {
     /// - Throws: ``CocoaError`` 134091 for a store that tracks no history, 134301 for a token whose history was deleted.
-    func execute(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
+    package func execute(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
         try context.requireCoordinator().execute(self)
     }
 }

@@ -27,7 +27,7 @@ open class NSPersistentStoreRequest: NSObject {
 open class NSPersistentStoreResult: NSObject {}
 
 /// A request that a context can carry out.
-protocol ExecutableRequest: NSPersistentStoreRequest {
+package protocol ExecutableRequest: NSPersistentStoreRequest {
     /// Called on the context's queue.
     func execute(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult
 }

@@ -116,7 +116,7 @@ extension PostMessage {
         let tags = post.tags?.allObjects as? [Tag] ?? []
         let attachments = post.attachments?.allObjects as? [Attachment] ?? []
         self.init(
-            id: post.shortID, title: post.title ?? "", content: post.content ?? "",
+            id: post.shortID, title: post.title ?? "", content: post.text,
             timestamp: (post.timestamp?.timeIntervalSince1970 ?? 0) * 1000, tags: tags.map(\.shortID).sorted(),
             attachments: attachments.map(AttachmentMessage.init).sorted { ($0.name, $0.id) < ($1.name, $1.id) })
     }

@@ -7,7 +7,7 @@ import PredicateKit
 import SQLiteStore
 
 extension NSBatchInsertRequest: ExecutableRequest {
-    func execute(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
+    package func execute(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
         let coordinator = context.requireCoordinator()
         let layout = try coordinator.layout(forRequestOn: entityName)
         if layout.entity.isAbstract {
@@ -42,7 +42,7 @@ extension NSBatchInsertRequest: ExecutableRequest {
 }
 
 extension NSBatchUpdateRequest: ExecutableRequest {
-    func execute(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
+    package func execute(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
         let coordinator = context.requireCoordinator()
         let layout = try coordinator.layout(forRequestOn: entityName)
         var count = 0
@@ -97,7 +97,7 @@ extension NSBatchUpdateRequest: ExecutableRequest {
 }
 
 extension NSBatchDeleteRequest: ExecutableRequest {
-    func execute(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
+    package func execute(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
         let coordinator = context.requireCoordinator()
         var count = 0
         var keys: [RowKey] = []

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Foundation
+import ManagedModel
+import MirroringCore
+public import ObjectGraph
+import SQLiteStore
+
+extension NSPersistentCloudKitContainer {
+    /// The values that lost against others, the oldest first.
+    ///
+    /// - Parameter store: nil for all synced stores.
+    /// - Throws: ``CocoaError`` for a store that is not synced, or a file that cannot be read.
+    public func conflicts(in store: NSPersistentStore? = nil) throws -> [Conflict] {
+        let mirrors = try store.map { [try synced($0)] } ?? allMirrors
+        do {
+            return try mirrors.flatMap { mirror in
+                try mirror.file.store.read { reader in try ConflictTable(mirror.file, reader).conflicts(persistentStoreCoordinator) }
+            }
+        } catch let error as StoreError {
+            throw CocoaError(error)
+        }
+    }
+
+    /// Gives an object the value that lost, in a context that the app saves; it is sent then like any other change.
+    ///
+    /// An object that was deleted is made anew, with all values of it that are in the log. The log keeps the entries:
+    /// see ``forgetConflicts(_:)``.
+    ///
+    /// - Parameter context: One of this container's, on whose queue the call is made.
+    /// - Returns: The object.
+    /// - Throws: ``CocoaError`` 134070 for a value that is not on this device, or whose property the model has lost.
+    @discardableResult
+    public func restoreLosingValue(of conflict: Conflict, in context: NSManagedObjectContext) throws -> NSManagedObject {
+        if let id = conflict.objectID, let object = try? context.existingObject(with: id) {
+            try restore(conflict, of: object, in: context)
+            return object
+        }
+        guard let entity = persistentStoreCoordinator.managedObjectModel.entitiesByName[conflict.entityName] else { throw Self.unrestorable(conflict) }
+        let siblings = try conflicts().filter {
+            $0.id.store == conflict.id.store && $0.recordName == conflict.recordName && $0.winner != .valueSetHere
+        }
+        let object = NSEntityDescription.insertNewObject(forEntityName: conflict.entityName, into: context)
+        if let store = allMirrors.first(where: { $0.store.number == conflict.id.store })?.store, entity.isAbstract == false {
+            context.assign(object, to: store)
+        }
+        for sibling in siblings where sibling.id != conflict.id {
+            // One value that is not here must not keep the others from coming back.
+            try? restore(sibling, of: object, in: context)
+        }
+        try restore(conflict, of: object, in: context)
+        return object
+    }
+
+    /// Takes entries out of the log.
+    ///
+    /// - Throws: What writing the stores' files throws.
+    public func forgetConflicts(_ conflicts: [Conflict]) throws {
+        for (number, ids) in Dictionary(grouping: conflicts.map(\.id), by: \.store) {
+            guard let mirror = allMirrors.first(where: { $0.store.number == number }) else { continue }
+            do {
+                try mirror.file.store.write { writer in
+                    for id in ids { try writer.execute("DELETE FROM TARN_CONFLICT WHERE id = ?", [.int(id.row)]) }
+                }
+            } catch let error as StoreError {
+                throw CocoaError(error)
+            }
+        }
+    }
+
+    private func restore(_ conflict: Conflict, of object: NSManagedObject, in context: NSManagedObjectContext) throws {
+        switch conflict.content {
+        case .attribute(let value, let attribute):
+            object.setValue(AttributeCoding.value(value, of: attribute), forKeyPath: conflict.propertyName)
+        case .target(let id): object.setValue(try id.map { try context.existingObject(with: $0) }, forKey: conflict.propertyName)
+        case .unknown: throw Self.unrestorable(conflict)
+        }
+    }
+
+    private static func unrestorable(_ conflict: Conflict) -> CocoaError {
+        CocoaError(
+            .persistentStoreOperation,
+            sentence: "The value of \(conflict.entityName).\(conflict.propertyName) that lost is not on this device, or not in this model.")
+    }
+}
+
+/// Reads the conflict log, inside one transaction of the store.
+private struct ConflictTable {
+    let file: MirrorFile
+    let reader: StoreReader
+
+    init(_ file: MirrorFile, _ reader: StoreReader) {
+        self.file = file
+        self.reader = reader
+    }
+
+    func conflicts(_ coordinator: NSPersistentStoreCoordinator) throws -> [NSPersistentCloudKitContainer.Conflict] {
+        var isThere = false
+        try reader.query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'TARN_CONFLICT'") { _ in isThere = true }
+        guard isThere else { return [] }
+        let bookkeeping = file.reader(reader)
+        var conflicts: [NSPersistentCloudKitContainer.Conflict] = []
+        try reader.query(
+            "SELECT id, noted, entity, record, property, losing, winner, losingStamp FROM TARN_CONFLICT ORDER BY id"
+        ) { row in
+            guard let entity = row.text(2), let record = row.text(3), let property = row.text(4),
+                let winner = NSPersistentCloudKitContainer.Conflict.Winner(rawValue: Int(row.int(6)))
+            else { return }
+            let losing = try row.blob(5).flatMap { try Record(json: [UInt8]($0)).fields[property]?.value }
+            let stamp = try row.blob(7).map { try RecordStamp(json: [UInt8]($0)) }
+            let state = try bookkeeping.record(named: record)
+            conflicts.append(
+                NSPersistentCloudKitContainer.Conflict(
+                    id: .init(store: file.store.number, row: row.int(0)),
+                    date: Date(timeIntervalSinceReferenceDate: row.optionalDouble(1) ?? 0), entityName: entity, propertyName: property,
+                    winner: winner, losingDate: stamp.map { Date(timeIntervalSince1970: Double($0.timestamp) / 1000) },
+                    objectID: state.flatMap { $0.stage == .needsDelete ? nil : coordinator.objectID(for: $0.key) }, recordName: record,
+                    content: try content(losing, of: property, entity, bookkeeping, coordinator)))
+        }
+        return conflicts
+    }
+
+    private func content(
+        _ losing: FieldValue?, of property: String, _ entity: String, _ bookkeeping: BookkeepingReader,
+        _ coordinator: NSPersistentStoreCoordinator
+    ) throws -> NSPersistentCloudKitContainer.Conflict.Content {
+        guard let index = file.mapping.model.entity(named: entity)?.index,
+            let mapping = file.mapping.entities[index]?.mapping(of: property)
+        else { return .unknown }
+        switch mapping.kind {
+        case .attribute(let attribute): return mapping.restored(losing).map { .attribute($0, attribute) } ?? .unknown
+        case .toOne:
+            guard case .string(let name)? = losing else { return .target(nil) }
+            return .target(try bookkeeping.record(named: name).map { coordinator.objectID(for: $0.key) })
+        }
+    }
+}

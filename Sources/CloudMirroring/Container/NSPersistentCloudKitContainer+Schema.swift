@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import Foundation
+import MirroringCore
+import ObjectGraph
+import Synchronization
+
+/// Raw values are Apple's.
+public struct NSPersistentCloudKitContainerSchemaInitializationOptions: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    /// Checks the model and makes the records, and sends nothing.
+    public static let dryRun = Self(rawValue: 1 << 1)
+    /// Prints the schema, in the language of schema files.
+    public static let printSchema = Self(rawValue: 1 << 2)
+}
+
+extension NSPersistentCloudKitContainer {
+    /// Makes every record type and field of the model known to the server: a sample record of each type, with all of its
+    /// fields, is saved and removed again.
+    ///
+    /// For development only: a server's schema for production does not grow by use. Private data go into a zone of their
+    /// own, which no device imports. Stores of one container and scope whose models differ add up.
+    ///
+    /// The call blocks its thread until the server has answered; do not make it from a task.
+    ///
+    /// - Precondition: The stores are loaded.
+    /// - Throws: ``CocoaError`` 134060 with what the server said as underlying error, if no synced store is loaded, or in
+    ///   production.
+    ///
+    /// Source: developer.apple.com/documentation/coredata/nspersistentcloudkitcontainer/initializecloudkitschema(options:)
+    public func initializeCloudKitSchema(options: NSPersistentCloudKitContainerSchemaInitializationOptions = []) throws {
+        let mirrors = allMirrors.filter { $0.file.scope != .shared }
+        guard !mirrors.isEmpty else {
+            throw CocoaError(
+                .coreData,
+                sentence: "No synced store is loaded; load one with cloudKitContainerOptions before its schema is initialised.")
+        }
+        for mirror in mirrors {
+            let schema = CloudSchema(mirror.file.mapping)
+            if options.contains(.printSchema) { surroundings.print(schema.text(isPublic: mirror.file.scope == .public)) }
+            if options.contains(.dryRun) { continue }
+            do {
+                try Self.waiting { [surroundings] in
+                    try await mirror.cloud.open().initialize(schema, makeName: surroundings.makeName)
+                }
+            } catch {
+                let failure = CKError(CloudFailure(error))
+                let sentence = "The schema of \(mirror.file.containerIdentifier) could not be initialised: \(failure.localizedDescription)"
+                throw CocoaError(
+                    .coreData, sentence: sentence, userInfo: [NSLocalizedFailureReasonErrorKey: sentence, NSUnderlyingErrorKey: failure])
+            }
+        }
+    }
+
+    private static func waiting(_ body: @escaping @Sendable () async throws -> Void) throws {
+        let done = DispatchSemaphore(value: 0)
+        let outcome = Mutex<Result<Void, any Error>>(.success(()))
+        Task.detached {
+            do { try await body() } catch { outcome.withLock { $0 = .failure(error) } }
+            done.signal()
+        }
+        done.wait()
+        try outcome.withLock { $0 }.get()
+    }
+}

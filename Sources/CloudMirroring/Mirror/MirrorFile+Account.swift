@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+import MirroringCore
+import SQLiteStore
+
+extension MirrorFile {
+    /// Makes the store ready for another user: their predecessor's objects and everything the mirror knew go.
+    ///
+    /// - Returns: Keys of the rows that went.
+    /// - Throws: `CloudFailure` when the store is to be kept.
+    ///
+    /// Source: observed: signing in with another account removes every mirrored row.
+    func changeAccount() throws -> [RowKey] {
+        guard accountChangePolicy != .keep else {
+            throw CloudFailure(
+                .badContainer,
+                "this store holds the data of another account; sign in with the account it was synced with, or use another file")
+        }
+        return try store.write { writer in
+            try scan(writer)
+            // Nobody writes meanwhile, and a reader of the file sees all that was saved.
+            if try accountChangePolicy == .archive || hasUnsent(writer) { try archive() }
+            var keys: [RowKey] = []
+            for root in Set(mapping.entities.values.map(\.entity.root)).sorted() {
+                keys += try writer.fetchKeys(StoreQuery(entity: root))
+            }
+            try writer.nullifyReferences(to: keys)
+            var changes = StoreChanges()
+            changes.deletes = keys.map { RowDelete(key: $0, expectedVersion: nil) }
+            changes.author = MirrorNames.resetAuthor
+            try writer.apply(changes)
+            for table in ["TARN_RECORD", "TARN_LINK", "TARN_PARKED", "TARN_CONFLICT"] { try writer.execute("DELETE FROM \(table)") }
+            for key in [MirrorState.Key.user, .lastSuccess] { try MirrorState.set(key, .null, writer) }
+            try beginFullFetch(writer)
+            return keys
+        }
+    }
+
+    private func hasUnsent(_ reader: StoreReader) throws -> Bool {
+        var count: Int64 = 0
+        for table in ["TARN_RECORD", "TARN_LINK"] {
+            try reader.query("SELECT COUNT(*) FROM \(table) WHERE stage IN (1, 2)") { count += $0.int(0) }
+        }
+        return count > 0
+    }
+
+    private func archive() throws {
+        guard let url = store.url else { return }
+        let style = Date.ISO8601FormatStyle(dateSeparator: .omitted, timeSeparator: .omitted, timeZone: .gmt)
+        let base = "\(url.deletingPathExtension().lastPathComponent)-archive-\(surroundings.now().formatted(style))"
+        let folder = url.deletingLastPathComponent()
+        var archive = folder.appendingPathComponent(base + ".sqlite")
+        var number = 1
+        while FileManager.default.fileExists(atPath: archive.path) {
+            number += 1
+            archive = folder.appendingPathComponent("\(base)-\(number).sqlite")
+        }
+        try SQLiteStore.replace(at: archive, withStoreAt: url)
+    }
+}

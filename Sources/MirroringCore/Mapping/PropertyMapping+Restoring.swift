@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+package import ManagedModel
+
+extension PropertyMapping {
+    /// What a value of the conflict log is, for an attribute.
+    ///
+    /// - Parameter losing: nil when the losing side had cleared the attribute. Contents of assets stand there as bytes.
+    /// - Returns: nil for a value that was never fetched, and for a relationship.
+    package func restored(_ losing: FieldValue?) -> StoredValue? {
+        guard case .attribute(let attribute) = kind else { return nil }
+        switch losing {
+        case nil: return absentValue
+        case .asset: return nil
+        case .bytes(let bytes): return FieldCodec.decode(contentsOfAsset: bytes, as: attribute.type)
+        case let value?: return FieldCodec.decode(value, as: attribute.type)
+        }
+    }
+
+    package var isToOne: Bool { if case .toOne = kind { true } else { false } }
+}
+
+extension EntityMapping {
+    package func mapping(of property: String) -> PropertyMapping? { self.property(named: property) }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CoreData
+import Foundation
+import ManagedModel
+import Testing
+
+/// Another user signs in on a device that has a store.
+@Suite(.timeLimit(.minutes(1))) struct AccountTests {
+    private func minas(unsent: Bool) async throws -> (cloud: InProcessCloud, file: URL) {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let mia = try Device("tablet", transport, file: nil)
+        try mia.edit { $0.insert("Post", ["title": "Mia's"]) }
+        try await mia.container.sync(timeout: .seconds(60))
+        if unsent {
+            mia.container.pauseSyncing()
+            try mia.edit { $0.insert("Post", ["title": "Mia's, unsent"]) }
+        }
+        try await mia.kill()
+        return (cloud, mia.file)
+    }
+
+    private func archives(beside file: URL) throws -> [URL] {
+        try FileManager.default.contentsOfDirectory(at: file.deletingLastPathComponent(), includingPropertiesForKeys: nil)
+            .filter { $0.lastPathComponent.contains("-archive-") && $0.pathExtension == "sqlite" }
+    }
+
+    private func titles(in file: URL) throws -> Set<String> {
+        let container = NSPersistentContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(Posts.model))
+        let description = NSPersistentStoreDescription(url: file)
+        description.isReadOnly = true
+        container.persistentStoreDescriptions = [description]
+        try container.load()
+        let context = container.newBackgroundContext()
+        return try context.performAndWait { Set(try context.all("Post").compactMap { $0.value(forKey: "title") as? String }) }
+    }
+
+    @Test func theOthersDataTakeThePlaceOfTheFirsts() async throws {
+        let (cloud, file) = try await minas(unsent: false)
+        let bos = try await cloud.addUser("bo", device: "laptop")
+        let laptop = try Device("laptop", bos)
+        try laptop.edit { $0.insert("Post", ["title": "Bo's"]) }
+        try await laptop.container.sync(timeout: .seconds(60))
+        let bo = try Device("tablet", try await cloud.addDevice("tablet", of: "bo"), file: file)
+        try await bo.container.sync(timeout: .seconds(60))
+        #expect(try bo.dump == "Post  title Bo's" && archives(beside: file).isEmpty)
+        // Mia's data are where they were.
+        let mia = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
+        try await mia.container.sync(timeout: .seconds(60))
+        #expect(try mia.dump == "Post  title Mia's")
+        for device in [laptop, bo, mia] { try await device.discard() }
+    }
+
+    @Test func whatWasNotSentIsKeptInACopy() async throws {
+        let (cloud, file) = try await minas(unsent: true)
+        let bo = try Device("tablet", try await cloud.addUser("bo", device: "tablet"), file: file)
+        try await bo.container.sync(timeout: .seconds(60))
+        #expect(try bo.dump == "")
+        let archive = try #require(try archives(beside: file).first)
+        #expect(try titles(in: archive) == ["Mia's", "Mia's, unsent"])
+        try await bo.discard()
+    }
+
+    @Test func anArchiveIsMadeWhenItIsWanted() async throws {
+        let (cloud, file) = try await minas(unsent: false)
+        let bo = try Device("tablet", try await cloud.addUser("bo", device: "tablet"), file: file) {
+            $0.cloudKitContainerOptions?.accountChangePolicy = .archive
+        }
+        try await bo.container.sync(timeout: .seconds(60))
+        #expect(try bo.dump == "" && archives(beside: file).map { try titles(in: $0) } == [["Mia's"]])
+        try await bo.discard()
+    }
+}

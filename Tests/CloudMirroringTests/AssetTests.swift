@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CloudWire
+import CoreData
+import Foundation
+import ManagedModel
+import Testing
+
+/// Values that are too long for a record, alone or together, and come back.
+@Suite(.timeLimit(.minutes(1))) struct AssetTests {
+    private static var model: Model {
+        var model = Posts.model
+        model.entities[3].attributes[0].allowsExternalBinaryDataStorage = true
+        model.entities[0].attributes.append(Attribute(name: "notes", type: .string))
+        return model
+    }
+
+    private func fields(of type: String, _ transport: InProcessTransport) async throws -> Set<String> {
+        let client = CloudDatabaseClient(
+            containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: transport)
+        let zone = ZoneID(zoneName: "com.apple.coredata.cloudkit.zone")
+        let answer = try await client.zoneChanges(ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: zone)]))
+        guard case .changes(let changes)? = answer.zones.first else { return [] }
+        return Set(changes.records.filter { $0.recordType == type }.flatMap(\.fields.keys))
+    }
+
+    private func pair() async throws -> (tablet: Device, phone: Device) {
+        let cloud = try InProcessCloud()
+        return (
+            try Device("tablet", try await cloud.addUser("mia", device: "tablet"), model: Self.model),
+            try Device("phone", try await cloud.addDevice("phone", of: "mia"), model: Self.model)
+        )
+    }
+
+    private func exchange(_ devices: Device...) async throws {
+        for device in devices { try await device.container.sync(timeout: .seconds(60)) }
+    }
+
+    @Test func valuesThatAreFilesBesideTheStoreAreFilesThereToo() async throws {
+        let (tablet, phone) = try await pair()
+        let image = Data((0..<2_500_000).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ $0 >> 9) })
+        try tablet.edit { $0.insert("ImageData", ["data": image]) }
+        try await exchange(tablet, phone)
+        #expect(try phone.read { try $0.all("ImageData").first?.value(forKey: "data") as? Data } == image)
+        let external = phone.file.deletingLastPathComponent().appendingPathComponent(".Posts_SUPPORT/_EXTERNAL_DATA")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: external.path).count == 1)
+        // What did not change is not sent again, and is not fetched again.
+        try tablet.edit { try $0.all("ImageData").first?.setValue(image, forKey: "data") }
+        let before = (tablet.transport.log + phone.transport.log).count { $0 == "asset" }
+        try await exchange(tablet, phone)
+        #expect((tablet.transport.log + phone.transport.log).count { $0 == "asset" } == before)
+        #expect(try await fields(of: "CD_ImageData", tablet.transport) == ["CD_entityName", "CD_data_ckAsset"])
+        try phone.edit { try $0.all("ImageData").first?.setValue(Data([1]), forKey: "data") }
+        try await exchange(phone, tablet)
+        #expect(try await fields(of: "CD_ImageData", tablet.transport) == ["CD_entityName", "CD_data"])
+        #expect(try tablet.read { try $0.all("ImageData").first?.value(forKey: "data") as? Data } == Data([1]))
+        for device in [tablet, phone] { try await device.discard() }
+    }
+
+    @Test func textsThatAreTooLongTogetherShareTheRecordWithFiles() async throws {
+        let (tablet, phone) = try await pair()
+        // Four bytes each, and cut in the middle by whoever counts characters.
+        let long = String(repeating: "𝄞🎼", count: 110_000), middle = String(repeating: "ü", count: 200_000)
+        #expect(long.utf8.count == 880_000)
+        try tablet.edit { $0.insert("Post", ["title": "short", "content": long, "notes": middle]) }
+        try await exchange(tablet, phone)
+        func texts(_ device: Device) throws -> [String?] {
+            try device.read { context in
+                let post = try context.post(titled: "short")
+                return ["content", "notes"].map { post?.value(forKey: $0) as? String }
+            }
+        }
+        #expect(try texts(phone) == [long, middle])
+        #expect(try await fields(of: "CD_Post", tablet.transport) == ["CD_entityName", "CD_title", "CD_content_ckAsset", "CD_notes"])
+        // Each fits, and both together do not.
+        let half = String(long.prefix(150_000))
+        try phone.edit { context in
+            try context.post(titled: "short")?.setValue(half, forKey: "content")
+            try context.post(titled: "short")?.setValue(half + "!", forKey: "notes")
+        }
+        try await exchange(phone, tablet)
+        #expect(try texts(tablet) == [half, half + "!"])
+        #expect(try await fields(of: "CD_Post", tablet.transport) == ["CD_entityName", "CD_title", "CD_content", "CD_notes_ckAsset"])
+        try tablet.edit { try $0.post(titled: "short")?.setValue("back", forKey: "notes") }
+        try await exchange(tablet, phone)
+        #expect(try texts(phone) == [half, "back"])
+        #expect(try await fields(of: "CD_Post", tablet.transport) == ["CD_entityName", "CD_title", "CD_content", "CD_notes"])
+        for device in [tablet, phone] { try await device.discard() }
+    }
+}

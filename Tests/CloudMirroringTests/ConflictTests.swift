@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CoreData
+import Foundation
+import Testing
+
+/// What loses a merge is kept, shown and brought back.
+@Suite(.timeLimit(.minutes(1))) struct ConflictTests {
+    /// Two devices with a post that both know.
+    private func pair() async throws -> (tablet: Device, phone: Device) {
+        let cloud = try InProcessCloud()
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
+        try tablet.edit { context in
+            let post = context.insert("Post", ["title": "Both", "content": "before"])
+            context.insert("Attachment", ["post": post])
+            context.insert("Post", ["title": "Other"])
+        }
+        try await tablet.container.sync(timeout: .seconds(60))
+        try await phone.container.sync(timeout: .seconds(60))
+        for device in [tablet, phone] { device.container.pauseSyncing() }
+        return (tablet, phone)
+    }
+
+    private func exchange(_ devices: Device...) async throws {
+        for device in devices {
+            device.container.resumeSyncing()
+            try await device.container.sync(timeout: .seconds(60))
+        }
+        for device in devices { try await device.container.sync(timeout: .seconds(60)) }
+    }
+
+    @Test func aValueThatLostIsShownAndRestored() async throws {
+        let (tablet, phone) = try await pair()
+        try tablet.edit { try $0.post(titled: "Both")?.setValue("tablet", forKey: "content") }
+        try phone.edit { try $0.post(titled: "Both")?.setValue("phone", forKey: "content") }
+        try await exchange(tablet, phone)
+        #expect(try tablet.dump == phone.dump && tablet.container.conflicts().isEmpty)
+
+        let conflicts = try phone.container.conflicts()
+        #expect(conflicts.count == 1)
+        let conflict = try #require(conflicts.first)
+        #expect(conflict.entityName == "Post" && conflict.propertyName == "content" && conflict.winner == .valueSetHere)
+        #expect(conflict.losingValue as? String == "tablet" && conflict.losingDate != nil)
+        try phone.edit { context in
+            let object = try phone.container.restoreLosingValue(of: conflict, in: context)
+            #expect(object.objectID == conflict.objectID)
+        }
+        try phone.container.forgetConflicts(conflicts)
+        #expect(try phone.container.conflicts().isEmpty)
+        try await exchange(phone, tablet)
+        for device in [tablet, phone] {
+            #expect(try device.read { try $0.post(titled: "Both")?.value(forKey: "content") as? String } == "tablet")
+        }
+        for device in [tablet, phone] { try await device.discard() }
+    }
+
+    @Test func aRelationshipThatLostIsRestored() async throws {
+        let (tablet, phone) = try await pair()
+        try tablet.edit { try $0.all("Attachment").first?.setValue(try $0.post(titled: "Other"), forKey: "post") }
+        try phone.edit { context in
+            try context.all("Attachment").first?.setValue(context.insert("Post", ["title": "New"]), forKey: "post")
+        }
+        try await exchange(tablet, phone)
+        let conflict = try #require(try phone.container.conflicts().first)
+        #expect(conflict.propertyName == "post")
+        try phone.edit { _ = try phone.container.restoreLosingValue(of: conflict, in: $0) }
+        try await exchange(phone, tablet)
+        #expect(try tablet.dump == phone.dump && tablet.dump.contains("Attachment  post → Other"))
+        for device in [tablet, phone] { try await device.discard() }
+    }
+
+    @Test func editsOfAnObjectThatWasDeletedElsewhereComeBackAsANewOne() async throws {
+        let (tablet, phone) = try await pair()
+        try tablet.edit { context in if let post = try context.post(titled: "Both") { context.delete(post) } }
+        try phone.edit { context in
+            let post = try context.post(titled: "Both")
+            post?.setValue("long work", forKey: "content")
+            post?.setValue("Renamed", forKey: "title")
+        }
+        try await exchange(tablet, phone)
+        #expect(try phone.read { try $0.post(titled: "Renamed") == nil })
+        let conflicts = try phone.container.conflicts()
+        #expect(Set(conflicts.map(\.propertyName)) == ["content", "title"] && conflicts.allSatisfy { $0.winner == .deletionElsewhere && $0.objectID == nil })
+        try phone.edit { _ = try phone.container.restoreLosingValue(of: conflicts[0], in: $0) }
+        try await exchange(phone, tablet)
+        #expect(try tablet.read { try $0.post(titled: "Renamed")?.value(forKey: "content") as? String } == "long work")
+        for device in [tablet, phone] { try await device.discard() }
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CoreData
+import Foundation
+import Testing
+
+/// What syncing did, asked for afterwards.
+@Suite(.timeLimit(.minutes(1))) struct EventTests {
+    typealias Event = NSPersistentCloudKitContainer.Event
+
+    private func events(
+        _ device: Device, _ request: @Sendable () -> NSPersistentCloudKitContainerEventRequest = { .fetchEvents(after: nil as Event?) }
+    ) throws -> [Event] {
+        try device.read { context in
+            let result = try context.execute(request()) as? NSPersistentCloudKitContainerEventResult
+            #expect(result?.resultType == .events)
+            return try #require(result?.result as? [Event])
+        }
+    }
+
+    @Test func eventsAreKeptInTheFileAcrossLaunches() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let first = try Device("tablet", transport)
+        try first.edit { $0.insert("Post", ["title": "Kept"]) }
+        try await first.container.sync(timeout: .seconds(60))
+        let before = try events(first)
+        #expect(before.first?.type == .setup && before.allSatisfy { $0.succeeded && $0.error == nil && $0.endDate != nil })
+        #expect(before.contains { $0.type == .import } && before.contains { $0.type == .export })
+        #expect(before.allSatisfy { $0.storeIdentifier == first.container.persistentStoreCoordinator.persistentStores[0].identifier })
+        try await first.kill()
+
+        let again = try Device("tablet", transport, file: first.file)
+        try await again.container.sync(timeout: .seconds(60))
+        let all = try events(again)
+        #expect(all.prefix(before.count).map(\.identifier) == before.map(\.identifier) && all.count > before.count)
+        let last = before[before.count - 1]
+        #expect(try events(again) { .fetchEvents(after: last) }.map(\.identifier) == all.dropFirst(before.count).map(\.identifier))
+        #expect(try events(again) { .fetchEvents(after: last.startDate) }.count == all.count - before.count)
+        try await again.discard()
+    }
+
+    @Test func requestsChooseOrderAndCountEvents() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let tablet = try Device("tablet", transport)
+        try await tablet.container.sync(timeout: .seconds(60))
+        transport.loseNextRequests(1)
+        try tablet.edit { $0.insert("Post", ["title": "Lost at first"]) }
+        try await tablet.until { $0.activity == .offline }
+        let failed = try events(tablet) {
+            let fetch = NSPersistentCloudKitContainerEventRequest.fetchRequestForEvents()
+            fetch.predicate = NSPredicate(format: "succeeded == NO AND endDate != nil")
+            return .fetchEvents(matching: fetch)
+        }
+        #expect(failed.count == 1 && failed[0].error != nil && !failed[0].succeeded)
+        let newest = try events(tablet) {
+            let fetch = NSPersistentCloudKitContainerEventRequest.fetchRequestForEvents()
+            fetch.predicate = NSPredicate(format: "type == %d", NSPersistentCloudKitContainer.EventType.import.rawValue)
+            fetch.sortDescriptors = [NSSortDescriptor(key: "startDate", ascending: false)]
+            fetch.fetchLimit = 1
+            return .fetchEvents(matching: fetch)
+        }
+        let imports = try events(tablet).filter { $0.type == .import }
+        #expect(newest.map(\.identifier) == imports.suffix(1).map(\.identifier))
+        let count = try tablet.read { context in
+            let request = NSPersistentCloudKitContainerEventRequest.fetchEvents(after: Date.distantPast)
+            request.resultType = .countEvents
+            return try (context.execute(request) as? NSPersistentCloudKitContainerEventResult)?.result as? Int
+        }
+        #expect(try count == events(tablet).count)
+        let foreign = NSFetchRequest<any NSFetchRequestResult>(entityName: "Post")
+        let error = #expect(throws: CocoaError.self) {
+            let context = tablet.container.newBackgroundContext()
+            _ = try context.performAndWait { try context.execute(NSPersistentCloudKitContainerEventRequest.fetchEvents(matching: foreign)) }
+        }
+        #expect(error?.code.rawValue == 134_070)
+        try await tablet.discard()
+    }
+
+    @Test func anEventThatTheEndOfTheAppCutOffIsEndedAtTheNextLaunch() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let gate = Gate()
+        let tablet = try Device("tablet", transport, over: Faults(transport, gate: gate))
+        try await gate.reached()
+        #expect(try events(tablet).last?.endDate == nil)
+        let (open, file) = (try #require(try events(tablet).last), tablet.file)
+        // The process dies: nothing of it writes any more.
+        let copy = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)")
+        try FileManager.default.copyItem(at: file.deletingLastPathComponent(), to: copy)
+        gate.open()
+        try await tablet.discard()
+        let again = try Device("tablet", transport, file: copy.appendingPathComponent(file.lastPathComponent))
+        try await again.container.sync(timeout: .seconds(60))
+        let ended = try #require(try events(again).first { $0.identifier == open.identifier })
+        #expect(ended.endDate != nil && !ended.succeeded && ended.error != nil)
+        try await again.discard()
+    }
+
+    @Test func aStoreThatWasNeverSyncedHasNoEvents() throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)/Posts.sqlite")
+        let container = NSPersistentContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(Posts.model))
+        container.persistentStoreDescriptions = [NSPersistentStoreDescription(url: file)]
+        try container.load()
+        let context = container.newBackgroundContext()
+        let events = try context.performAndWait {
+            let request = NSPersistentCloudKitContainerEventRequest.fetchEvents(after: nil as Event?)
+            return try (context.execute(request) as? NSPersistentCloudKitContainerEventResult)?.result as? [Event]
+        }
+        #expect(events == [])
+        try FileManager.default.removeItem(at: file.deletingLastPathComponent())
+    }
+}

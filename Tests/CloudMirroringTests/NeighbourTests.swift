@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CloudWire
+import CoreData
+import Foundation
+import ManagedModel
+import Testing
+
+/// Others on the same data: other versions of the app, and programs that know nothing of Core Data.
+@Suite(.timeLimit(.minutes(1))) struct NeighbourTests {
+    private static let zone = ZoneID(zoneName: "com.apple.coredata.cloudkit.zone")
+
+    private static var newer: Model {
+        var model = Posts.model
+        model.entities[0].attributes.append(Attribute(name: "mood", type: .string))
+        model.entities[0].attributes.append(Attribute(name: "stars", type: .integer16, isOptional: false, defaultValue: .int(3)))
+        model.entities[0].relationships.append(Relationship(name: "place", destination: "Place", inverse: "posts"))
+        model.entities.append(
+            Entity(
+                name: "Place", attributes: [Attribute(name: "name", type: .string)],
+                relationships: [Relationship(name: "posts", destination: "Post", inverse: "place", isToMany: true)]))
+        return model
+    }
+
+    private func client(_ transport: InProcessTransport) -> CloudDatabaseClient {
+        CloudDatabaseClient(
+            containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: transport)
+    }
+
+    private func records(_ client: CloudDatabaseClient) async throws -> [Record] {
+        let answer = try await client.zoneChanges(ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: Self.zone)]))
+        guard case .changes(let changes)? = answer.zones.first else { return [] }
+        return changes.records.filter { !$0.isDeleted }
+    }
+
+    @discardableResult
+    private func modify(_ client: CloudDatabaseClient, _ operations: RecordOperation...) async throws -> [RecordResult] {
+        let answer = try await client.modifyRecords(
+            ModifyRecordsRequest(operations: operations, zoneID: Self.zone), idempotencyKey: UUID().uuidString)
+        for case .failure(_, let error, _) in answer.results { Issue.record("\(error.reason)") }
+        return answer.results
+    }
+
+    @Test func anOlderVersionOfTheAppDestroysNothingOfTheNewer() async throws {
+        let cloud = try InProcessCloud()
+        let new = try Device("tablet", try await cloud.addUser("mia", device: "tablet"), model: Self.newer)
+        let oldTransport = try await cloud.addDevice("phone", of: "mia")
+        let old = try Device("phone", oldTransport)
+        try new.edit { context in
+            let place = context.insert("Place", ["name": "Home"])
+            context.insert("Post", ["title": "Both know this", "mood": "calm", "stars": 5, "place": place])
+        }
+        try await new.container.sync(timeout: .seconds(60))
+        try await old.container.sync(timeout: .seconds(60))
+        #expect(try old.dump == "Post  title Both know this")
+        try old.edit { context in
+            let post = try context.post(titled: "Both know this")
+            post?.setValue("edited by the older", forKey: "content")
+            post?.setValue(Set([context.insert("Tag", ["name": "old"])]), forKey: "tags")
+            context.insert("Post", ["title": "Made by the older"])
+        }
+        try await old.container.sync(timeout: .seconds(60))
+        try await new.container.sync(timeout: .seconds(60))
+        try new.read { context in
+            let post = try #require(try context.post(titled: "Both know this"))
+            #expect(post.value(forKey: "mood") as? String == "calm" && post.value(forKey: "stars") as? Int == 5)
+            #expect((post.value(forKey: "place") as? NSManagedObject)?.value(forKey: "name") as? String == "Home")
+            #expect(post.value(forKey: "content") as? String == "edited by the older")
+            #expect(try context.post(titled: "Made by the older")?.value(forKey: "stars") as? Int == 3)
+        }
+        // The older one is brought up to date, with edits that it had not sent.
+        old.container.pauseSyncing()
+        try old.edit { try $0.post(titled: "Both know this")?.setValue("Both know this, still", forKey: "title") }
+        try await old.kill()
+        let updated = try Device("phone", oldTransport, file: old.file, model: Self.newer)
+        try await updated.container.sync(timeout: .seconds(60))
+        try await new.container.sync(timeout: .seconds(60))
+        for device in [updated, new] {
+            try device.read { context in
+                let post = try #require(try context.post(titled: "Both know this, still"))
+                #expect(post.value(forKey: "mood") as? String == "calm" && post.value(forKey: "stars") as? Int == 5)
+                #expect((post.value(forKey: "place") as? NSManagedObject)?.value(forKey: "name") as? String == "Home")
+            }
+        }
+        #expect(try updated.container.conflicts().isEmpty && new.container.conflicts().isEmpty)
+        for device in [new, updated] { try await device.discard() }
+    }
+
+    @Test func aProgramThatKnowsNothingOfCoreDataReadsEditsAndDeletes() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let tablet = try Device("tablet", transport)
+        try tablet.edit { context in
+            let post = context.insert("Post", ["title": "Title", "content": "Text", "timestamp": Date(timeIntervalSince1970: 1_000)])
+            post.setValue(Set(["red", "blue"].map { context.insert("Tag", ["name": $0]) }), forKey: "tags")
+            context.insert("Attachment", ["post": post, "thumbnail": Data([1, 2])])
+        }
+        try await tablet.container.sync(timeout: .seconds(60))
+        let client = client(try await cloud.addDevice("script", of: "mia"))
+        let all = try await records(client)
+        #expect(all.map(\.recordType).sorted() == ["CDMR", "CDMR", "CD_Attachment", "CD_Post", "CD_Tag", "CD_Tag"])
+        let post = try #require(all.first { $0.recordType == "CD_Post" })
+        #expect(post.fields["CD_entityName"]?.value == .string("Post") && post.fields["CD_timestamp"]?.value == .timestamp(1_000_000))
+        let attachment = try #require(all.first { $0.recordType == "CD_Attachment" })
+        #expect(attachment.fields["CD_post"]?.value == .string(post.recordName) && attachment.fields["CD_thumbnail"]?.value == .bytes([1, 2]))
+        let red = try #require(all.first { $0.fields["CD_name"]?.value == .string("red") })
+        let link = try #require(
+            all.first { record in
+                guard case .string(let names)? = record.fields["CD_recordNames"]?.value else { return false }
+                return names == "\(post.recordName):\(red.recordName)"
+            })
+        #expect(link.fields["CD_entityNames"]?.value == .string("Post:Tag") && link.fields["CD_relationships"]?.value == .string("tags:posts"))
+
+        // It edits, makes a tag and links it, unlinks one, and deletes.
+        try await modify(
+            client,
+            RecordOperation(
+                .update, Record(recordName: post.recordName, recordType: "CD_Post", recordChangeTag: post.recordChangeTag, fields: ["CD_title": Field(.string("Edited")), "CD_content": Field(nil)])),
+            RecordOperation(.create, Record(recordName: "made-by-a-script", recordType: "CD_Tag", fields: ["CD_name": Field(.string("green"))])),
+            RecordOperation(
+                .create,
+                Record(
+                    recordName: "link-by-a-script", recordType: "CDMR",
+                    fields: [
+                        "CD_entityNames": Field(.string("Tag;Post")), "CD_recordNames": Field(.string("made-by-a-script;\(post.recordName)")),
+                        "CD_relationships": Field(.string("posts;tags")),
+                    ])),
+            RecordOperation(.forceDelete, Record(recordName: link.recordName, recordType: "CDMR")),
+            RecordOperation(.forceDelete, Record(recordName: attachment.recordName, recordType: "CD_Attachment")))
+        try await tablet.container.sync(timeout: .seconds(60))
+        #expect(
+            try tablet.dump == """
+                Post  timestamp @\(Date(timeIntervalSince1970: 1_000).timeIntervalSinceReferenceDate)  title Edited  tags ["blue", "green"]
+                Tag  name blue  posts ["Edited"]
+                Tag  name green  posts ["Edited"]
+                Tag  name red
+                """)
+        // The app changes what the script made, and the script sees it.
+        try tablet.edit { try $0.all("Tag").first { $0.value(forKey: "name") as? String == "green" }?.setValue("teal", forKey: "name") }
+        try await tablet.container.sync(timeout: .seconds(60))
+        #expect(try await records(client).first { $0.recordName == "made-by-a-script" }?.fields["CD_name"]?.value == .string("teal"))
+        try await tablet.discard()
+    }
+}

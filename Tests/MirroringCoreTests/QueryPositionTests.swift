@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import MirroringCore
+import Testing
+
+/// How far a database was read that has no feed.
+@Suite struct QueryPositionTests {
+    private func record(_ time: Int64) -> Record {
+        var record = Record(recordName: "r\(time)")
+        record.modified = RecordStamp(timestamp: time, userRecordName: "u")
+        return record
+    }
+
+    @Test func aPassReadsTypeByTypeAndPageByPage() {
+        let types = ["A", "B"]
+        var position = QueryPosition()
+        var request = position.request(of: types, limit: 2)
+        #expect(request.query.recordType == "A" && request.query.filters.isEmpty && request.continuationMarker == nil && request.resultsLimit == 2)
+        #expect(request.query.sorts == [QuerySort(.system(.modifiedTimestamp))])
+        var goesOn = position.advance("A", records: [record(50_000), record(60_000)], marker: "m a r k", types: types)
+        #expect(goesOn)
+        // It is kept as text after every page.
+        position = QueryPosition(position.text)
+        request = position.request(of: types, limit: 2)
+        #expect(request.query.recordType == "A" && request.continuationMarker == "m a r k" && request.query.filters.isEmpty)
+        goesOn = position.advance("A", records: [record(70_000)], marker: nil, types: types)
+        #expect(goesOn)
+        position = QueryPosition(position.text)
+        #expect(position.request(of: types, limit: 2).query.recordType == "B")
+        goesOn = position.advance("B", records: [], marker: nil, types: types)
+        #expect(!goesOn)
+        position = QueryPosition(position.text)
+        // The next pass asks for what was modified since, and a little before.
+        request = position.request(of: types, limit: 2)
+        #expect(request.query.filters == [QueryFilter(.system(.modifiedTimestamp), .greaterThanOrEquals, .timestamp(40_000))])
+        goesOn = position.advance("A", records: [], marker: nil, types: types)
+        #expect(goesOn && position.request(of: types, limit: 2).query.filters.isEmpty)
+    }
+
+    @Test func whatIsNoPositionBeginsAgain() {
+        for text in ["", "x", "query 2\n\nA 7", "query 1", "query 1\nA x", "query 1\n\nA seven\nB"] {
+            #expect(QueryPosition(text).request(of: ["A"], limit: 1).query.filters.isEmpty, "\(text)")
+        }
+        // A type that the model has lost, or that is read first now.
+        let position = QueryPosition("query 1\nGone 5 mark\nA 40000")
+        let request = position.request(of: ["A"], limit: 1)
+        #expect(request.query.recordType == "A" && request.continuationMarker == nil && request.query.filters.count == 1)
+    }
+}
