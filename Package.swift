@@ -30,6 +30,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         // Hashes of tokens and assets, message authentication of change tokens; its extras hash passwords.
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        // Templates of the console's pages, which escape what they show.
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         // Start and graceful stop of the server and of the sample's devices.
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
@@ -103,11 +105,15 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),
 
+        .target(
+            name: "CloudConsole",
+            dependencies: ["CloudEngine", "CloudWire", .product(name: "Mustache", package: "swift-mustache")]),
+
         // MARK: Commands and the sample
         .target(
             name: "TarnCommands",
             dependencies: [
-                "CloudEngine", "CloudEngineSQLite", "CloudPush", "CloudServer", "CloudWire", "ManagedAccessors", "ManagedModel",
+                "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudPush", "CloudServer", "CloudWire", "ManagedAccessors", "ManagedModel",
                 "ModelCompiler", "SQLiteStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -187,8 +193,8 @@ let package = Package(
         .testTarget(
             name: "CloudServerTests",
             dependencies: [
-                "CloudEngine", "CloudEngineSQLite", "CloudInProcess", "CloudKit", "CloudPush", "CloudServer", "CloudWire",
-                "ManagedModel", "SQLiteStore", "TarnCommands",
+                "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudInProcess", "CloudKit", "CloudPush", "CloudServer",
+                "CloudWire", "ManagedModel", "SQLiteStore", "TarnCommands",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),

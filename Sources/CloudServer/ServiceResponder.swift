@@ -12,12 +12,16 @@ package struct ServiceResponder: HTTPResponder {
     package typealias Context = BasicRequestContext
 
     private let service: CloudService
+    private let pages: (any PageResponder)?
     private let logger: Logger
     /// Used where a request names no host.
     private let fallbackHost: String
 
-    package init(service: CloudService, logger: Logger, fallbackHost: String = "127.0.0.1") {
+    package init(
+        service: CloudService, pages: (any PageResponder)? = nil, logger: Logger, fallbackHost: String = "127.0.0.1"
+    ) {
         self.service = service
+        self.pages = pages
         self.logger = logger
         self.fallbackHost = fallbackHost
     }
@@ -26,13 +30,18 @@ package struct ServiceResponder: HTTPResponder {
         let start = ContinuousClock.now
         var headers: [String: String] = [:]
         for field in request.headers { headers[field.name.canonicalName] = field.value }
-        let answer = await service.respond(
-            to: ServiceRequest(
-                method: request.method.rawValue, path: request.uri.path, query: request.uri.query ?? "",
-                headers: headers,
-                body: .stream(request.body.map { Array(buffer: $0) }),
-                baseURL: "\(scheme(headers))://\(request.head.authority ?? fallbackHost)"))
-        log(answer, took: .now - start)
+        let incoming = ServiceRequest(
+            method: request.method.rawValue, path: request.uri.path, query: request.uri.query ?? "", headers: headers,
+            body: .stream(request.body.map { Array(buffer: $0) }),
+            baseURL: "\(scheme(headers))://\(request.head.authority ?? fallbackHost)")
+        if let page = await pages?.respond(to: incoming) { return response(to: page) }
+        let answer = await service.respond(to: incoming)
+        let duration = ContinuousClock.now - start
+        log(answer, took: duration)
+        pages?.note(
+            RequestNote(
+                time: service.now, method: incoming.method, endpoint: answer.endpoint, status: answer.status,
+                errorCode: answer.errorCode, milliseconds: duration / .milliseconds(1), requestUUID: answer.requestUUID))
         return response(to: answer)
     }
 

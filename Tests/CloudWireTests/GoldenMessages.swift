@@ -184,6 +184,28 @@ let otherGoldens: [Golden] = [
         UserIdentity(userRecordName: "_7a1c", givenName: "Mia", familyName: "Ott"),
         #"{"userRecordName":"_7a1c","nameComponents":{"givenName":"Mia","familyName":"Ott"}}"#),
     Golden(
+        UserIdentity(userRecordName: "", lookupInfo: .emailAddress("ana@example.org")),
+        #"{"lookupInfo":{"emailAddress":"ana@example.org"}}"#),
+    Golden(sharedRoot, #"{"recordName":"bed-7","recordType":"Plant","parent":{"recordName":"bed"},"share":{"recordName":"s"},"#
+        + #""shortGUID":"0Ab3","fields":{}}"#),
+    Golden(
+        shareRecord,
+        #"{"recordName":"s","recordType":"cloudkit.share","shortGUID":"0Ab3","forRecord":{"recordName":"bed-7"},"#
+            + #""publicPermission":"READ_ONLY","participants":[{"participantId":"1","userIdentity":{"userRecordName":"_7a1c"},"#
+            + #""type":"OWNER","permission":"READ_WRITE","acceptanceStatus":"ACCEPTED"},"#
+            + #"{"participantId":"2","userIdentity":{"lookupInfo":{"emailAddress":"ana@example.org"}},"#
+            + #""type":"USER","permission":"READ_ONLY","acceptanceStatus":"INVITED"}],"#
+            + #""owner":{"participantId":"1","userIdentity":{"userRecordName":"_7a1c"},"#
+            + #""type":"OWNER","permission":"READ_WRITE","acceptanceStatus":"ACCEPTED"},"#
+            + #""currentUserParticipant":{"participantId":"1","userIdentity":{"userRecordName":"_7a1c"},"#
+            + #""type":"OWNER","permission":"READ_WRITE","acceptanceStatus":"ACCEPTED"},"fields":{}}"#),
+    Golden(
+        ShortGUIDsRequest(shortGUIDs: [ShortGUID(value: "0Ab3", shouldFetchRootRecord: true, rootRecordDesiredKeys: ["name"])]),
+        #"{"shortGUIDs":[{"value":"0Ab3","shouldFetchRootRecord":true,"rootRecordDesiredKeys":["name"]}]}"#),
+    Golden(
+        PushTokenRequest(apnsEnvironment: .development, clientID: "page"),
+        #"{"apnsEnvironment":"development","clientId":"page"}"#),
+    Golden(
         AssetUploadRequest(items: [.init(recordType: "Plant", recordName: "p1", fieldName: "photo")]),
         #"{"zoneID":{"zoneName":"_defaultZone"},"#
             + #""tokens":[{"recordType":"Plant","recordName":"p1","fieldName":"photo"}]}"#),
@@ -219,3 +241,28 @@ let otherGoldens: [Golden] = [
         WireError(.tryAgainLater, "busy", retryAfter: 12),
         #"{"serverErrorCode":"TRY_AGAIN_LATER","reason":"busy","retryAfter":12}"#),
 ]
+
+private var sharedRoot: Record {
+    var record = Record(recordName: "bed-7", recordType: "Plant")
+    record.sharing.parent = "bed"
+    record.sharing.share = "s"
+    record.sharing.shortGUID = "0Ab3"
+    return record
+}
+
+private var shareRecord: Record {
+    var record = Record(recordName: "s", recordType: ShareDetails.recordType)
+    record.sharing.shortGUID = "0Ab3"
+    record.sharing.details = ShareDetails(
+        rootRecordName: "bed-7", publicPermission: .readOnly,
+        participants: [
+            ShareParticipant(
+                participantID: "1", identity: UserIdentity(userRecordName: "_7a1c"), kind: .owner, permission: .readWrite,
+                status: .accepted),
+            ShareParticipant(
+                participantID: "2", identity: UserIdentity(userRecordName: "", lookupInfo: .emailAddress("ana@example.org")),
+                permission: .readOnly),
+        ])
+    record.sharing.details?.currentParticipantID = "1"
+    return record
+}

@@ -31,11 +31,16 @@ enum Browser {
 
     /// Screenshots go to `TARN_SCREENSHOTS`, or away with the test's folder.
     static func run(stage: String, in folder: Folder) async throws -> Programs.Ended {
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Page/page_test.py").path
+        try await run("page_test.py", [stage], in: folder)
+    }
+
+    /// Runs a script with its arguments and a folder for screenshots.
+    static func run(_ name: String, _ arguments: [String], in folder: Folder) async throws -> Programs.Ended {
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("Page/\(name)").path
         let screenshots = ProcessInfo.processInfo.environment["TARN_SCREENSHOTS"] ?? folder.path("screenshots")
         let log = URL(fileURLWithPath: folder.path("page.log"))
         let child = try ChildProcess(
-            "page", program: URL(fileURLWithPath: "/usr/bin/env"), arguments: [chosenPython ?? "python3", script, stage, screenshots], log: log)
+            "page", program: URL(fileURLWithPath: "/usr/bin/env"), arguments: [chosenPython ?? "python3", script] + arguments + [screenshots], log: log)
         return try await within(.seconds(240), "the page test did not end") {
             let output = await child.everything()
             return Programs.Ended(status: await child.ended(), output: output, complaint: (try? String(contentsOf: log, encoding: .utf8)) ?? "")

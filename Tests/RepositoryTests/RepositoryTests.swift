@@ -16,6 +16,7 @@ import Testing
         ("CloudEngine", ["GRDB", "Hummingbird", "CloudKit", "CloudEngineSQLite", "Dispatch"], "what decides is replayed from a seed"),
         ("CloudKit", ["CloudEngine", "CloudServer", "GRDB", "Hummingbird"], "each side works against somebody else's other side"),
         ("CloudMirroring", ["CloudEngine", "CloudServer", "GRDB", "AsyncHTTPClient"], "each side works against somebody else's other side"),
+        ("CloudConsole", ["CloudKit", "Hummingbird", "GRDB", "CloudEngineSQLite"], "the console is pages over the engine"),
         ("CloudServer", ["CloudKit", "ObjectGraph", "GRDB", "AsyncHTTPClient"], "each side works against somebody else's other side"),
     ]
 

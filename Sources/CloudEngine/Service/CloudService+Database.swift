@@ -63,7 +63,7 @@ extension CloudService {
         }
     }
 
-    private func respond(_ exchange: Exchange) async throws -> ServiceResponse {
+    func respond(_ exchange: Exchange) async throws -> ServiceResponse {
         let engine = engine
         switch exchange.operation {
         case .modifyRecords:

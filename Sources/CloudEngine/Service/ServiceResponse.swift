@@ -24,7 +24,7 @@ package struct ServiceResponse: Sendable {
     package var failure: StorageFailure?
     package var requestUUID: String
 
-    init(status: Int = 200, headers: [(name: String, value: String)] = [], body: Body, endpoint: String) {
+    package init(status: Int = 200, headers: [(name: String, value: String)] = [], body: Body, endpoint: String) {
         self.status = status
         self.headers = headers
         self.body = body

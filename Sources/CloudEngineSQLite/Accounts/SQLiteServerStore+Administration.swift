@@ -8,7 +8,18 @@ import Foundation
 import GRDB
 
 /// What the operator's commands and the console do with accounts, tokens and keys.
-extension SQLiteServerStore {
+extension SQLiteServerStore: AdministrationStorage {
+    package func containers() async throws -> [String] {
+        try await reading { db in
+            try String.fetchAll(
+                db,
+                sql: """
+                    SELECT container FROM partitions UNION SELECT container FROM api_tokens
+                    UNION SELECT container FROM server_keys UNION SELECT container FROM schema_types ORDER BY 1
+                    """)
+        }
+    }
+
     /// Sets the password of an account and ends its web sessions.
     ///
     /// - Throws: `StorageFailure` with `.unknownName`.
@@ -56,6 +67,10 @@ extension SQLiteServerStore {
     /// All accounts by name.
     package func profiles() async throws -> [AccountProfile] {
         try await reading { try Row.fetchAll($0, sql: Self.profileColumns + " ORDER BY name").map(Self.profile) }
+    }
+
+    package func account(named name: String) async throws -> Int64? {
+        try await reading { try Self.account(named: name, $0) }
     }
 
     /// Takes a device's token away.

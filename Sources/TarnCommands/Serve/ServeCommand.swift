@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 public import ArgumentParser
+import CloudConsole
 import CloudEngine
 import CloudEngineSQLite
 import CloudPush
@@ -79,7 +80,7 @@ struct LocalServer {
             engine: Engine(sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
             surroundings: surroundings)
         let application = CloudServer.application(
-            service: service, host: host, port: port, logger: logger, onListening: onListening)
+            service: service, pages: Console(service: service, storage: store), host: host, port: port, logger: logger, onListening: onListening)
         let housekeeping = Housekeeping(store: store, service: service, hub: hub, now: surroundings.now, logger: logger)
         // Services stop in the reverse order: held connections end before the socket waits for its requests.
         let group = ServiceGroup(

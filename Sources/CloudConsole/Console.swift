@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudEngine
+import CloudWire
+
+/// The pages of a server: sign-in for web apps, the operator's console, and `/cloudkit.js`.
+///
+/// Everything is rendered here; the scripts only do what a page cannot do without. Nothing is kept between requests but
+/// the log of the last requests.
+package struct Console: PageResponder {
+    let service: CloudService
+    let storage: any AdministrationStorage
+    let log = RequestLog()
+
+    package init(service: CloudService, storage: any AdministrationStorage) {
+        self.service = service
+        self.storage = storage
+    }
+
+    package func note(_ note: RequestNote) { log.add(note) }
+
+    package func respond(to request: ServiceRequest) async -> ServiceResponse? {
+        switch (request.method, request.path) {
+        case ("GET", "/cloudkit.js"): return Page.file(CloudKitScript.text, type: "text/javascript; charset=utf-8", isPublic: true)
+        case ("GET", "/console.css"): return Page.file(ConsoleStyle.text, type: "text/css; charset=utf-8")
+        case ("GET", "/console.js"): return Page.file(ConsoleScript.log, type: "text/javascript; charset=utf-8")
+        case ("GET", "/signin.js"): return Page.file(ConsoleScript.signIn, type: "text/javascript; charset=utf-8")
+        case ("GET", "/"): return Page.redirect("/console")
+        case (_, "/signin"): return await SignInPages(console: self).respond(to: request)
+        default: break
+        }
+        if request.path.hasPrefix("/share/") { return SharePage.respond(to: request) }
+        guard request.path == "/console" || request.path.hasPrefix("/console/") else { return nil }
+        do {
+            return try await ConsolePages(console: self).respond(to: request)
+        } catch let error as WireError {
+            return Page.problem(error.reason, status: error.code.httpStatus)
+        } catch let refused as SchemaRefused {
+            return Page.problem(refused.reasons.joined(separator: "\n"), status: 409)
+        } catch let failure as StorageFailure {
+            let isOwn = failure.code == .nameTaken || failure.code == .unknownName
+            return Page.problem(isOwn ? failure.what : "the server could not read or write its data", status: isOwn ? 409 : 500)
+        } catch {
+            return Page.problem("the request could not be carried out", status: 500)
+        }
+    }
+}

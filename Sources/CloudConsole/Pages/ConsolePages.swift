@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudWire
+
+/// The operator's pages. Who is not signed in as an operator gets the sign-in page and nothing else.
+struct ConsolePages {
+    static let cookie = "tarn_console"
+
+    let console: Console
+
+    /// A signed-in operator and where the page is.
+    struct Visit: Sendable {
+        var account: Int64
+        var profile: AccountProfile
+        /// In every form of the pages, so that no other page can send them.
+        var form: String
+        var request: ServiceRequest
+        var query: QueryItems
+        /// Empty for a page that is asked for.
+        var fields: QueryItems
+        var isPost: Bool
+        /// The path below `/console`.
+        var path: [String]
+        /// The token that follows, for the cookie.
+        var headers: [(name: String, value: String)]
+    }
+
+    func respond(to request: ServiceRequest) async throws -> ServiceResponse {
+        if request.path == "/console/signin" { return try await signIn(request) }
+        guard let visit = try await visit(request) else {
+            return Page.html("signin", ["console": true], title: "Sign in", status: request.method == "GET" ? 200 : 403)
+        }
+        guard visit.profile.isOperator else {
+            return Page.problem(
+                "This console is for operators. An operator makes you one with 'tarn user profile NAME --operator'.", status: 403)
+        }
+        if visit.isPost, visit.fields["form"] != visit.form {
+            return Page.problem("The form is of another session. Load the page again.", status: 403)
+        }
+        switch visit.path.first {
+        case nil: return try await overview(visit)
+        case "signout": return try await signOut(visit)
+        case "users": return try await UserPages(pages: self, visit: visit).respond()
+        case "log": return page("log", [:], title: "Request log", visit, script: "/console.js")
+        case "log.json": return Page.json(console.log.json(after: visit.query["after"].flatMap { Int($0) } ?? 0))
+        case "c": return try await ContainerPages(pages: self, visit: visit).respond()
+        default: return Page.problem("There is no such page.", status: 404)
+        }
+    }
+
+    private func visit(_ request: ServiceRequest) async throws -> Visit? {
+        guard request.method == "GET" || request.method == "POST" else {
+            throw WireError(.notFound, "could not find handler for endpoint")
+        }
+        guard let token = request.cookie(Self.cookie) else { return nil }
+        let found: (id: [UInt8], session: WebSession, next: String)
+        do {
+            found = try await console.service.session(ofToken: token)
+        } catch let error as WireError where error.code == .authenticationRequired || error.code == .authenticationFailed {
+            return nil
+        }
+        guard found.session.containerIdentifier.isEmpty,
+            let profile = try await console.service.profile(ofAccount: found.session.account)
+        else { return nil }
+        let isPost = request.method == "POST"
+        let body = isPost ? try await request.form(atMost: 1_000_000) : []
+        let path = request.path.split(separator: "/").dropFirst().map { QueryItems.decode($0) ?? "" }
+        return Visit(
+            account: found.session.account, profile: profile, form: console.service.formCode(of: Hex.text(found.id)),
+            request: request, query: QueryItems(request.query.replacing("+", with: " ")), fields: QueryItems(form: body),
+            isPost: isPost, path: path, headers: [Self.cookie(found.next, isKept: found.session.isKept, request)])
+    }
+
+    private static func cookie(_ token: String, isKept: Bool, _ request: ServiceRequest) -> (name: String, value: String) {
+        let life = isKept ? "; Max-Age=\(14 * 86_400)" : ""
+        let secure = request.baseURL.hasPrefix("https://") ? "; Secure" : ""
+        return ("Set-Cookie", "\(cookie)=\(token); Path=/console; HttpOnly; SameSite=Strict\(life)\(secure)")
+    }
+
+    private func signIn(_ request: ServiceRequest) async throws -> ServiceResponse {
+        guard request.method == "POST" else { return Page.redirect("/console") }
+        // A page elsewhere must not sign somebody in as somebody else.
+        if let origin = request.header("origin"), origin != "null", origin != request.baseURL {
+            return Page.problem("Sign in on the console's own page.", status: 403)
+        }
+        let form = QueryItems(form: try await request.form(atMost: 16_384))
+        let isKept = form["keep"] != nil
+        do {
+            let token = try await console.service.signIn(
+                name: form["name"] ?? "", password: form["password"] ?? "", isKept: isKept, containerIdentifier: "",
+                environment: .production)
+            return Page.redirect("/console", headers: [Self.cookie(token, isKept: isKept, request)])
+        } catch let error as WireError {
+            return Page.html(
+                "signin", ["console": true, "problem": SignInPages.sentence(error)], title: "Sign in",
+                status: error.code.httpStatus)
+        }
+    }
+
+    private func signOut(_ visit: Visit) async throws -> ServiceResponse {
+        guard visit.isPost else { return Page.redirect("/console") }
+        if let token = visit.request.cookie(Self.cookie) { try await console.service.signOut(token: token) }
+        return Page.redirect("/console", headers: [("Set-Cookie", "\(Self.cookie)=; Path=/console; Max-Age=0")])
+    }
+
+    private func overview(_ visit: Visit) async throws -> ServiceResponse {
+        let containers = try await console.storage.containers().map { ["name": $0] as [String: Any] }
+        return page("overview", ["containers": containers], title: "Containers", visit)
+    }
+
+    /// A page with the menu and the operator's name.
+    func page(
+        _ template: String, _ values: [String: Any], title: String, _ visit: Visit, container: String? = nil,
+        environment: CloudEnvironment = .development, script: String? = nil
+    ) -> ServiceResponse {
+        var menu: [(String, String)] = [("Containers", "/console")]
+        if let container {
+            let base = "/console/c/\(container)/\(environment.rawValue)"
+            menu += [
+                ("Types", base + "/types"), ("Records", base + "/records"), ("Zones", base + "/zones"),
+                ("Schema", base + "/schema"), ("Tokens", base + "/tokens"),
+            ]
+        }
+        menu += [("Users", "/console/users"), ("Log", "/console/log")]
+        var values = values
+        if let container {
+            let other: CloudEnvironment = environment == .development ? .production : .development
+            values["container"] = container
+            values["environment"] = environment.rawValue
+            values["other"] = "to \(other.rawValue)"
+            values["otherAddress"] = "/console/c/\(container)/\(other.rawValue)/\(visit.path.dropFirst(3).first ?? "types")"
+            values["base"] = "/console/c/\(container)/\(environment.rawValue)"
+        }
+        return Page.html(
+            template, values, title: title,
+            menu: menu.map { ["name": $0.0, "address": $0.1, "isHere": visit.request.path == $0.1] as [String: Any] },
+            person: visit.profile.accountName, form: visit.form, script: script, headers: visit.headers)
+    }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudWire
+
+extension ContainerPages {
+    private static let indexes: [(name: String, index: FieldIndexes)] = [
+        ("queryable", .queryable), ("sortable", .sortable), ("searchable", .searchable),
+    ]
+    private static let permissions: [(name: String, permission: RolePermissions)] = [
+        ("create", .create), ("read", .read), ("write", .write),
+    ]
+    private static let systemFields: [(field: QueryKey.SystemField, type: String)] = [
+        (.recordName, "REFERENCE"), (.createdTimestamp, "TIMESTAMP"), (.createdUserRecordName, "REFERENCE"),
+        (.modifiedTimestamp, "TIMESTAMP"), (.modifiedUserRecordName, "REFERENCE"),
+    ]
+
+    private var isOpen: Bool { environment == .development }
+
+    func types() async throws -> ServiceResponse {
+        let schema = try await schemas.export(environment).completed
+        guard let name = rest.dropFirst().first else {
+            let types = schema.types.sorted { $0.key < $1.key }.map { name, type -> [String: Any] in
+                [
+                    "name": name, "fields": type.schema.fields.count,
+                    "grants": type.grants.byRole.sorted { $0.key < $1.key }.map { role, granted in
+                        "\(role) \(Self.permissions.filter { granted.contains($0.permission) }.map(\.name).joined(separator: ", "))"
+                    }.joined(separator: " · "),
+                ]
+            }
+            return page("types", ["types": types], title: "Record types")
+        }
+        guard let type = schema.types[name] else { return Page.problem("There is no such record type.", status: 404) }
+        if visit.isPost {
+            guard isOpen else { throw WireError(.badRequest, "Production takes its schema from development.") }
+            var changed = schema
+            changed.types[name] = edited(type, roles: schema.roles)
+            _ = try await schemas.importSchema(changed)
+            return Page.redirect("\(base)/types/\(QueryItems.encode(name))")
+        }
+        return page("type", ["fields": fields(of: type), "roles": roles(of: type, schema), "isOpen": isOpen], title: name)
+    }
+
+    /// The type with the boxes that are ticked in the form.
+    private func edited(_ type: ContainerSchema.RecordType, roles: Set<String>) -> ContainerSchema.RecordType {
+        var type = type
+        for (name, field) in type.schema.fields where !field.isEncrypted {
+            type.schema.fields[name]?.indexes = ticked("i.\(name)", FieldIndexes.possible(forType: field.type))
+        }
+        for (field, fieldType) in Self.systemFields {
+            let indexes = ticked("s.\(field.rawValue)", FieldIndexes.possible(forType: fieldType))
+            type.schema.systemIndexes[field] = indexes.isEmpty ? nil : indexes
+        }
+        var grants: [String: RolePermissions] = [:]
+        for role in Set(type.grants.byRole.keys).union(SecurityGrants.builtInRoles).union(roles) {
+            for (name, permission) in Self.permissions where visit.fields["g.\(role).\(name)"] != nil {
+                grants[role, default: []].insert(permission)
+            }
+        }
+        type.grants = SecurityGrants(byRole: grants)
+        return type
+    }
+
+    private func ticked(_ key: String, _ possible: FieldIndexes) -> FieldIndexes {
+        var indexes: FieldIndexes = []
+        for (name, index) in Self.indexes where possible.contains(index) && visit.fields["\(key).\(name)"] != nil {
+            indexes.insert(index)
+        }
+        return indexes
+    }
+
+    private func fields(of type: ContainerSchema.RecordType) -> [[String: Any]] {
+        let system = Self.systemFields.map { field, fieldType in
+            row(field.rawValue, fieldType, key: "s.\(field.rawValue)", type.schema.systemIndexes[field] ?? [])
+        }
+        let own = type.schema.fields.sorted { $0.key < $1.key }.map { name, field in
+            row(name, field.isEncrypted ? "ENCRYPTED" : field.type, key: "i.\(name)", field.indexes)
+        }
+        return system + own
+    }
+
+    private func row(_ name: String, _ type: String, key: String, _ indexes: FieldIndexes) -> [String: Any] {
+        let possible = FieldIndexes.possible(forType: type)
+        return [
+            "name": name, "type": type,
+            "boxes": Self.indexes.map { word, index -> [String: Any] in
+                [
+                    "key": "\(key).\(word)", "label": "\(name) \(word)", "isPossible": possible.contains(index),
+                    "isOn": indexes.contains(index), "isFixed": !isOpen,
+                ]
+            },
+        ]
+    }
+
+    private func roles(of type: ContainerSchema.RecordType, _ schema: ContainerSchema) -> [[String: Any]] {
+        (["_world", "_icloud", "_creator"] + schema.roles.sorted()).map { role -> [String: Any] in
+            let granted = type.grants.byRole[role] ?? []
+            return [
+                "name": role,
+                "boxes": Self.permissions.map { word, permission -> [String: Any] in
+                    [
+                        "key": "g.\(role).\(word)", "label": "\(role) \(word)",
+                        "isPossible": role != SecurityGrants.world || permission == .read,
+                        "isOn": granted.contains(permission), "isFixed": !isOpen,
+                    ]
+                },
+            ]
+        }
+    }
+
+    // MARK: Text, differences, deployment
+
+    func schema() async throws -> ServiceResponse {
+        var text: String?
+        var report: [String] = []
+        if visit.isPost {
+            switch visit.fields["do"] {
+            case "deploy":
+                _ = try await schemas.deploy()
+                return Page.redirect("\(base)/schema")
+            case "validate":
+                text = visit.fields["text"]
+                report = try await schemas.validate(try parsed()).map(\.line)
+                if report.isEmpty { report = ["The schema is valid and changes nothing."] }
+            case "import":
+                _ = try await schemas.importSchema(try parsed())
+                return Page.redirect("\(base)/schema")
+            default: throw WireError(.badRequest, "The form is of no kind that there is.")
+            }
+        }
+        let changes = try await schemas.differences()
+        let refusals = changes.compactMap(\.refusalInProduction)
+        let lines = report.isEmpty ? changes.map(\.line) : report
+        return page(
+            "schema",
+            [
+                "changes": lines, "refusals": refusals, "isRefused": !refusals.isEmpty,
+                "canDeploy": !changes.isEmpty && refusals.isEmpty && report.isEmpty, "isOpen": isOpen,
+                "text": try await text ?? schemas.export(environment).text,
+            ], title: "Schema")
+    }
+
+    private func parsed() throws -> ContainerSchema {
+        do {
+            return try ContainerSchema(text: (visit.fields["text"] ?? "").replacing("\r", with: ""))
+        } catch {
+            throw WireError(.badRequest, "Line \(error.line), column \(error.column): \(error.what)")
+        }
+    }
+}

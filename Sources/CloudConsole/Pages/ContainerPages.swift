@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudWire
+
+/// Pages of one container in one environment: `/console/c/{container}/{environment}/…`.
+struct ContainerPages {
+    let pages: ConsolePages
+    let visit: ConsolePages.Visit
+    var container = ""
+    var environment = CloudEnvironment.development
+
+    init(pages: ConsolePages, visit: ConsolePages.Visit) {
+        self.pages = pages
+        self.visit = visit
+    }
+
+    var service: CloudService { pages.console.service }
+    var schemas: SchemaService { service.schema(of: container) }
+    /// Path below the environment.
+    var rest: [String] { Array(visit.path.dropFirst(3)) }
+    var base: String { "/console/c/\(container)/\(environment.rawValue)" }
+
+    func respond() async throws -> ServiceResponse {
+        guard visit.path.count >= 4, PathSegments.isContainerIdentifier(visit.path[1]),
+            let environment = CloudEnvironment(rawValue: visit.path[2])
+        else { return Page.problem("There is no such page.", status: 404) }
+        var place = self
+        place.container = visit.path[1]
+        place.environment = environment
+        switch place.rest[0] {
+        case "types": return try await place.types()
+        case "schema": return try await place.schema()
+        case "tokens": return try await place.tokens()
+        case "records": return try await RecordPages(place: place).respond()
+        case "zones": return try await ZonePages(place: place).respond()
+        default: return Page.problem("There is no such page.", status: 404)
+        }
+    }
+
+    func page(_ template: String, _ values: [String: Any], title: String) -> ServiceResponse {
+        pages.page(template, values, title: title, visit, container: container, environment: environment)
+    }
+
+    /// The call of the operator: as such in the public database, as a user in the operator's own.
+    func call(_ scope: DatabaseScope) async throws -> Call {
+        let name = try await service.userRecordName(of: visit.account, in: container)
+        let partition = Partition(
+            containerIdentifier: container, environment: environment, scope: scope,
+            owner: scope == .public ? Partition.publicOwner : name)
+        return service.call(
+            partition,
+            Caller(userRecordName: name, deviceID: "console", kind: scope == .public ? .operator : .user),
+            baseURL: visit.request.baseURL)
+    }
+
+    func ask<Response: WireMessage>(
+        _ operation: ServicePath.Operation, _ message: (any WireMessage)?, _ scope: DatabaseScope,
+        _ type: Response.Type = Response.self
+    ) async throws -> Response {
+        try Response(json: try await service.perform(operation, message?.encoded() ?? [], as: try await call(scope)))
+    }
+
+    // MARK: Tokens
+
+    private func tokens() async throws -> ServiceResponse {
+        let storage = pages.console.storage
+        var values: [String: Any] = [:]
+        if visit.isPost {
+            let (fields, label) = (visit.fields, visit.fields["label"] ?? "")
+            switch fields["do"] {
+            case "add-token":
+                let origins = (fields["origins"] ?? "").split(whereSeparator: { $0 == " " || $0 == "," }).map(String.init)
+                let callback = fields["callback"].flatMap { $0.isEmpty ? nil : $0 }
+                guard (origins + (callback.map { [$0] } ?? [])).allSatisfy({ $0.hasPrefix("https://") || $0.hasPrefix("http://") })
+                else { throw WireError(.badRequest, "An address begins with https:// or http://.") }
+                values["secret"] = try await storage.addAPIToken(
+                    APIToken(
+                        containerIdentifier: container, environment: environment, label: label, callbackURL: callback,
+                        allowedOrigins: origins), now: service.now)
+            case "remove-token":
+                try await storage.removeAPIToken(id: fields["id"].flatMap { Int64($0) } ?? 0)
+            case "add-key":
+                values["secret"] = try await storage.addServerKey(
+                    pem: fields["pem"]?.replacing("\r", with: "") ?? "", containerIdentifier: container,
+                    environment: environment, label: label, now: service.now)
+            case "remove-key":
+                try await storage.removeServerKey(id: fields["id"] ?? "")
+            default: throw WireError(.badRequest, "The form is of no kind that there is.")
+            }
+        }
+        values["tokens"] = try await storage.apiTokens().filter {
+            $0.containerIdentifier == container && $0.environment == environment
+        }.map { token -> [String: Any] in
+            [
+                "id": String(token.id), "label": token.label, "callback": token.callbackURL ?? "",
+                "origins": token.allowedOrigins.isEmpty ? "all" : token.allowedOrigins.joined(separator: " "),
+            ]
+        }
+        values["keys"] = try await storage.serverKeys().filter {
+            $0.key.containerIdentifier == container && $0.key.environment == environment
+        }.map { ["id": $0.key.id, "label": $0.label] as [String: Any] }
+        return page("tokens", values, title: "Tokens and keys")
+    }
+}

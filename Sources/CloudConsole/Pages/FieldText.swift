@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+
+/// Values of fields as a person reads and types them.
+enum FieldText {
+    static func isEditable(_ type: String) -> Bool {
+        ["STRING", "INT64", "DOUBLE", "TIMESTAMP", "REFERENCE", "STRING_LIST", "NUMBER"].contains(type)
+    }
+
+    static func text(_ value: FieldValue?) -> String {
+        switch value {
+        case nil: ""
+        case .string(let text)?: text
+        case .int64(let number)?: String(number)
+        case .double(let number)?: String(number)
+        case .timestamp(let time)?: date(time)
+        case .bytes(let bytes)?: "\(bytes.count) bytes"
+        case .reference(let reference)?: reference.recordName
+        case .location(let location)?: "\(location.latitude), \(location.longitude)"
+        case .asset(let asset)?: "file of \(asset.size) bytes"
+        case .list(let elements, _)?: elements.map { text($0) }.joined(separator: ", ")
+        }
+    }
+
+    /// - Returns: Nil for a text that is no value of the type.
+    static func value(_ text: String, type: String) -> FieldValue? {
+        switch type {
+        case "STRING": .string(text)
+        case "INT64": Int64(text).map { FieldValue.int64($0) }
+        case "DOUBLE": Double(text).flatMap { $0.isFinite ? FieldValue.double($0) : nil }
+        case "NUMBER": Int64(text).map { FieldValue.int64($0) } ?? value(text, type: "DOUBLE")
+        case "TIMESTAMP": milliseconds(text).map { FieldValue.timestamp($0) }
+        case "REFERENCE": .reference(RecordReference(recordName: text))
+        case "STRING_LIST":
+            .list(text.split(separator: ",").map { .string(String($0.drop { $0 == " " })) }, of: .string)
+        default: nil
+        }
+    }
+
+    /// `2030-01-02 03:04:05.000` in UTC.
+    static func date(_ milliseconds: Int64?) -> String {
+        guard let milliseconds else { return "" }
+        let (days, rest) = milliseconds.quotientFloored(by: 86_400_000)
+        // Years that begin in March, in the Gregorian calendar.
+        let shifted = days + 719_468
+        let (era, dayOfEra) = shifted.quotientFloored(by: 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        return "\(pad(year, 4))-\(pad(month, 2))-\(pad(day, 2)) \(pad(rest / 3_600_000, 2)):\(pad(rest / 60_000 % 60, 2)):"
+            + "\(pad(rest / 1000 % 60, 2)).\(pad(rest % 1000, 3))"
+    }
+
+    private static func pad(_ number: Int64, _ digits: Int) -> String {
+        let text = String(number)
+        return String(repeating: "0", count: max(0, digits - text.count)) + text
+    }
+
+    /// Reads what ``date(_:)`` writes, with or without time, fraction and `T`, or plain milliseconds.
+    private static func milliseconds(_ text: String) -> Int64? {
+        if let number = Int64(text) { return number }
+        let parts = text.split { !($0.isASCII && $0.isNumber) }.compactMap { Int64($0) }
+        guard (3...7).contains(parts.count), (0...9999).contains(parts[0]), (1...12).contains(parts[1]), (1...31).contains(parts[2])
+        else { return nil }
+        let values = parts + Array(repeating: 0, count: 7 - parts.count)
+        guard values[3] < 24, values[4] < 60, values[5] < 60, values[6] < 1000 else { return nil }
+        let year = values[1] <= 2 ? values[0] - 1 : values[0]
+        let era = year / 400
+        let yearOfEra = year - era * 400
+        let dayOfYear = (153 * (values[1] + (values[1] > 2 ? -3 : 9)) + 2) / 5 + values[2] - 1
+        let days = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+        return ((days * 24 + values[3]) * 60 + values[4]) * 60_000 + values[5] * 1000 + values[6]
+    }
+}
+
+extension Int64 {
+    /// Quotient towards minus infinity, with a remainder that is never negative.
+    fileprivate func quotientFloored(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+    }
+}

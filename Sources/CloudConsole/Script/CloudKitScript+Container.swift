@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+extension CloudKitScript {
+    /// `Container`: sign-in, people, shares, notifications of `/cloudkit.js`.
+    static let container = #"""
+        class Container {
+          constructor(config, services) {
+            if (!config || !config.containerIdentifier) throw failure("CONFIGURATION_ERROR", "a container needs a containerIdentifier");
+            if (!config.apiTokenAuth || !config.apiTokenAuth.apiToken) {
+              throw failure("CONFIGURATION_ERROR", "a container needs apiTokenAuth with an apiToken");
+            }
+            this._config = { environment: "production", ...config };
+            this._services = services;
+            this._token = null;
+            this._identity = null;
+            this._waiters = { in: [], out: [] };
+            this._listeners = [];
+            this._courier = null;
+            if (config.apiTokenAuth.persist) this._token = services.authTokenStore.getToken(this.containerIdentifier) || null;
+            this.publicCloudDatabase = new Database(this, "public");
+            this.privateCloudDatabase = new Database(this, "private");
+            this.sharedCloudDatabase = new Database(this, "shared");
+          }
+
+          get containerIdentifier() { return this._config.containerIdentifier; }
+          get environment() { return this._config.environment; }
+          get apnsEnvironment() { return this._config.apnsEnvironment || this._config.environment; }
+          get isRegisteredForNotifications() { return this._courier !== null; }
+
+          getDatabaseWithDatabaseScope(scope) {
+            const name = String(scope).toLowerCase();
+            if (!["public", "private", "shared"].includes(name)) throw failure("INVALID_ARGUMENTS", "there is no such database");
+            return this[name + "CloudDatabase"];
+          }
+
+          // Requests
+
+          async _send(path, body, method) {
+            const address = new URL((this._config.server || serverAddress) + path);
+            address.searchParams.set("ckAPIToken", this._config.apiTokenAuth.apiToken);
+            if (this._token) address.searchParams.set("ckWebAuthToken", this._token);
+            address.searchParams.set("clientId", this._services.clientID);
+            let answer;
+            try {
+              answer = await this._services.fetch(address.href, {
+                method: method || (body === undefined ? "GET" : "POST"),
+                body: body === undefined ? undefined : JSON.stringify(body),
+                headers: body === undefined ? {} : { "Content-Type": "text/plain" }
+              });
+            } catch (error) {
+              throw failure("NETWORK_ERROR", String(error && error.message || error));
+            }
+            const next = answer.headers.get("X-Apple-CloudKit-Web-Auth-Token");
+            if (next && this._token) this._keep(next);
+            let values;
+            try { values = await answer.json(); } catch { throw failure("UNEXPECTED_SERVER_RESPONSE", "the answer is no JSON"); }
+            if (values.serverErrorCode) throw new CKError(values);
+            if (!answer.ok) throw failure("UNEXPECTED_SERVER_RESPONSE", "status " + answer.status);
+            return values;
+          }
+
+          _database(scope, operation, body, method) {
+            return this._send(`/database/1/${this.containerIdentifier}/${this.environment}/${scope}/${operation}`, body, method);
+          }
+
+          _keep(token) {
+            this._token = token;
+            if (this._config.apiTokenAuth.persist) this._services.authTokenStore.putToken(this.containerIdentifier, token);
+          }
+
+          // People
+
+          /** Resolves with the signed-in person, or with null and a sign-in button in its place on the page. */
+          async setUpAuth(options) {
+            const auth = { ...this._config.apiTokenAuth, ...options };
+            try {
+              this._identity = await this._database("public", "users/caller");
+              this._place(auth, true);
+              return this._identity;
+            } catch (error) {
+              if (error.ckErrorCode !== "AUTHENTICATION_REQUIRED" && error.ckErrorCode !== "AUTHENTICATION_FAILED") throw error;
+              if (this._token) {
+                // The token was of an old session.
+                this._keep(null);
+                return this.setUpAuth(options);
+              }
+              this._redirect = error.redirectURL;
+              this._place(auth, false);
+              return null;
+            }
+          }
+
+          whenUserSignsIn() {
+            return this._identity ? Promise.resolve(this._identity) : new Promise((resolve, reject) => this._waiters.in.push({ resolve, reject }));
+          }
+
+          whenUserSignsOut() {
+            return !this._identity ? Promise.resolve() : new Promise((resolve, reject) => this._waiters.out.push({ resolve, reject }));
+          }
+
+          /** Opens the sign-in page in a window and waits for the token that it hands over. */
+          signIn() {
+            if (!this._redirect) return Promise.reject(failure("SIGN_IN_FAILED", "call setUpAuth first"));
+            const origin = new URL(this._redirect).origin;
+            const window_ = window.open(this._redirect, "_blank", "popup,width=480,height=560");
+            return new Promise((resolve, reject) => {
+              const listen = async event => {
+                if (event.origin !== origin || !event.data || !event.data.ckWebAuthToken) return;
+                window.removeEventListener("message", listen);
+                if (window_) window_.close();
+                this._keep(event.data.ckWebAuthToken);
+                try {
+                  const identity = await this.setUpAuth();
+                  for (const waiter of this._waiters.in.splice(0)) waiter.resolve(identity);
+                  resolve(identity);
+                } catch (error) { reject(error); }
+              };
+              window.addEventListener("message", listen);
+            });
+          }
+
+          async signOut() {
+            this._keep(null);
+            this._identity = null;
+            this.unregisterForNotifications();
+            await this.setUpAuth();
+            for (const waiter of this._waiters.out.splice(0)) waiter.resolve();
+          }
+
+          _place(auth, isSignedIn) {
+            const places = {
+              in: document.getElementById((auth.signInButton && auth.signInButton.id) || "apple-sign-in-button"),
+              out: document.getElementById((auth.signOutButton && auth.signOutButton.id) || "apple-sign-out-button")
+            };
+            for (const place of Object.values(places)) if (place) place.replaceChildren();
+            const place = isSignedIn ? places.out : places.in;
+            if (!place) return;
+            const button = document.createElement("button");
+            button.type = "button";
+            button.textContent = isSignedIn ? "Sign out" : "Sign in";
+            button.addEventListener("click", () => {
+              (isSignedIn ? this.signOut() : this.signIn()).catch(error => this._services.logger.error(error));
+            });
+            place.append(button);
+          }
+
+          fetchCurrentUserIdentity() { return this._database("public", "users/caller"); }
+
+          async _discover(lookupInfos) {
+            return new UserIdentitiesResponse(await this._database("public", "users/discover", { lookupInfos }));
+          }
+          discoverUserIdentities(infos) { return this._discover(array(infos)); }
+          discoverUserIdentityWithEmailAddress(emailAddress) { return this._discover([{ emailAddress }]); }
+          discoverUserIdentityWithPhoneNumber(phoneNumber) { return this._discover([{ phoneNumber }]); }
+          discoverUserIdentityWithUserRecordName(userRecordName) { return this._discover([{ userRecordName }]); }
+          async discoverAllUserIdentities() {
+            return new UserIdentitiesResponse(await this._database("public", "users/discover"));
+          }
+
+          // Shares
+
+          async _guids(operation, guids) {
+            const shortGUIDs = array(guids).map(guid => typeof guid === "string" ? { value: guid, shouldFetchRootRecord: true } : guid);
+            return new RecordInfosResponse(await this._database("public", operation, { shortGUIDs }));
+          }
+          fetchRecordInfos(guids) { return this._guids("records/resolve", guids); }
+          acceptShares(guids) { return this._guids("records/accept", guids); }
+
+          // Notifications
+
+          addNotificationListener(listener) { this._listeners.push(listener); }
+          removeNotificationListener(listener) { this._listeners = this._listeners.filter(other => other !== listener); }
+
+          async registerForNotifications() {
+            if (this._courier) return;
+            const path = `/device/1/${this.containerIdentifier}/${this.environment}/tokens/`;
+            const created = await this._send(path + "create", { apnsEnvironment: this.apnsEnvironment, clientId: this._services.clientID });
+            await this._send(path + "register", { apnsEnvironment: this.apnsEnvironment, apnsToken: created.apnsToken, clientId: this._services.clientID });
+            this._courier = new AbortController();
+            this._listen(created.webcourierURL, this._courier.signal);
+          }
+
+          unregisterForNotifications() {
+            if (this._courier) this._courier.abort();
+            this._courier = null;
+          }
+
+          async _listen(address, signal) {
+            let pause = 0;
+            while (!signal.aborted) {
+              try {
+                const answer = await this._services.fetch(address, { signal });
+                const text = await answer.text();
+                if (!answer.ok) throw failure("SERVICE_UNAVAILABLE", "status " + answer.status);
+                pause = 0;
+                if (text) {
+                  const notification = new Notification_(JSON.parse(text));
+                  for (const listener of this._listeners) listener(notification);
+                }
+              } catch (error) {
+                if (signal.aborted) return;
+                pause = Math.min(pause * 2 || 500, 30000);
+                await new Promise(resolve => setTimeout(resolve, pause));
+              }
+            }
+          }
+        }
+
+        /** What a subscription says when it fires. */
+        class Notification_ {
+          constructor(payload) {
+            const ck = payload.ck || {};
+            const part = ck.qry || ck.fet || ck.met || {};
+            this.notificationID = ck.nid;
+            this.containerIdentifier = ck.cid;
+            this.notificationType = ck.qry ? "QUERY" : ck.fet ? "RECORD_ZONE" : "DATABASE";
+            this.subscriptionID = part.sid;
+            this.zoneID = part.zid ? { zoneName: part.zid, ownerRecordName: part.zoid } : undefined;
+            this.databaseScope = { 1: "PUBLIC", 2: "PRIVATE", 3: "SHARED" }[part.dbs];
+            this.isQueryNotification = Boolean(ck.qry);
+            this.isRecordZoneNotification = Boolean(ck.fet);
+            if (ck.qry) {
+              this.recordName = part.rid;
+              this.queryNotificationReason = { 1: "RECORD_CREATED", 2: "RECORD_UPDATED", 3: "RECORD_DELETED" }[part.fo];
+              this.fields = part.af;
+            }
+            const alert = payload.aps && payload.aps.alert;
+            this.alertBody = typeof alert === "string" ? alert : alert && alert.body;
+          }
+        }
+        """#
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudWire
+
+/// The page on which people sign in for a web app.
+///
+/// Source: *CloudKit Web Services Reference*, "Getting a Web Auth Token": afterwards the browser goes to the callback of
+/// the API token, or the page hands the token to the one that opened it.
+struct SignInPages {
+    let console: Console
+
+    func respond(to request: ServiceRequest) async -> ServiceResponse {
+        let query = QueryItems(request.query)
+        guard let text = query["flow"], let flow = console.service.signInFlow(text) else {
+            return Page.problem("This sign-in has expired. Go back to the app and sign in again.", status: 400)
+        }
+        guard request.method == "POST" else { return page(flow, text) }
+        do {
+            let form = QueryItems(form: try await request.form(atMost: 16_384))
+            let token = try await console.service.signIn(
+                name: form["name"] ?? "", password: form["password"] ?? "", isKept: form["keep"] != nil,
+                containerIdentifier: flow.containerIdentifier, environment: flow.environment)
+            return try await handOver(token, flow, request)
+        } catch let error as WireError {
+            return page(flow, text, problem: Self.sentence(error), status: error.code.httpStatus)
+        } catch {
+            return page(flow, text, problem: "The server could not sign you in. Try again later.", status: 500)
+        }
+    }
+
+    private func page(_ flow: SignInFlow, _ text: String, problem: String? = nil, status: Int = 200) -> ServiceResponse {
+        var values: [String: Any] = ["flow": text, "container": flow.containerIdentifier]
+        if let problem { values["problem"] = problem }
+        return Page.html("signin", values, title: "Sign in", status: status)
+    }
+
+    private func handOver(_ token: String, _ flow: SignInFlow, _ request: ServiceRequest) async throws -> ServiceResponse {
+        if let callback = try await console.service.apiToken(of: flow)?.callbackURL {
+            let separator = callback.contains("?") ? "&" : "?"
+            return Page.redirect("\(callback)\(separator)ckWebAuthToken=\(QueryItems.encode(token))")
+        }
+        // Only the page that asked gets the token: its browser said which one it was. A page of this server says nothing.
+        let origin = flow.origin.isEmpty ? request.baseURL : flow.origin
+        return Page.html("signedin", ["token": token, "origin": origin], title: "Signed in", script: "/signin.js")
+    }
+
+    static func sentence(_ error: WireError) -> String {
+        switch error.code {
+        case .authenticationFailed: "The name or the password is wrong."
+        case .throttled: "Too many wrong passwords. Wait \(Int(error.retryAfter ?? 1)) seconds before the next one."
+        default: error.reason
+        }
+    }
+}
+
+extension ServiceRequest {
+    /// The body of a form.
+    ///
+    /// - Throws: `WireError` with `.quotaExceeded`.
+    func form(atMost limit: Int) async throws -> [UInt8] {
+        let tooLarge = WireError(.quotaExceeded, "the form is too large")
+        switch body {
+        case .bytes(let bytes):
+            guard bytes.count <= limit else { throw tooLarge }
+            return bytes
+        case .stream(let pieces):
+            var bytes: [UInt8] = []
+            for try await piece in pieces {
+                guard bytes.count + piece.count <= limit else { throw tooLarge }
+                bytes += piece
+            }
+            return bytes
+        }
+    }
+
+    /// A cookie's value.
+    func cookie(_ name: String) -> String? {
+        for part in (header("cookie") ?? "").split(separator: ";") {
+            let pair = part.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
+            if pair.count == 2, pair[0] == name { return String(pair[1]) }
+        }
+        return nil
+    }
+}

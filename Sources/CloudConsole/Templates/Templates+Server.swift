@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+extension Templates {
+    /// People, tokens, log.
+    static let server: [String: String] = [
+        "users": #"""
+            {{#made}}<p class="good" role="status">{{made}}</p>{{/made}}{{#secret}}<p>Device token, shown once:</p><p class="secret">{{secret}}</p>{{/secret}}
+            <div class="scroll"><table><thead><tr><th scope="col">Account</th><th scope="col">Name</th><th scope="col">Email</th><th scope="col">Found by others</th><th scope="col">Operator</th><th scope="col"></th></tr></thead><tbody>
+            {{#users}}<tr><td>{{account}}</td><td>{{name}}</td><td>{{email}}</td><td>{{discoverable}}</td><td>{{operator}}</td><td><a href="/console/users/{{account}}">Change</a></td></tr>{{/users}}
+            </tbody></table></div>
+            <h2>New account</h2>
+            <form class="card" method="post"><input type="hidden" name="form" value="{{form}}"><div class="row">
+            <div><label for="account">Account</label><input id="account" name="account" required pattern="[A-Za-z0-9._@\-]{1,64}"></div>
+            <button name="do" value="add">Make account</button></div></form>
+
+            """#,
+        "user": #"""
+            <form class="card" method="post"><input type="hidden" name="form" value="{{form}}">
+            <label for="given">Given name</label><input id="given" name="given" value="{{given}}">
+            <label for="family">Family name</label><input id="family" name="family" value="{{family}}">
+            <label for="email">Email address</label><input id="email" name="email" type="email" value="{{email}}">
+            <p><label class="inline"><input type="checkbox" name="discoverable" value="yes"{{#discoverable}} checked{{/discoverable}}> Others find this person by address</label>
+            <label class="inline"><input type="checkbox" name="operator" value="yes"{{#operator}} checked{{/operator}}> May use this console</label></p>
+            <div class="actions"><button name="do" value="profile">Save</button></div></form>
+            <form class="card" method="post"><input type="hidden" name="form" value="{{form}}">
+            <label for="password">New password</label><input id="password" name="password" type="password" minlength="8" autocomplete="new-password" required>
+            <p class="faint">It ends the person's sessions on pages.</p>
+            <div class="actions"><button name="do" value="password">Set password</button></div></form>
+
+            """#,
+        "tokens": #"""
+            {{> place}}
+            {{#secret}}<p>Made. It is shown once:</p><p class="secret" role="status">{{secret}}</p>{{/secret}}
+            <h2>API tokens of web pages</h2>
+            <div class="scroll"><table><thead><tr><th scope="col">Label</th><th scope="col">Origins</th><th scope="col">Callback</th><th scope="col"></th></tr></thead><tbody>
+            {{#tokens}}<tr><td>{{label}}</td><td>{{origins}}</td><td>{{callback}}</td><td><form method="post"><input type="hidden" name="form" value="{{form}}"><input type="hidden" name="id" value="{{id}}"><button class="danger" name="do" value="remove-token" aria-label="Remove {{label}}">Remove</button></form></td></tr>{{/tokens}}
+            </tbody></table></div>
+            <form class="card" method="post"><input type="hidden" name="form" value="{{form}}"><div class="row">
+            <div><label for="label">Label</label><input id="label" name="label" required></div>
+            <div><label for="origins">Allowed origins</label><input id="origins" name="origins" placeholder="all; or https://app.example.org …"></div>
+            <div><label for="callback">Callback</label><input id="callback" name="callback" type="url" placeholder="none"></div>
+            <button name="do" value="add-token">Make token</button></div></form>
+            <h2>Server-to-server keys</h2>
+            <div class="scroll"><table><thead><tr><th scope="col">Label</th><th scope="col">Key ID</th><th scope="col"></th></tr></thead><tbody>
+            {{#keys}}<tr><td>{{label}}</td><td><code>{{id}}</code></td><td><form method="post"><input type="hidden" name="form" value="{{form}}"><input type="hidden" name="id" value="{{id}}"><button class="danger" name="do" value="remove-key" aria-label="Remove {{label}}">Remove</button></form></td></tr>{{/keys}}
+            </tbody></table></div>
+            <form class="card" method="post"><input type="hidden" name="form" value="{{form}}">
+            <label for="keylabel">Label</label><input id="keylabel" name="label" required>
+            <label for="pem">Public key on P-256, in PEM</label><textarea id="pem" name="pem" required placeholder="-----BEGIN PUBLIC KEY-----"></textarea>
+            <div class="actions"><button name="do" value="add-key">Register key</button></div></form>
+
+            """#,
+        "log": #"""
+            <p class="faint" id="state" role="status">Waiting for the first answer.</p>
+            <div class="scroll"><table><thead><tr><th scope="col">Time</th><th scope="col">Method</th><th scope="col">Endpoint</th><th scope="col" class="number">Status</th><th scope="col">Error</th><th scope="col" class="number">ms</th><th scope="col">Request</th></tr></thead><tbody id="rows"></tbody></table></div>
+
+            """#,
+    ]
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+/// What the console needs beside the service: accounts, tokens and keys of the whole server.
+package protocol AdministrationStorage: Sendable {
+    /// Containers that anything is known of.
+    func containers() async throws -> [String]
+    func profiles() async throws -> [AccountProfile]
+    /// Makes an account and returns the token of its first device.
+    func addUser(name: String, deviceLabel: String, now: Int64) async throws -> String
+    func setPassword(_ password: String, ofUser name: String) async throws
+    func updateProfile(ofUser name: String, _ change: @escaping @Sendable (inout AccountProfile) -> Void) async throws
+    func apiTokens() async throws -> [APIToken]
+    func addAPIToken(_ token: APIToken, now: Int64) async throws -> String
+    func removeAPIToken(id: Int64) async throws
+    func addServerKey(
+        pem: String, containerIdentifier: String, environment: CloudEnvironment, label: String, now: Int64
+    ) async throws -> String
+    func serverKeys() async throws -> [(key: ServerKey, label: String)]
+    func removeServerKey(id: String) async throws
+}
+
+/// Pages that a server has beside the protocol.
+package protocol PageResponder: Sendable {
+    /// - Returns: Nil for an address that is none of its pages.
+    func respond(to request: ServiceRequest) async -> ServiceResponse?
+    /// Hears of every request that was answered.
+    func note(_ note: RequestNote)
+}
+
+/// One answered request, without names, tokens and values.
+package struct RequestNote: Hashable, Sendable {
+    /// Milliseconds since 1970 UTC.
+    package var time: Int64
+    package var method: String
+    package var endpoint: String
+    package var status: Int
+    package var errorCode: String?
+    package var milliseconds: Double
+    package var requestUUID: String
+
+    package init(
+        time: Int64, method: String, endpoint: String, status: Int, errorCode: String?, milliseconds: Double,
+        requestUUID: String
+    ) {
+        self.time = time
+        self.method = method
+        self.endpoint = endpoint
+        self.status = status
+        self.errorCode = errorCode
+        self.milliseconds = milliseconds
+        self.requestUUID = requestUUID
+    }
+}
+
+extension CloudService {
+    /// Carries out an operation for a caller who was found right elsewhere: the console's.
+    ///
+    /// - Returns: The answer's body.
+    package func perform(_ operation: ServicePath.Operation, _ body: [UInt8], as call: Call) async throws -> [UInt8] {
+        try DatabaseRules.check(operation, in: call.partition.scope, call.caller)
+        let response = try await respond(
+            Exchange(operation: operation, call: call, body: body, key: nil, credentials: Credentials()))
+        guard case .bytes(let bytes) = response.body else { return [] }
+        return bytes
+    }
+
+    package var now: Int64 { surroundings.now() }
+
+    /// A short code that only this server makes, for forms of its own pages.
+    package func formCode(of session: String) -> String {
+        Hex.text(engine.sealer.code(of: Array("form \(session)".utf8), purpose: .signIn))
+    }
+
+    /// The schema operations of a container.
+    package func schema(of containerIdentifier: String) -> SchemaService {
+        SchemaService(
+            containerIdentifier: containerIdentifier, engine: engine, storage: storage, surroundings: surroundings)
+    }
+
+    package func profile(ofAccount account: Int64) async throws -> AccountProfile? {
+        try await accounts.profile(ofAccount: account)
+    }
+}

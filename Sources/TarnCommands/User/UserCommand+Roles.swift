@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import CloudEngine
+import CloudEngineSQLite
+import CloudServer
+import CloudWire
+
+extension UserCommand {
+    struct Roles: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Set the custom roles that a user has in a container, in place of those before.",
+            discussion: "Roles are made by the schema: CREATE ROLE. Without any, the user has none.")
+
+        @Argument(help: "Name of the user.")
+        var name: String
+        @Argument(help: "Names of roles.")
+        var roles: [String] = []
+        @Option(help: ArgumentHelp("Container, such as iCloud.org.example.notes.", valueName: "identifier"))
+        var container: String
+        @Option(help: "development or production.")
+        var environment = CloudEnvironment.development
+        @OptionGroup var options: DataOptions
+
+        func run() async throws {
+            guard PathSegments.isContainerIdentifier(container) else {
+                throw CommandError("A container identifier has letters, digits and the signs . - _")
+            }
+            try await options.withStore(mustExist: true, name: name) { store in
+                let surroundings = CloudService.Surroundings.system
+                guard let account = try await store.account(named: name) else {
+                    throw StorageFailure(.unknownName, "there is no user of this name")
+                }
+                let user = try await store.userRecordName(
+                    account: account, containerIdentifier: container, proposal: "_" + Hex.text(surroundings.randomBytes(16)))
+                let engine = Engine(sealer: store.sealer)
+                let call = Call(
+                    partition: Partition(
+                        containerIdentifier: container, environment: environment, scope: .public, owner: Partition.publicOwner),
+                    caller: Caller(userRecordName: "", deviceID: "", kind: .operator), now: surroundings.now(), baseURL: "",
+                    makeIdentifier: { "" })
+                let roles = Set(self.roles)
+                do {
+                    try await store.write(call.partition) { try engine.setRoles(roles, ofUser: user, in: $0, call) }
+                } catch let error as WireError {
+                    throw CommandError(error.reason + ".")
+                }
+            }
+        }
+    }
+}

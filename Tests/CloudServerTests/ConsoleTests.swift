@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudConsole
+import CloudEngine
+import CloudEngineSQLite
+import CloudWire
+import Foundation
+import Testing
+
+@Suite struct ConsoleTests {
+    static let base = "/console/c/\(Village.container)/development"
+
+    /// Somebody with a browser.
+    final class Visitor {
+        let console: Console
+        private var cookie: String?
+
+        init(_ village: Village) {
+            console = Console(service: village.service, storage: village.store)
+        }
+
+        struct Answer {
+            var status: Int
+            var location: String?
+            var text: String
+            var headers: [(name: String, value: String)]
+
+            /// The code that every form of the page carries.
+            var form: String? {
+                text.range(of: #"name="form" value=""#).map { String(text[$0.upperBound...].prefix(32)) }
+            }
+        }
+
+        func get(_ path: String) async -> Answer { await send("GET", path, "") }
+
+        /// Sends a form, with the code of the page it is on.
+        func post(_ path: String, _ fields: [String: String], code: String? = nil, origin: String? = nil) async -> Answer {
+            var fields = fields
+            if let code { fields["form"] = code } else { fields["form"] = await get("/console").form }
+            let body = fields.map { "\($0.key)=\(QueryItems.encode($0.value))" }.joined(separator: "&")
+            return await send("POST", path, body, origin: origin)
+        }
+
+        private func send(_ method: String, _ path: String, _ body: String, origin: String? = nil) async -> Answer {
+            let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+            var headers: [String: String] = [:]
+            if let cookie { headers["cookie"] = "other=1; tarn_console=\(cookie)" }
+            headers["origin"] = origin
+            let request = ServiceRequest(
+                method: method, path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "", headers: headers,
+                body: .bytes(Array(body.utf8)), baseURL: "http://tarn.example")
+            guard let response = await console.respond(to: request) else {
+                return Answer(status: 0, location: nil, text: "", headers: [])
+            }
+            for (name, value) in response.headers where name == "Set-Cookie" {
+                cookie = value.split(separator: ";").first.map { String($0.dropFirst("tarn_console=".count)) }
+            }
+            var text = ""
+            if case .bytes(let bytes) = response.body { text = String(decoding: bytes, as: UTF8.self) }
+            return Answer(
+                status: response.status, location: response.headers.first { $0.name == "Location" }?.value, text: text,
+                headers: response.headers)
+        }
+    }
+
+    /// An operator who has signed in, and a record in the public database.
+    static func signedIn(isOperator: Bool = true) async throws -> (Village, Visitor) {
+        let village = try Village()
+        let mia = try await village.villager("mia")
+        try await village.store.setPassword("correct horse", ofUser: "mia")
+        if isOperator { try await village.store.updateProfile(ofUser: "mia") { $0.isOperator = true } }
+        let plant = Record(
+            recordName: "p<1>", recordType: "Plant",
+            fields: ["name": Field(.string("<script>alert(1)</script>")), "count": Field(.int64(3))])
+        let request = ModifyRecordsRequest(operations: [RecordOperation(.create, plant)])
+        _ = try await mia.ask(.public, .modifyRecords, request, ModifyRecordsResponse.self)
+        let visitor = Visitor(village)
+        let answer = await visitor.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "")
+        #expect(answer.status == 303 && answer.location == "/console")
+        return (village, visitor)
+    }
+
+    static let pages = [
+        "/console", "\(base)/types", "\(base)/types/Plant", "\(base)/records", "\(base)/records/public/_defaultZone/p%3C1%3E",
+        "\(base)/zones", "\(base)/zones/private/Garden", "\(base)/schema", "\(base)/tokens", "/console/users", "/console/users/mia",
+        "/console/log", "/console/log.json",
+    ]
+
+    @Test func everyPageIsThereForOperators() async throws {
+        let (_, visitor) = try await Self.signedIn()
+        for page in Self.pages {
+            let answer = await visitor.get(page)
+            #expect(answer.status == 200, "\(page)")
+            #expect(!answer.text.contains("<script>alert"), "\(page)")
+            #expect(answer.headers.contains { $0.name == "Content-Security-Policy" }, "\(page)")
+        }
+        #expect(await visitor.get(Self.pages[1]).text.contains("Plant"))
+        #expect(await visitor.get(Self.pages[4]).text.contains("&lt;script&gt;"))
+    }
+
+    @Test func nobodyElseSeesThem() async throws {
+        let (village, other) = try await Self.signedIn(isOperator: false)
+        let stranger = Visitor(village)
+        for page in Self.pages {
+            let asked = await stranger.get(page)
+            #expect(asked.text.contains("name=\"password\"") && !asked.text.contains("Plant"), "\(page)")
+            #expect(await stranger.post(page, [:], code: "").status == 403, "\(page)")
+            let refused = await other.get(page)
+            #expect(refused.status == 403 && !refused.text.contains("Plant"), "\(page)")
+        }
+    }
+
+    @Test func formsOfOtherPagesAreRefused() async throws {
+        let (_, visitor) = try await Self.signedIn()
+        for code in ["", "0", String(repeating: "0", count: 32)] {
+            #expect(await visitor.post("/console/users", ["account": "eve"], code: code).status == 403)
+        }
+        #expect(await visitor.post("/console/users", ["account": "eve"]).status == 200)
+        let elsewhere = await visitor.post(
+            "/console/signin", ["name": "mia", "password": "correct horse"], code: "", origin: "https://evil.example")
+        #expect(elsewhere.status == 403)
+    }
+
+    @Test func recordsAreMadeChangedAndDeleted() async throws {
+        let (_, visitor) = try await Self.signedIn()
+        let new = "\(Self.base)/records/public/_defaultZone/?type=Plant"
+        #expect(await visitor.get(new).status == 200)
+        let made = await visitor.post(new, ["do": "save", "name": "p2", "f.name": "Mint", "f.count": "7"])
+        #expect(made.status == 303)
+        let page = "\(Self.base)/records/public/_defaultZone/p2"
+        let shown = await visitor.get(page)
+        let tag = try #require(shown.text.range(of: #"name="tag" value=""#).map { String(shown.text[$0.upperBound...].prefix { $0 != "\"" }) })
+        #expect(await visitor.post(page, ["do": "save", "tag": tag, "f.name": "Mint", "f.count": "many"]).text.contains("cannot have this value"))
+        #expect(await visitor.post(page, ["do": "save", "tag": tag, "f.name": "Sage", "f.count": "7"]).status == 303)
+        #expect(await visitor.post(page, ["do": "save", "tag": tag, "f.name": "Dill", "f.count": "7"]).text.contains("meanwhile"))
+        let list = await visitor.get("\(Self.base)/records?scope=public&type=Plant&field=name&comparator=EQUALS&value=Sage")
+        #expect(list.text.contains(">p2<"))
+        let text = await visitor.get(page).text
+        let newTag = try #require(text.range(of: #"name="tag" value=""#).map { String(text[$0.upperBound...].prefix { $0 != "\"" }) })
+        #expect(await visitor.post(page, ["do": "delete", "tag": newTag]).status == 303)
+        #expect(await visitor.get(page).status == 404)
+    }
+
+    @Test func indexesAreAddedAndTheSchemaIsDeployed() async throws {
+        let (village, visitor) = try await Self.signedIn()
+        let type = "\(Self.base)/types/Plant"
+        let unqueryable = await visitor.get("\(Self.base)/records?scope=public&type=Plant")
+        #expect(unqueryable.text.contains("not marked queryable"))
+        // As the 2020 talk does it by hand.
+        let saved = await visitor.post(
+            type,
+            [
+                "s.recordName.queryable": "yes", "s.modifiedTimestamp.queryable": "yes", "s.modifiedTimestamp.sortable": "yes",
+                "i.name.queryable": "yes", "g._world.read": "yes", "g._icloud.create": "yes", "g._creator.write": "yes",
+            ])
+        #expect(saved.status == 303)
+        let schema = try await village.service.schema(of: Village.container).export(.development)
+        #expect(schema.types["Plant"]?.schema.systemIndexes[.modifiedTimestamp] == [.queryable, .sortable])
+        #expect(schema.types["Plant"]?.schema.fields["count"]?.indexes == [])
+        #expect(schema.types["Plant"]?.grants == .standard)
+        #expect(await visitor.get("\(Self.base)/records?scope=public&type=Plant&sort=-modifiedTimestamp").text.contains("p&lt;1&gt;"))
+
+        let before = await visitor.get("\(Self.base)/schema")
+        #expect(before.text.contains("+ type Plant") && before.text.contains("RECORD TYPE Plant"))
+        #expect(await visitor.post("\(Self.base)/schema", ["do": "deploy"]).status == 303)
+        #expect(try await village.service.schema(of: Village.container).differences().isEmpty)
+        let broken = await visitor.post("\(Self.base)/schema", ["do": "import", "text": "DEFINE SCHEMA\nRECORD TIPE X ();"])
+        #expect(broken.status == 400 && broken.text.contains("Line 2"))
+        let smaller = await visitor.post("\(Self.base)/schema", ["do": "import", "text": "DEFINE SCHEMA"])
+        #expect(smaller.status == 409)
+        let fixed = await visitor.post("/console/c/\(Village.container)/production/types/Plant", ["g._world.read": "yes"])
+        #expect(fixed.status == 400)
+    }
+
+    @Test func feedsShowTombstones() async throws {
+        let (village, visitor) = try await Self.signedIn()
+        let mia = Village.Villager(
+            village: village, account: "mia", token: try await village.store.addToken(userName: "mia", deviceLabel: "b", now: 0), name: "")
+        try await mia.modify([RecordOperation(.create, .plant("gone")), RecordOperation(.create, .plant("kept"))])
+        let feed = await visitor.get("\(Self.base)/zones/private/Garden")
+        #expect(feed.text.contains(">kept</a>") && feed.text.contains(">gone</a>"))
+        let next = try #require(feed.text.range(of: "?token=").map { String(feed.text[$0.upperBound...].prefix { $0 != "\"" }) })
+        try await mia.modify([RecordOperation(.forceDelete, Record(recordName: "gone"))])
+        let after = await visitor.get("\(Self.base)/zones/private/Garden?token=\(next)")
+        #expect(after.text.contains("<span class=\"gone\">gone</span>"))
+        #expect(await visitor.get("\(Self.base)/zones/private/Garden?token=0").text.contains("expired"))
+    }
+
+    @Test func tokensAreShownOnce() async throws {
+        let (village, visitor) = try await Self.signedIn()
+        let made = await visitor.post("\(Self.base)/tokens", ["do": "add-token", "label": "page", "origins": "https://app.example.org"])
+        let token = try #require(made.text.range(of: #"role="status">"#).map { String(made.text[$0.upperBound...].prefix(64)) })
+        let known = try await village.store.apiToken(token)
+        #expect(known?.label == "page" && known?.allowedOrigins == ["https://app.example.org"])
+        #expect(!(await visitor.get("\(Self.base)/tokens").text.contains(token)))
+        #expect(await visitor.post("\(Self.base)/tokens", ["do": "add-token", "label": "x", "callback": "javascript:alert(1)"]).status == 400)
+        let id = try #require(known?.id)
+        _ = await visitor.post("\(Self.base)/tokens", ["do": "remove-token", "id": String(id)])
+        #expect(try await village.store.apiToken(token) == nil)
+    }
+
+    @Test func pathsThatLeadElsewhereLeadNowhere() async throws {
+        let (_, visitor) = try await Self.signedIn()
+        for path in [
+            "/console/c/..%2F..%2Fetc/development/types", "/console/c/x/staging/types", "/console/../etc/passwd", "\(Self.base)/nonsense",
+            "/console/users/%2e%2e", "\(Self.base)/types/%zz", "/console/c", "\(Self.base)",
+        ] {
+            #expect(await visitor.get(path).status == 404, "\(path)")
+        }
+    }
+
+    @Test func signingInHandsTheTokenToWhoAskedForIt() async throws {
+        let village = try Village()
+        _ = try await village.villager("mia")
+        try await village.store.setPassword("correct horse", ofUser: "mia")
+        func flow(callback: String? = nil, origin: String?) async throws -> String {
+            let token = try await village.store.addAPIToken(
+                APIToken(
+                    containerIdentifier: Village.container, environment: .development, label: "", callbackURL: callback), now: 0)
+            var headers: [String: String] = [:]
+            headers["origin"] = origin
+            let answer = await village.service.respond(
+                to: ServiceRequest(
+                    method: "GET", path: "/database/1/\(Village.container)/development/public/users/caller",
+                    query: "ckAPIToken=\(token)", headers: headers, baseURL: "http://tarn.example"))
+            guard case .bytes(let bytes) = answer.body else { return "" }
+            let address = try #require(try WireError(json: bytes).redirectURL)
+            return String(address.dropFirst("http://tarn.example".count))
+        }
+        let visitor = Visitor(village)
+        let popup = try await flow(origin: "https://app.example.org")
+        #expect(await visitor.get(popup).text.contains(Village.container))
+        let wrong = await visitor.post(popup, ["name": "mia", "password": "wrong"], code: "")
+        #expect(wrong.status == 401 && wrong.text.contains("wrong"))
+        let page = await visitor.post(popup, ["name": "mia@example.org", "password": "correct horse"], code: "")
+        #expect(page.text.contains(#"data-origin="https://app.example.org""#) && page.text.contains("data-token="))
+        let back = try await flow(callback: "https://app.example.org/back?x=1", origin: nil)
+        let redirect = await visitor.post(back, ["name": "mia", "password": "correct horse"], code: "")
+        #expect(redirect.location?.hasPrefix("https://app.example.org/back?x=1&ckWebAuthToken=") == true)
+        for forged in ["/signin", "/signin?flow=", "/signin?flow=00", popup + "00", String(popup.dropLast())] {
+            #expect(await visitor.get(forged).status == 400, "\(forged.prefix(30))")
+        }
+        village.clock.advance(seconds: 901)
+        #expect(await visitor.get(popup).status == 400)
+    }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudPush
+import CloudWire
+import Testing
+
+@Suite struct CourierTests {
+    /// A page that has made a push token, and a subscription to everything.
+    static func page() async throws -> (Village, Village.Villager, courier: String) {
+        let village = try Village()
+        let mia = try await village.villager("mia")
+        let subscription = Subscription(subscriptionID: "all", kind: .database, notification: .silent)
+        _ = try await mia.ask(
+            .private, .modifySubscriptions, SubscriptionsModifyRequest(operations: [.create(subscription)]), SubscriptionsResponse.self)
+        let answer = await village.service.respond(
+            to: ServiceRequest(
+                method: "POST", path: "/device/1/\(Village.container)/development/tokens/create",
+                headers: ["authorization": "Bearer \(mia.token)"],
+                body: .bytes(PushTokenRequest(apnsEnvironment: .development, clientID: "page").encoded()), baseURL: ""))
+        guard case .bytes(let bytes) = answer.body else { throw WireError(.internalError, "no answer") }
+        return (village, mia, try PushTokenResponse(json: bytes).webcourierURL)
+    }
+
+    static func poll(_ village: Village, _ courier: String) async -> (status: Int, body: [UInt8]) {
+        let answer = await village.service.respond(to: ServiceRequest(method: "GET", path: courier, baseURL: ""))
+        guard case .bytes(let bytes) = answer.body else { return (answer.status, []) }
+        return (answer.status, bytes)
+    }
+
+    @Test func eachAnswerIsOneNotification() async throws {
+        let (village, mia, courier) = try await Self.page()
+        async let waiting = Self.poll(village, courier)
+        while village.hub.listeners == 0 { await Task.yield() }
+        try await mia.modify([RecordOperation(.create, .plant("sage"))])
+        #expect(try PushNotification(json: await waiting.body).subscriptionID == "all")
+        // What happens between two waits is kept.
+        try await mia.modify([RecordOperation(.create, .plant("mint"))])
+        #expect(try PushNotification(json: await Self.poll(village, courier).body).subject == .database(.private))
+    }
+
+    @Test func aWaitInVainEndsWithAnEmptyAnswer() async throws {
+        let (village, _, courier) = try await Self.page()
+        async let waiting = Self.poll(village, courier)
+        while village.hub.listeners == 0 { await Task.yield() }
+        let beats = Task {
+            while !Task.isCancelled {
+                village.hub.beat()
+                await Task.yield()
+            }
+        }
+        let answer = await waiting
+        beats.cancel()
+        #expect(answer.status == 200 && answer.body.isEmpty)
+    }
+
+    @Test func aSecondWaitEndsTheFirst() async throws {
+        let (village, mia, courier) = try await Self.page()
+        async let first = Self.poll(village, courier)
+        while village.hub.listeners == 0 { await Task.yield() }
+        async let second = Self.poll(village, courier)
+        let started = await first
+        #expect(started.body.isEmpty)
+        try await mia.modify([RecordOperation(.create, .plant("sage"))])
+        #expect(!(await second).body.isEmpty)
+    }
+
+    @Test func addressesThatWereNotGivenOutAreNone() async throws {
+        let (village, _, courier) = try await Self.page()
+        for forged in ["/courier/1/", "/courier/1/00", courier + "00", String(courier.dropLast(2)), "/courier/1/../../health"] {
+            #expect(await Self.poll(village, forged).status == 404, "\(forged.prefix(30))")
+        }
+    }
+}

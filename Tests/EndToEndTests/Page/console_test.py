@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: The Tarn authors
+"""Walks the console of a server in headless Chromium, and uses /cloudkit.js on a page of another origin.
+
+usage: console_test.py SERVER_ADDRESS API_TOKEN CONTAINER SCREENSHOT_FOLDER
+
+The account `mia` with the password `correct horse` is an operator, and the public database has a Plant. Ends with exit
+code 0 and the line "console: ok", or with 1 and one sentence that says what was not as it should be. Any exception in a
+page is a failure, and so is any error on a console but those that a refused request causes by itself.
+"""
+
+import http.server
+import sys
+import threading
+from pathlib import Path
+
+from playwright.sync_api import Error, expect, sync_playwright
+
+WAIT_MS = 30_000
+
+PAGE = """<!doctype html><title>App</title>
+<div id="apple-sign-in-button"></div><div id="apple-sign-out-button"></div>
+<script src="{server}/cloudkit.js"></script>
+<script>
+CloudKit.configure({{ containers: [{{ containerIdentifier: "{container}", environment: "development",
+  apiTokenAuth: {{ apiToken: "{token}", persist: true }} }}] }});
+</script>"""
+
+WORK = """async () => {
+  const container = CloudKit.getDefaultContainer();
+  const database = container.privateCloudDatabase;
+  const seen = [];
+  const zones = await database.saveRecordZones("Kitchen");
+  seen.push(zones.zones[0].zoneID.zoneName);
+  const zone = { zoneID: { zoneName: "Kitchen" } };
+  const saved = await database.saveRecords({ recordType: "Jar", recordName: "j1", fields: { label: "Salt", size: { value: 2 } } }, zone);
+  seen.push(saved.records[0].fields.label.value);
+  const changed = await database.saveRecords({ ...saved.records[0], fields: { label: { value: "Pepper" } } }, zone);
+  seen.push(changed.records[0].fields.label.value);
+  const stale = await database.saveRecords({ ...saved.records[0], fields: { label: { value: "Lost" } } }, zone);
+  seen.push(stale.errors[0].ckErrorCode);
+  const found = await database.performQuery({ recordType: "Jar",
+    filterBy: { fieldName: "label", comparator: "EQUALS", fieldValue: "Pepper" } }, zone);
+  seen.push(found.records.length);
+  const changes = await database.fetchRecordZoneChanges(zone);
+  seen.push(changes.zones[0].records.map(record => record.recordName).join());
+  await database.saveSubscriptions({ subscriptionID: "all", subscriptionType: CloudKit ? "DATABASE" : "" });
+  await container.registerForNotifications();
+  const told = new Promise(resolve => container.addNotificationListener(resolve));
+  // Another page of the same person.
+  const other = CloudKit.configure({ containers: [{ containerIdentifier: container.containerIdentifier,
+    environment: "development", apiTokenAuth: { apiToken: container._config.apiTokenAuth.apiToken, persist: true } }] });
+  const batch = other.getDefaultContainer().privateCloudDatabase.newRecordsBatch(zone);
+  await batch.create({ recordType: "Jar", recordName: "j2" }).forceDelete("j1").commit();
+  seen.push((await told).notificationType);
+  const after = await database.fetchRecordZoneChanges({ ...zone, syncToken: changes.zones[0].syncToken });
+  seen.push(after.zones[0].records.map(record => (record.deleted ? "-" : "+") + record.recordName).sort().join());
+  const missing = await database.fetchRecords("nothing", zone);
+  seen.push(missing.errors[0].ckErrorCode);
+  container.unregisterForNotifications();
+  return seen.join(" ");
+}"""
+
+
+def use_script(browser, server, token, container, complaints):
+    body = PAGE.format(server=server, container=container, token=token).encode()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200 if self.path == "/" else 404)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.end_headers()
+            if self.path == "/":
+                self.wfile.write(body)
+
+        def log_message(self, *values):
+            pass
+
+    own = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=own.serve_forever, daemon=True).start()
+    context = browser.new_context()
+    page = context.new_page()
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(f"http://127.0.0.1:{own.server_port}/")
+    assert page.evaluate("() => CloudKit.getDefaultContainer().setUpAuth()") is None, "somebody is signed in already"
+    with context.expect_page() as opened:
+        page.get_by_role("button", name="Sign in").click()
+    popup = opened.value
+    popup.get_by_label("Name or email address").fill("mia")
+    popup.get_by_label("Password").fill("wrong")
+    popup.get_by_role("button", name="Sign in").click()
+    expect(popup.get_by_role("alert")).to_contain_text("wrong")
+    popup.get_by_label("Name or email address").fill("mia")
+    popup.get_by_label("Password").fill("correct horse")
+    popup.get_by_label("Password").press("Enter")
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+    seen = page.evaluate(WORK)
+    assert seen == "Kitchen Salt Pepper CONFLICT 1 j1 DATABASE +j2,-j1 NOT_FOUND", seen
+    page.reload()
+    assert page.evaluate("() => CloudKit.getDefaultContainer().setUpAuth()")["userRecordName"].startswith("_"), "the token is lost"
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+    own.shutdown()
+
+
+def walk(browser, server, container, folder, complaints):
+    for scheme in ("light", "dark"):
+        page = browser.new_page(viewport={"width": 1200, "height": 800}, color_scheme=scheme)
+        page.set_default_timeout(WAIT_MS)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" and "Failed to load" not in message.text else None)
+        page.goto(server + "/")
+        page.screenshot(path=str(folder / f"signin-{scheme}.png"))
+        # By keyboard alone.
+        page.keyboard.type("mia")
+        page.keyboard.press("Tab")
+        page.keyboard.type("correct horse")
+        page.keyboard.press("Enter")
+        expect(page.locator("h1")).to_have_text("Containers")
+        page.screenshot(path=str(folder / f"containers-{scheme}.png"))
+        page.get_by_role("link", name="Development").first.click()
+        expect(page.locator("h1")).to_have_text("Record types")
+        page.screenshot(path=str(folder / f"types-{scheme}.png"))
+        page.get_by_role("link", name="Plant", exact=True).click()
+        for box in ("recordName queryable", "modifiedTimestamp queryable", "modifiedTimestamp sortable"):
+            page.get_by_label(box).check()
+        page.get_by_role("button", name="Save").press("Enter")
+        expect(page.get_by_label("modifiedTimestamp sortable")).to_be_checked()
+        page.screenshot(path=str(folder / f"type-{scheme}.png"))
+        page.get_by_role("link", name="Records").click()
+        page.get_by_label("Order by").select_option("-modifiedTimestamp")
+        page.get_by_role("button", name="Query").click()
+        expect(page.get_by_role("link", name="sage")).to_be_visible()
+        page.screenshot(path=str(folder / f"records-{scheme}.png"))
+        page.get_by_role("link", name="sage").click()
+        page.get_by_label("name STRING").fill(f"Sage by {scheme}")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_label("name STRING")).to_have_value(f"Sage by {scheme}")
+        page.screenshot(path=str(folder / f"record-{scheme}.png"))
+        for name, title in (("Zones", "Zones"), ("Schema", "Schema"), ("Tokens", "Tokens and keys"), ("Users", "Users")):
+            page.get_by_role("navigation").get_by_role("link", name=name).click()
+            expect(page.locator("h1")).to_have_text(title)
+            page.screenshot(path=str(folder / f"{name.lower()}-{scheme}.png"), full_page=True)
+            if name == "Schema":
+                deploy = page.get_by_role("button", name="Deploy to production")
+                if deploy.is_enabled():
+                    deploy.click()
+                    expect(page.locator("main")).to_contain_text("Production has what development has.")
+            if name == "Tokens":
+                back = page.url
+        page.get_by_role("navigation").get_by_role("link", name="Log").click()
+        expect(page.locator("#state")).to_have_text("Live.")
+        page.wait_for_selector("#rows tr")
+        page.screenshot(path=str(folder / f"log-{scheme}.png"))
+        page.goto(back.replace("/tokens", "/zones/private/Kitchen"))
+        expect(page.locator(".gone")).to_have_count(0)
+        page.screenshot(path=str(folder / f"changes-{scheme}.png"))
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.get_by_label("Password")).to_be_visible()
+        page.close()
+
+
+def main():
+    server, token, container, folder = sys.argv[1], sys.argv[2], sys.argv[3], Path(sys.argv[4])
+    folder.mkdir(parents=True, exist_ok=True)
+    complaints = []
+    expect.set_options(timeout=WAIT_MS)
+    try:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-dev-shm-usage"])
+            use_script(browser, server, token, container, complaints)
+            walk(browser, server, container, folder, complaints)
+            browser.close()
+    except (AssertionError, Error) as error:
+        complaints.append(str(error).strip() or "an expectation failed")
+    if complaints:
+        print("console: " + complaints[0])
+        return 1
+    print("console: ok")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
