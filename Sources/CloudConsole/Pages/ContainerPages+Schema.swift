@@ -131,13 +131,14 @@ extension ContainerPages {
         }
         let changes = try await schemas.differences()
         let refusals = changes.compactMap(\.refusalInProduction)
+        let shown = if let text { text } else { try await schemas.export(environment).text }
         let lines = report.isEmpty ? changes.map(\.line) : report
         return page(
             "schema",
             [
                 "changes": lines, "refusals": refusals, "isRefused": !refusals.isEmpty,
                 "canDeploy": !changes.isEmpty && refusals.isEmpty && report.isEmpty, "isOpen": isOpen,
-                "text": try await text ?? schemas.export(environment).text,
+                "text": shown,
             ], title: "Schema")
     }
 

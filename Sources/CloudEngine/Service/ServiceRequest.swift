@@ -31,5 +31,5 @@ package struct ServiceRequest: Sendable {
         self.baseURL = baseURL
     }
 
-    func header(_ name: String) -> String? { headers[name.lowercased()] }
+    package func header(_ name: String) -> String? { headers[name.lowercased()] }
 }
