@@ -52,6 +52,8 @@ enum ConsoleStyle {
         input:not([type=checkbox]), select, textarea { width: 100%; padding: .45em .6em; border: 1px solid var(--line);
           border-radius: 6px; background: var(--paper); }
         input[type=checkbox] { accent-color: var(--accent); width: 1.1em; height: 1.1em; }
+        input:not([type=checkbox]), select { min-height: 2.5em; }
+        #rows td { white-space: nowrap; }
         textarea { min-height: 16em; font: 13px/1.5 ui-monospace, monospace; }
         button { padding: .45em 1em; border-radius: 6px; border: 1px solid var(--accent); background: var(--accent);
           color: var(--on-accent); cursor: pointer; }
