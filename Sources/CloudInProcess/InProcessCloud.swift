@@ -53,6 +53,16 @@ package final class InProcessCloud: Sendable {
         return InProcessTransport(cloud: self, token: token, deviceID: device)
     }
 
+    /// Puts a schema in place of a container's.
+    package func importSchema(_ text: String, into containerIdentifier: String) async throws {
+        let (clock, random) = (clock, random)
+        let store = try store()
+        let service = SchemaService(
+            containerIdentifier: containerIdentifier, engine: Engine(limits: limits, sealer: store.sealer), storage: store,
+            surroundings: CloudService.Surroundings(now: { clock.milliseconds }, randomBytes: { random.next($0) }))
+        _ = try await service.importSchema(try ContainerSchema(text: text))
+    }
+
     /// Lets a user be found by an address.
     package func introduce(_ name: String, givenName: String, emailAddress: String) async throws {
         try await store().updateProfile(ofUser: name) { profile in

@@ -57,6 +57,14 @@ public final class TestCloud: Sendable {
     /// Accounts in the order in which they were made.
     public var accounts: [String] { state.withLock { $0.accounts } }
 
+    /// Puts a schema, in the schema language, in place of the one that the saved records made: for indexes of system
+    /// fields, or to see that an app works with what is deployed.
+    ///
+    /// - Throws: A description of the place and what is wrong with it; then nothing changed.
+    public func importSchema(_ text: String) async throws {
+        try await engine.importSchema(text, into: containerIdentifier)
+    }
+
     /// Ends the server: devices find nobody until `start`, and their held connections end.
     public func stop() throws { try engine.stop() }
 

@@ -181,7 +181,7 @@ private func fetched(_ name: String, tag: String, _ fields: [String: Field] = [:
         let database = container(transport).privateCloudDatabase
         let zones = try await database.modifyRecordZones(
             saving: [CKRecordZone(zoneID: garden)], deleting: [CKRecordZone.ID(zoneName: "Old")])
-        #expect(try zones.saveResults[garden]?.get().capabilities == [.fetchChanges, .atomic])
+        #expect(try zones.saveResults[garden]?.get().capabilities == [.fetchChanges, .atomic, .sharing, .zoneWideSharing])
         let wish = CKSubscription.NotificationInfo()
         wish.shouldSendContentAvailable = true
         let subscription = CKDatabaseSubscription(subscriptionID: "s")

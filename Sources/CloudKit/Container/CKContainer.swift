@@ -11,8 +11,8 @@ public import Foundation
 public final class CKContainer: NSObject, Sendable {
     public let containerIdentifier: String?
     private let identifier: String
-    /// Where added operations run.
-    let queue = OperationQueue()
+    /// Where added operations run; of the process, since containers come and go while operations run.
+    static let queue = OperationQueue()
     private let defaults: OperationSettings
     /// What this container alone is connected to; nil leaves it to what is said for its identifier.
     private let own: OwnConnection?
@@ -55,7 +55,7 @@ public final class CKContainer: NSObject, Sendable {
     /// Starts an operation of this container; one on a database that names none works on the private one.
     public func add(_ operation: CKOperation) {
         operation.addedToContainer = self
-        queue.addOperation(operation)
+        Self.queue.addOperation(operation)
     }
 
     /// Runs something with a container whose operations use a configuration, where they have none of their own.

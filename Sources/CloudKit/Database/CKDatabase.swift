@@ -48,7 +48,7 @@ public final class CKDatabase: NSObject, Sendable {
     /// Starts an operation on this database.
     public func add(_ operation: CKDatabaseOperation) {
         operation.database = self
-        container.queue.addOperation(operation)
+        CKContainer.queue.addOperation(operation)
     }
 
     /// Runs something with a database whose operations use a configuration, where they have none of their own.

@@ -15,6 +15,7 @@ struct ArchivedRecord {
         static let files = "AssetFiles"
         static let parent = "ParentID"
         static let isParentChanged = "ParentChanged"
+        static let linkBase = "LinkBase"
     }
 
     var recordID: CKRecord.ID
@@ -33,6 +34,8 @@ struct ArchivedRecord {
         server?.fields = [:]
         var metadata = CKRecord.State(recordType: state.recordType, server: server)
         metadata.parent = state.parent
+        metadata.share = state.share
+        metadata.linkBase = state.linkBase
         state = metadata
     }
 
@@ -54,7 +57,9 @@ struct ArchivedRecord {
                 local.fields[key] = Field(.list([], of: .asset))
             }
         }
+        local.sharing.details = state.share?.wire
         coder.encode(NSData(data: Data(local.encoded())), forKey: Key.local)
+        coder.encode(state.linkBase.map { $0 as NSString }, forKey: Key.linkBase)
         coder.encode(state.changed.keys.sorted() as NSArray, forKey: Key.changed)
         coder.encode(NSDictionary(dictionary: files), forKey: Key.files)
         coder.encode(state.parent?.recordID, forKey: Key.parent)
@@ -74,6 +79,8 @@ struct ArchivedRecord {
         self.scope = scope
         state = CKRecord.State(recordType: serverRecord.recordType)
         if coder.decodeBool(forKey: "IsSaved") { state.server = serverRecord }
+        state.share = localRecord.sharing.details.map { ShareState($0) }
+        state.linkBase = coder.decodeObject(of: NSString.self, forKey: Key.linkBase) as String?
         let classes: [AnyClass] = [NSDictionary.self, NSArray.self, NSString.self]
         let files = coder.decodeObject(of: classes, forKey: Key.files) as? [String: [[String: String]]] ?? [:]
         for (key, field) in localRecord.fields {

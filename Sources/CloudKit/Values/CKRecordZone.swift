@@ -11,7 +11,7 @@ public let CKRecordZoneDefaultName = CKRecordZone.ID.defaultZoneName
 /// A part of a database whose records can be changed together and whose changes can be asked for.
 ///
 /// Source: Apple's documentation of `CKRecordZone`.
-public final class CKRecordZone: NSObject, NSCopying, Sendable {
+public final class CKRecordZone: NSObject, NSCopying, NSSecureCoding, Sendable {
     public struct Capabilities: OptionSet, Hashable, Sendable {
         public let rawValue: UInt
 
@@ -43,12 +43,33 @@ public final class CKRecordZone: NSObject, NSCopying, Sendable {
     }
 
     convenience init(_ zone: Zone, scope: CKDatabase.Scope) {
-        self.init(zoneID: ID(zone.zoneID, scope: scope), capabilities: zone.atomic ? [.fetchChanges, .atomic] : [])
+        self.init(zoneID: ID(zone.zoneID, scope: scope), capabilities: Self.capabilities(of: zone, scope))
+    }
+
+    /// Custom zones of one's own can be shared.
+    private static func capabilities(of zone: Zone, _ scope: CKDatabase.Scope) -> Capabilities {
+        guard zone.atomic else { return [] }
+        return scope == .private ? [.fetchChanges, .atomic, .sharing, .zoneWideSharing] : [.fetchChanges, .atomic]
     }
 
     public class func `default`() -> CKRecordZone { CKRecordZone(zoneID: .default) }
 
     public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    // MARK: Archives
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public init?(coder: NSCoder) {
+        guard let zoneID = coder.decodeObject(of: CKRecordZone.ID.self, forKey: "zoneID") else { return nil }
+        self.zoneID = zoneID
+        capabilities = Capabilities(rawValue: UInt(max(0, coder.decodeInteger(forKey: "capabilities"))))
+    }
+
+    public func encode(with coder: NSCoder) {
+        coder.encode(zoneID, forKey: "zoneID")
+        coder.encode(Int(capabilities.rawValue), forKey: "capabilities")
+    }
 }
 
 /// A zone's name and owner. Equal by value.

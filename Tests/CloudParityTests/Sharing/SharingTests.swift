@@ -211,4 +211,63 @@ private func sharedBed(
         #expect(try await owner.userIdentity(forEmailAddress: "nobody@example.org") == nil)
         #expect(try await owner.userIdentity(forEmailAddress: guestAddress)?.nameComponents?.givenName == "ben")
     }
+
+    @Test func aWholeZoneIsShared() async throws {
+        let (owner, guest) = try await twoAccounts()
+        let zone = try await owner.privateCloudDatabase.save(CKRecordZone(zoneName: "Garden"))
+        #expect(zone.capabilities.contains(.zoneWideSharing))
+        try await owner.privateCloudDatabase.save(plant("sage", in: zone.zoneID))
+        let share = CKShare(recordZoneID: zone.zoneID)
+        share.publicPermission = .readWrite
+        let saved = try #require(try await owner.privateCloudDatabase.save(share) as? CKShare)
+        let url = try #require(saved.url)
+        let metadata = try await guest.shareMetadata(for: url)
+        #expect(metadata.hierarchicalRootRecordID == nil)
+        try await guest.accept(metadata)
+        try await owner.privateCloudDatabase.save(plant("mint", in: zone.zoneID))
+        let changes = try await guest.sharedCloudDatabase.databaseChanges(since: nil)
+        let zoneID = try #require(changes.modifications.first?.zoneID)
+        let records = try await guest.sharedCloudDatabase.recordZoneChanges(inZoneWith: zoneID, since: nil)
+        let names = records.modificationResultsByID.keys.map(\.recordName).filter { $0 != CKRecordNameZoneWideShare }
+        #expect(Set(names) == ["sage", "mint"])
+        let thyme = plant("thyme", in: zoneID)
+        try await guest.sharedCloudDatabase.save(thyme)
+        let seen = try await owner.privateCloudDatabase.record(for: CKRecord.ID(recordName: "thyme", zoneID: zone.zoneID))
+        #expect(seen.creatorUserRecordID == (try await guest.userRecordID()))
+    }
+
+    @Test func sharesNeedACustomZone() async throws {
+        let (owner, _) = try await twoAccounts()
+        let root = CKRecord(recordType: "Bed")
+        let share = CKShare(rootRecord: root)
+        let results = try await owner.privateCloudDatabase.modifyRecords(saving: [root, share], deleting: [])
+        let error = await failure { try results.saveResults[share.recordID]?.get() }
+        #expect(error != nil)
+    }
+
+    @Test func guestsFindPeopleByTheirIdentity() async throws {
+        let (owner, guest) = try await twoAccounts()
+        let log = Log()
+        let operation = CKDiscoverUserIdentitiesOperation(
+            userIdentityLookupInfos: CKUserIdentity.LookupInfo.lookupInfos(withEmails: [guestAddress, "nobody@example.org"]))
+        operation.userIdentityDiscoveredBlock = { identity, info in
+            log.add("\(info.emailAddress ?? "") \(identity.nameComponents?.givenName ?? "")")
+        }
+        operation.discoverUserIdentitiesResultBlock = { result in log.add("\((try? result.get()) != nil)") }
+        let participants = CKFetchShareParticipantsOperation(
+            userIdentityLookupInfos: [CKUserIdentity.LookupInfo(userRecordID: try await guest.userRecordID())])
+        participants.perShareParticipantResultBlock = { _, result in log.add("participant \((try? result.get()) != nil)") }
+        participants.addDependency(operation)
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            participants.completionBlock = { continuation.resume() }
+            owner.add(participants)
+            owner.add(operation)
+        }
+        #expect(log.all == ["\(guestAddress) ben", "true", "participant true"])
+        #expect(try await owner.requestApplicationPermission(.userDiscoverability) == .granted)
+        let status = await withCheckedContinuation { continuation in
+            owner.status(forApplicationPermission: .userDiscoverability) { status, _ in continuation.resume(returning: status) }
+        }
+        #expect(status == .granted)
+    }
 }

@@ -245,4 +245,42 @@ import Testing
         #expect(again.modificationResultsByID.isEmpty)
         #expect(!again.moreComing)
     }
+
+    @Test func zonesSharesAndAssetsComeBack() throws {
+        let zone = CKRecordZone(zoneName: "Garden")
+        #expect(try archived(zone)?.zoneID == zone.zoneID)
+        let share = CKShare(recordZoneID: zone.zoneID)
+        share.publicPermission = .readOnly
+        share[CKShare.SystemFieldKey.title] = "Ours"
+        let restored = try #require(try archived(share))
+        #expect(restored.publicPermission == .readOnly)
+        #expect(restored[CKShare.SystemFieldKey.title] as? String == "Ours")
+        #expect(restored.participants.count == 1)
+        #expect(restored.owner.role == .owner)
+        let asset = CKAsset(fileURL: URL(fileURLWithPath: "/tmp/photo"))
+        #expect(try archived(asset)?.fileURL?.path == "/tmp/photo")
+        let record = CKRecord(recordType: "Plant")
+        record["photo"] = asset
+        record["photos"] = [asset, asset]
+        let copy = try #require(try archived(record))
+        #expect((copy["photo"] as? CKAsset)?.fileURL?.path == "/tmp/photo")
+        #expect((copy["photos"] as? [CKAsset])?.count == 2)
+    }
+
+    @Test func archivesWithoutContentAreNone() throws {
+        func empty() throws -> NSKeyedUnarchiver {
+            let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+            archiver.finishEncoding()
+            let coder = try NSKeyedUnarchiver(forReadingFrom: archiver.encodedData)
+            coder.decodingFailurePolicy = .setErrorAndReturn
+            return coder
+        }
+        #expect(CKRecord(coder: try empty()) == nil)
+        #expect(CKServerChangeToken(coder: try empty()) == nil)
+        #expect(CKRecordZone(coder: try empty()) == nil)
+        #expect(CKQuery(coder: try empty()) == nil)
+        #expect(CKQueryOperation.Cursor(coder: try empty()) == nil)
+        #expect(CKRecord.Reference(coder: try empty()) == nil)
+        #expect(CKDatabaseSubscription(coder: try empty()) == nil)
+    }
 }
