@@ -64,7 +64,9 @@ import Testing
 @Suite struct SubscriptionTests {
     @Test func querySubscriptionsKeepTheirQuery() async throws {
         let (database, zoneID) = try await garden()
-        try await database.save(plant("a", in: zoneID))
+        let record = plant("a", in: zoneID)
+        record["count"] = 5
+        try await database.save(record)
         let subscription = CKQuerySubscription(
             recordType: "Plant", predicate: NSPredicate(format: "count > 3"), subscriptionID: "many",
             options: [.firesOnRecordCreation, .firesOnce])
