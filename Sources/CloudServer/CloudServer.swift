@@ -14,11 +14,13 @@ package enum CloudServer {
     ///   - port: 0 lets the system choose; `onListening` tells which it was.
     ///   - onListening: Called once requests are accepted.
     package static func application(
-        service: CloudService, pages: (any PageResponder)? = nil, host: String, port: Int, logger: Logger,
+        service: CloudService, pages: (any PageResponder)? = nil, host: String, port: Int,
+        metrics: RequestMetrics = RequestMetrics(), logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
     ) -> Application<ServiceResponder> {
         Application(
-            responder: ServiceResponder(service: service, pages: pages, logger: logger, fallbackHost: "\(host):\(port)"),
+            responder: ServiceResponder(
+                service: service, pages: pages, metrics: metrics, logger: logger, fallbackHost: "\(host):\(port)"),
             configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: nil),
             onServerRunning: { channel in await onListening(channel.localAddress?.port ?? port) },
             logger: logger)

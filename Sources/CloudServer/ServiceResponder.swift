@@ -13,20 +13,24 @@ package struct ServiceResponder: HTTPResponder {
 
     private let service: CloudService
     private let pages: (any PageResponder)?
+    private let metrics: RequestMetrics
     private let logger: Logger
     /// Used where a request names no host.
     private let fallbackHost: String
 
     package init(
-        service: CloudService, pages: (any PageResponder)? = nil, logger: Logger, fallbackHost: String = "127.0.0.1"
+        service: CloudService, pages: (any PageResponder)? = nil, metrics: RequestMetrics = RequestMetrics(), logger: Logger,
+        fallbackHost: String = "127.0.0.1"
     ) {
         self.service = service
         self.pages = pages
+        self.metrics = metrics
         self.logger = logger
         self.fallbackHost = fallbackHost
     }
 
     package func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
+        if request.method == .get, request.uri.path == "/metrics" { return measurements }
         let start = ContinuousClock.now
         var headers: [String: String] = [:]
         for field in request.headers { headers[field.name.canonicalName] = field.value }
@@ -37,12 +41,19 @@ package struct ServiceResponder: HTTPResponder {
         if let page = await pages?.respond(to: incoming) { return response(to: page) }
         let answer = await service.respond(to: incoming)
         let duration = ContinuousClock.now - start
+        metrics.count(endpoint: answer.endpoint, status: answer.status, took: duration)
         log(answer, took: duration)
         pages?.note(
             RequestNote(
                 time: service.now, method: incoming.method, endpoint: answer.endpoint, status: answer.status,
                 errorCode: answer.errorCode, milliseconds: duration / .milliseconds(1), requestUUID: answer.requestUUID))
         return response(to: answer)
+    }
+
+    private var measurements: Response {
+        Response(
+            status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: metrics.text)))
     }
 
     /// A gateway in front tells how it was reached. Only the caller's own addresses of assets depend on it.

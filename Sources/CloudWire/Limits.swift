@@ -35,6 +35,8 @@ package struct Limits: Hashable, Sendable {
     package var deletingReferencesPerRecord = 750
     /// Records that go with one that is deleted, by their references and those to them.
     package var recordsTakenAlong = 10_000
+    /// Requests a user may send in a minute, of which as many may come at once; 0 means without limit.
+    package var requestsPerMinute = 0
     package var filtersPerQuery = 64
     package var sortsPerQuery = 8
     /// Values in the list of one filter.

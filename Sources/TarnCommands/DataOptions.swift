@@ -6,8 +6,8 @@ import CloudEngineSQLite
 import Foundation
 
 struct DataOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Folder with everything the server keeps.", valueName: "folder"))
-    var data = "tarn-data"
+    @Option(help: ArgumentHelp("Folder with everything the server keeps; TARN_DATA names it too.", valueName: "folder"))
+    var data = ProcessInfo.processInfo.environment["TARN_DATA"] ?? "tarn-data"
 
     /// Opens the folder beside a server that may be running, runs `body`, and closes it.
     func withStore<Value>(

@@ -18,10 +18,12 @@ extension CloudService {
             var call = try await call(
                 request, credentials, containerIdentifier: path.containerIdentifier, environment: path.environment,
                 scope: path.scope)
+            let budget = try budgets.take(call)
             try DatabaseRules.check(path.operation, in: path.scope, call.caller)
             if path.scope == .public, path.operation.isAboutSubscriptions { call.partition.owner = call.caller.userRecordName }
             let body = if let signedBody { signedBody } else { try await collect(request) }
             var response = try await respond(request, path, call, credentials, body: body)
+            if let budget { response.publish(budget) }
             if let next = credentials.nextWebToken { response.headers.append((HeaderNames.webAuthToken, next)) }
             return response
         } catch let error as WireError {

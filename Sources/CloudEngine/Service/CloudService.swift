@@ -28,6 +28,7 @@ package struct CloudService: Sendable {
     let push: any PushBus
     package let surroundings: Surroundings
     let throttle = PasswordThrottle()
+    let budgets: RequestBudgets
 
     package init(
         engine: Engine, storage: any EngineStorage, accounts: any AccountStorage, assets: any AssetStorage,
@@ -39,6 +40,7 @@ package struct CloudService: Sendable {
         self.assets = assets
         self.push = push
         self.surroundings = surroundings
+        budgets = RequestBudgets(perMinute: engine.limits.requestsPerMinute)
     }
 
     package static let capabilities = Set(Capability.allCases)
@@ -69,11 +71,20 @@ package struct CloudService: Sendable {
 
     private func route(_ request: ServiceRequest) async throws -> ServiceResponse {
         if request.path == "/health" { return .json(Array(#"{"status":"ok"}"#.utf8), endpoint: "health") }
+        if request.path == "/ready" { return try await respondWhetherReady() }
         if request.path.hasPrefix(AssetPath.prefix) { return try await respondToAsset(request) }
         if request.path.hasPrefix(CourierAddress.prefix) { return try await respondToCourier(request) }
         if request.path.hasPrefix("/device/") { return try await respondToDevice(request, try DevicePath(parsing: request.path)) }
         if let path = try? DevicePath(parsing: request.path) { return try await respondToDevice(request, path) }
         return try await respondToDatabase(request)
+    }
+
+    /// The storage can be read; what fails is answered as a request would be.
+    private func respondWhetherReady() async throws -> ServiceResponse {
+        let partition = Partition(
+            containerIdentifier: "ready", environment: .production, scope: .public, owner: Partition.publicOwner)
+        _ = try await storage.read(partition) { try $0.state() }
+        return .json(Array(#"{"status":"ready"}"#.utf8), endpoint: "ready")
     }
 
     private static func response(to error: WireError, uuid: String) -> ServiceResponse {

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import CloudEngine
+import CloudEngineSQLite
+import Foundation
+
+/// `tarn backup`: a copy of everything, while the server runs.
+struct BackupCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup", abstract: "Copy everything the server keeps, while it runs.",
+        discussion: "The copy is of one moment. 'tarn restore' makes a data folder of it.")
+
+    @OptionGroup var options: DataOptions
+    @Option(help: ArgumentHelp("New folder for the copy.", valueName: "folder"))
+    var output: String
+
+    func run() async throws {
+        guard !FileManager.default.fileExists(atPath: output) else {
+            throw CommandError("There is something named \(output) already: name a new folder with --output.")
+        }
+        let count = try await options.withStore(mustExist: true, name: output) { try await $0.backUp(to: output) }
+        Output.line("\(output): the database and \(count) files of assets")
+    }
+}
+
+/// `tarn restore`: a data folder of a copy.
+struct RestoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore", abstract: "Make a data folder of a copy.",
+        discussion: "Devices fetch anew what they have: the server may know less than they do.")
+
+    @Option(help: ArgumentHelp("Folder that 'tarn backup' made.", valueName: "folder"))
+    var from: String
+    @OptionGroup var options: DataOptions
+
+    func run() async throws {
+        do {
+            try await SQLiteServerStore.restore(from: from, to: options.data)
+        } catch let failure as StorageFailure where failure.code == .nameTaken {
+            throw CommandError("There is something named \(options.data) already: name a new folder with --data.")
+        } catch let failure as StorageFailure where failure.code == .unknownName {
+            throw CommandError("There is no copy of a server's data in \(from): name its folder with --from.")
+        } catch let failure as StorageFailure {
+            throw CommandError(failure, data: options.data, name: from)
+        }
+        Output.line("\(options.data): restored; run it by 'tarn serve --data \(options.data)'")
+    }
+}

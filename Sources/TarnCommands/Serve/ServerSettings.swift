@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Foundation
+import Logging
+
+/// What the server runs with: defaults, over them a file, over it the environment, over it flags.
+///
+/// | file | environment | flag |
+/// |---|---|---|
+/// | `host = 127.0.0.1` | `TARN_HOST` | `--host` |
+/// | `port = 8080` | `TARN_PORT` | `--port` |
+/// | `log-level = info` | `TARN_LOG_LEVEL` | `--log-level` |
+/// | `limit.recordBytes = 500000` | `TARN_LIMITS=recordBytes=500000,…` | `--limit recordBytes=500000` |
+///
+/// Lines of the file that begin with `#` are comments.
+struct ServerSettings {
+    var host = "127.0.0.1"
+    var port = 8080
+    var logLevel = Logger.Level.info
+    var limits = Limits()
+
+    init() {}
+
+    /// - Throws: `CommandError` with what is wrong, and where.
+    init(file: String?, environment: [String: String]) throws {
+        if let path = file ?? environment["TARN_CONFIG"] {
+            guard let data = FileManager.default.contents(atPath: path), let text = String(bytes: data, encoding: .utf8) else {
+                throw CommandError("The configuration file \(path) cannot be read.")
+            }
+            for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+                let line = line.trimmingCharacters(in: .whitespaces)
+                if line.isEmpty || line.hasPrefix("#") { continue }
+                let parts = line.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+                guard parts.count == 2 else { throw CommandError("\(path):\(number + 1): expected NAME = VALUE.") }
+                do {
+                    try set(parts[0], to: parts[1])
+                } catch let error as CommandError {
+                    throw CommandError("\(path):\(number + 1): \(error.description)")
+                }
+            }
+        }
+        for (variable, name) in [("TARN_HOST", "host"), ("TARN_PORT", "port"), ("TARN_LOG_LEVEL", "log-level")] {
+            if let value = environment[variable] { try set(name, to: value) }
+        }
+        for limit in environment["TARN_LIMITS"]?.split(separator: ",") ?? [] { try setLimit(String(limit)) }
+    }
+
+    mutating func set(_ name: String, to value: String) throws {
+        switch name {
+        case "host": host = value
+        case "port":
+            guard let number = Int(value), (0...65535).contains(number) else {
+                throw CommandError("A port is a number from 0 to 65535.")
+            }
+            port = number
+        case "log-level":
+            guard let level = Logger.Level(rawValue: value) else {
+                throw CommandError("A log level is trace, debug, info, notice, warning, error or critical.")
+            }
+            logLevel = level
+        case _ where name.hasPrefix("limit."): try setLimit("\(name.dropFirst(6))=\(value)")
+        default: throw CommandError("There is no setting named \(name); there are host, port, log-level and limit.NAME.")
+        }
+    }
+
+    /// - Parameter text: `NAME=VALUE`.
+    mutating func setLimit(_ text: String) throws {
+        let parts = text.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+        guard parts.count == 2, let value = Int(parts[1]) else { throw CommandError("A limit is set as NAME=NUMBER.") }
+        if let sentence = limits.set(parts[0], to: value) { throw CommandError(sentence) }
+    }
+}

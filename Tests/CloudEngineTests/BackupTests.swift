@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudEngineSQLite
+import CloudWire
+import Testing
+
+@Suite struct BackupTests {
+    @Test func aCopyMadeWhileOthersWriteIsOfOneMomentAndCanBeRestored() async throws {
+        let bench = try await Bench.withGarden()
+        try await bench.modify(.init(.create, .plant("first")))
+        let copy = TemporaryFolder()
+        let writing = Task {
+            for number in 0..<100 {
+                try await bench.modify(.init(.create, .plant("a\(number)")), .init(.create, .plant("b\(number)")))
+            }
+        }
+        _ = try await bench.store.backUp(to: copy.path)
+        try await writing.value
+        try await bench.modify(.init(.create, .plant("late")))
+        let token = try #require(try await bench.zoneChanges(limit: 500).changes?.syncToken)
+
+        let data = TemporaryFolder()
+        try await SQLiteServerStore.restore(from: copy.path, to: data.path)
+        let restored = try Bench(folder: data)
+        #expect(try await restored.lookup("first", "late").map(\.word) == ["saved", "NOT_FOUND"])
+        var names: Set<String> = []
+        var since: String?
+        while true {
+            let page = try #require(try await restored.zoneChanges(since: since).changes)
+            names.formUnion(page.records.map(\.recordName))
+            since = page.syncToken
+            guard page.moreComing else { break }
+        }
+        for number in 0..<100 { #expect(names.contains("a\(number)") == names.contains("b\(number)"), "a request is there whole or not at all") }
+        #expect(try await restored.zoneChanges(since: token).error?.nativeCode == .changeTokenExpired)
+        #expect(try await restored.modify(.init(.create, .plant("new")))[0].word == "saved")
+    }
+
+    @Test func foldersThatAreThereAreLeftAlone() async throws {
+        let bench = try Bench()
+        let copy = TemporaryFolder()
+        let missing = await #expect(throws: StorageFailure.self) {
+            try await SQLiteServerStore.restore(from: copy.path, to: copy.path + "-new")
+        }
+        #expect(missing?.code == .unknownName)
+        _ = try await bench.store.backUp(to: copy.path)
+        let taken = await #expect(throws: StorageFailure.self) { try await bench.store.backUp(to: copy.path) }
+        #expect(taken?.code == .nameTaken)
+        let inPlace = await #expect(throws: StorageFailure.self) {
+            try await SQLiteServerStore.restore(from: copy.path, to: bench.folder.path)
+        }
+        #expect(inPlace?.code == .nameTaken)
+    }
+}
