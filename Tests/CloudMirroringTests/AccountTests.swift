@@ -8,7 +8,7 @@ import ManagedModel
 import Testing
 
 /// Another user signs in on a device that has a store.
-@Suite(.timeLimit(.minutes(1))) struct AccountTests {
+@Suite(.timeLimit(.minutes(10))) struct AccountTests {
     private func minas(unsent: Bool) async throws -> (cloud: InProcessCloud, file: URL) {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")

@@ -10,7 +10,7 @@ import ManagedModel
 import Testing
 
 /// Values that are too long for a record, alone or together, and come back.
-@Suite(.timeLimit(.minutes(1))) struct AssetTests {
+@Suite(.timeLimit(.minutes(10))) struct AssetTests {
     private static var model: Model {
         var model = Posts.model
         model.entities[3].attributes[0].allowsExternalBinaryDataStorage = true

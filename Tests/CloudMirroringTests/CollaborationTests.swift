@@ -9,7 +9,7 @@ import ManagedModel
 import Testing
 
 /// The example of the talk *Using Core Data With CloudKit* (2019): two devices write in the same post at the same time.
-@Suite(.timeLimit(.minutes(1))) struct CollaborationTests {
+@Suite(.timeLimit(.minutes(10))) struct CollaborationTests {
     private static var model: Model {
         var model = Posts.model
         model.entities[0].relationships.append(

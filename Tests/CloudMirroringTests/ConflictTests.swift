@@ -7,7 +7,7 @@ import Foundation
 import Testing
 
 /// What loses a merge is kept, shown and brought back.
-@Suite(.timeLimit(.minutes(1))) struct ConflictTests {
+@Suite(.timeLimit(.minutes(10))) struct ConflictTests {
     /// Two devices with a post that both know.
     private func pair() async throws -> (tablet: Device, phone: Device) {
         let cloud = try InProcessCloud()

@@ -12,7 +12,7 @@ import Synchronization
 import Testing
 
 /// What an app sees of the container: stores that are refused, status, events, records, accounts.
-@Suite(.timeLimit(.minutes(1))) struct ContainerTests {
+@Suite(.timeLimit(.minutes(10))) struct ContainerTests {
     private func folder() -> URL { FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)") }
 
     private func sentence(_ error: (any Error)?) -> String { (error as? CocoaError)?.localizedDescription ?? "" }

@@ -11,7 +11,7 @@ import ManagedModel
 import Testing
 
 /// Attributes that allow cloud encryption: the server never sees them, other devices of the user do.
-@Suite(.timeLimit(.minutes(1))) struct EncryptionTests {
+@Suite(.timeLimit(.minutes(10))) struct EncryptionTests {
     private static var model: Model {
         var model = Posts.model
         model.entities[0].attributes = ["title", "content"].map { Attribute(name: $0, type: .string) } + [

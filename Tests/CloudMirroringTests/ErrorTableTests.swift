@@ -9,7 +9,7 @@ import Foundation
 import Testing
 
 /// What the mirror does about each refusal, with a clock that is moved by hand and no code in the app.
-@Suite(.timeLimit(.minutes(2))) struct ErrorTableTests {
+@Suite(.timeLimit(.minutes(10))) struct ErrorTableTests {
     /// A tablet that is in step, whose requests can be made to fail.
     private struct Bench {
         let cloud: InProcessCloud

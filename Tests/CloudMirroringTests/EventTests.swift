@@ -7,7 +7,7 @@ import Foundation
 import Testing
 
 /// What syncing did, asked for afterwards.
-@Suite(.timeLimit(.minutes(1))) struct EventTests {
+@Suite(.timeLimit(.minutes(10))) struct EventTests {
     typealias Event = NSPersistentCloudKitContainer.Event
 
     private func events(

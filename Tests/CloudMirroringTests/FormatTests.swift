@@ -9,7 +9,7 @@ import SQLiteStore
 import Testing
 
 /// Stores that were synced by earlier versions of the library, and by later ones.
-@Suite(.timeLimit(.minutes(1))) struct FormatTests {
+@Suite(.timeLimit(.minutes(10))) struct FormatTests {
     private func change(_ device: Device, _ statements: String...) throws {
         let store = try #require(device.container.persistentStoreCoordinator.persistentStores.first)
         try store.storage.write { writer in for statement in statements { try writer.execute(statement) } }

@@ -10,7 +10,7 @@ import ManagedModel
 import Testing
 
 /// The whole loop in process: real stores, the real engine, one user's two devices.
-@Suite(.timeLimit(.minutes(1))) struct LoopTests {
+@Suite(.timeLimit(.minutes(10))) struct LoopTests {
     private struct Pair {
         let cloud: InProcessCloud
         let tablet: Device

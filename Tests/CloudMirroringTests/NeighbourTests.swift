@@ -10,7 +10,7 @@ import ManagedModel
 import Testing
 
 /// Others on the same data: other versions of the app, and programs that know nothing of Core Data.
-@Suite(.timeLimit(.minutes(1))) struct NeighbourTests {
+@Suite(.timeLimit(.minutes(10))) struct NeighbourTests {
     private static let zone = ZoneID(zoneName: "com.apple.coredata.cloudkit.zone")
 
     private static var newer: Model {

@@ -11,7 +11,7 @@ import ManagedModel
 import Testing
 
 /// The database that everybody reads: no feed, no push, other people's objects.
-@Suite(.timeLimit(.minutes(2))) struct PublicTests {
+@Suite(.timeLimit(.minutes(10))) struct PublicTests {
     private static let types = ["CD_Post", "CD_Tag", "CD_Attachment", "CD_ImageData", "CDMR"]
 
     private func publish(_ description: NSPersistentStoreDescription) { description.cloudKitContainerOptions?.databaseScope = .public }

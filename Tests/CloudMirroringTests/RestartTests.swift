@@ -7,7 +7,7 @@ import Foundation
 import Testing
 
 /// A device that dies at any request, before the server sees it or before it hears of it, and begins again.
-@Suite(.timeLimit(.minutes(2))) struct RestartTests {
+@Suite(.timeLimit(.minutes(10))) struct RestartTests {
     @Test(arguments: 1...12, [true, false]) func whateverIsCutOffIsTakenUpAgain(request: Int, isCarriedOut: Bool) async throws {
         let cloud = try InProcessCloud()
         let laptop = try Device("laptop", try await cloud.addUser("mia", device: "laptop"))

@@ -10,7 +10,7 @@ import Testing
 /// Real stores, the real engine and a network that fails: whatever happens, the devices agree in the end.
 ///
 /// What is done follows from the seed; how the devices' tasks interleave with it does not.
-@Suite(.timeLimit(.minutes(2))) struct RoughTimeTests {
+@Suite(.timeLimit(.minutes(10))) struct RoughTimeTests {
     private static let seeds: [UInt64] = {
         let environment = ProcessInfo.processInfo.environment
         if let seed = environment["SIM_SEED"].flatMap({ UInt64($0) }) { return [seed] }

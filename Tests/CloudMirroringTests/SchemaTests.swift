@@ -12,7 +12,7 @@ import Synchronization
 import Testing
 
 /// The model's record types on the server, before anything is saved.
-@Suite(.timeLimit(.minutes(1))) struct SchemaTests {
+@Suite(.timeLimit(.minutes(10))) struct SchemaTests {
     /// The call blocks its thread, which must not be one that runs tasks.
     private func initialize(
         _ device: Device, _ options: NSPersistentCloudKitContainerSchemaInitializationOptions = []

@@ -12,7 +12,7 @@ import Synchronization
 import Testing
 
 /// The talk's container with three stores: one that stays here, one of the app's, one that several apps have.
-@Suite(.timeLimit(.minutes(1))) struct SeveralStoresTests {
+@Suite(.timeLimit(.minutes(10))) struct SeveralStoresTests {
     private static let apps = "iCloud.com.example.demo", common = "iCloud.com.example.shared"
 
     private static var model: Model {

@@ -45,7 +45,7 @@ import Testing
     }
 
     /// The parent gets no chance to tell anybody.
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func noProcessOutlivesTheDemo() async throws {
         let folder = try Folder()
         let demo = try Browser.demo(in: folder)

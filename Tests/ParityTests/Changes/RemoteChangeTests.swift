@@ -4,7 +4,7 @@
 import CoreData
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RemoteChangeTests {
+@Suite(.timeLimit(.minutes(10))) struct RemoteChangeTests {
     /// What a notification said, as values.
     private struct Posting: Sendable {
         let store: String?
