@@ -70,7 +70,8 @@ extension Engine {
             }
             return zone
         }
-        if let zone = try view.zone(named: zoneID.zoneName), !zone.isDeleted {
+        let zone = try view.zone(named: zoneID.zoneName)
+        if let zone, !zone.isDeleted {
             // To who has no share of it the zone is not there.
             if call.isParticipant, try view.memberships(ofUser: call.caller.userRecordName, in: zone.key).isEmpty {
                 throw WireError(.zoneNotFound, "zone not found")
@@ -79,7 +80,22 @@ extension Engine {
         }
         if call.isParticipant { throw WireError(.zoneNotFound, "zone not found") }
         if zoneID.zoneName == ZoneID.defaultZoneName { return .untouchedDefault }
-        throw WireError(.zoneNotFound, "zone not found")
+        throw Self.absence(zone?.deletionReason)
+    }
+
+    /// Why a zone is not there.
+    ///
+    /// Source: Apple, `CKError.userDeletedZone` and `CKErrorUserDidResetEncryptedDataKey`; the documents name no wire codes
+    /// for them.
+    private static func absence(_ reason: ZoneDeletionReason?) -> WireError {
+        switch reason {
+        case .purged: return WireError(.zoneNotFound, "the user deleted the zone", nativeCode: .userDeletedZone)
+        case .encryptedDataReset:
+            var error = WireError(.zoneNotFound, "the zone went when the user's keys were reset")
+            error.didResetEncryptedData = true
+            return error
+        case .deleted, nil: return WireError(.zoneNotFound, "zone not found")
+        }
     }
 
     func zoneID(of zone: StoredZone, _ call: Call) -> ZoneID {

@@ -70,6 +70,8 @@ package struct Call: Sendable {
     package var baseURL: String
     /// What to call the caller where others see it; filled in where it is needed.
     package var callerName = NameComponents()
+    /// Whether the answer is to tell the present point of the zone's history.
+    package var wantsSyncToken = false
 
     package init(
         partition: Partition, caller: Caller, now: Int64, baseURL: String, makeIdentifier: @escaping @Sendable () -> String

@@ -21,8 +21,11 @@ package final class SQLiteServerStore: Sendable {
 
     let folder: DataFolder
     let pool: DatabasePool
+    let readers: ReaderGate
     let writer: GroupCommit
     let userNames = Mutex<[UserNameKey: String]>([:])
+    /// Users whose data are not processed; nil until they were first read.
+    let restrictions = Mutex<Set<Restriction>?>(nil)
     private let writeLock: FileLock
     private let serverLock: FileLock?
     private let key: SymmetricKey
@@ -51,11 +54,13 @@ package final class SQLiteServerStore: Sendable {
         } catch let error as DatabaseError {
             throw StorageFailure(error)
         }
+        readers = ReaderGate(pool)
         writer = GroupCommit(pool, lock: writeLock)
     }
 
-    /// Closes all connections. Requests after it fail.
+    /// Closes all connections once those who read are done. Requests after it fail.
     package func close() throws {
+        readers.close()
         do {
             try writeLock.withLock { try pool.close() }
         } catch let error as DatabaseError {
@@ -98,7 +103,7 @@ extension SQLiteServerStore: EngineStorage {
         _ partition: Partition, _ body: @escaping @Sendable (any PartitionView) throws -> Value
     ) async throws -> Value {
         do {
-            return try await pool.read { try body(try SQLiteUnit(reading: partition, $0)) }
+            return try await readers.read { try body(try SQLiteUnit(reading: partition, $0)) }
         } catch let error as DatabaseError {
             throw StorageFailure(error)
         }

@@ -98,7 +98,8 @@ import Testing
         (.listSubscriptions, "ayy ayf ayf"), (.lookupSubscriptions, "ayy ayf ayf"),
         (.modifySubscriptions, "ayy ayf ayf"), (.caller, "ayf ayf ---"),
         (.currentUser, "ayf --- ---"), (.discoverUsers, "ayf --- ---"), (.lookupUsersByEmail, "ayf --- ---"),
-        (.lookupUsersByID, "ayf --- ---"), (.lookupUsersByContacts, "ayf --- ---"), (.resolveRecords, "ayf --- ---"),
+        (.lookupUsersByID, "ayf --- ---"), (.lookupUsersByContacts, "ayf --- ---"),
+        (.restrictUser, "--- ayf ---"), (.unrestrictUser, "--- ayf ---"), (.resolveRecords, "ayf --- ---"),
         (.acceptRecords, "ayf --- ---"), (.rereferenceAssets, "ayy ayf ayf"), (.recordChanges, "--- ayf ayf"),
         (.changedZones, "--- ayf ayf"),
     ]

@@ -35,7 +35,9 @@ package enum DatabaseRules {
             (.lookupUsersByEmail, .public), (.lookupUsersByID, .public), (.lookupUsersByContacts, .public),
             (.resolveRecords, .public), (.acceptRecords, .public):
             .users
-        case (.caller, _), (.currentUser, _), (.discoverUsers, _), (.lookupUsersByEmail, _), (.lookupUsersByID, _),
+        case (.restrictUser, .private), (.unrestrictUser, .private):
+            .users
+        case (.restrictUser, _), (.unrestrictUser, _), (.caller, _), (.currentUser, _), (.discoverUsers, _), (.lookupUsersByEmail, _), (.lookupUsersByID, _),
             (.lookupUsersByContacts, _), (.resolveRecords, _), (.acceptRecords, _):
             .notApplicable
         case (.modifyRecords, _), (.queryRecords, _), (.lookupRecords, _), (.uploadAssets, _), (.listZones, _),

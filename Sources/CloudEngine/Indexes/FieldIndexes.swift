@@ -96,7 +96,9 @@ extension QueryKey.SystemField {
         case .modifiedTimestamp: record.modified.map { .timestamp($0.timestamp) }
         case .createdUserRecordName: record.created.map { .reference(RecordReference(recordName: $0.userRecordName)) }
         case .modifiedUserRecordName: record.modified.map { .reference(RecordReference(recordName: $0.userRecordName)) }
-        case .parent, .share: nil
+        case .parent: record.sharing.parent.map { .reference(RecordReference(recordName: $0)) }
+        // Not stored with the record: whoever compares with it completes the record before.
+        case .share: record.sharing.share.map { .reference(RecordReference(recordName: $0)) }
         }
     }
 

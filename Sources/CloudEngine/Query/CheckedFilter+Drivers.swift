@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudWire
+
 /// Parts of an index among which all matches of a condition are, and perhaps others.
 struct Driver: Hashable {
     let index: RecordIndex
@@ -11,7 +13,8 @@ struct Driver: Hashable {
 extension CheckedFilter {
     /// Ways to find the matches, each enough by itself. Empty where no index narrows them down.
     func drivers(ofType recordType: String) -> [Driver] {
-        guard !isNegated else { return [] }
+        // Shares are listed apart from records, so no index has them.
+        guard !isNegated, field.subject != .system(.share) else { return [] }
         let values = RecordIndex(recordType: recordType, field: field.indexName, kind: .values)
         func driver(_ ranges: [KeyRange?]) -> Driver { Driver(index: values, ranges: KeyRange.merged(ranges.compactMap { $0 })) }
         switch test {

@@ -36,7 +36,8 @@ extension Engine {
             start = try ContinuationMarker(
                 opening: text, for: call.partition, fingerprint: fingerprint, keys: max(1, sorts.count), by: sealer)
         }
-        guard try view.state().counter > 0 else { return QueryRecordsResponse(results: []) }
+        let token = try request.zoneID == nil ? nil : zones.first.flatMap { try currentToken(of: $0, in: view, call) }
+        guard try view.state().counter > 0 else { return QueryRecordsResponse(results: [], syncToken: token) }
 
         let needed = QueryRun.indexesNeeded(filters, sorts, query.recordType)
         let built = try view.indexes(ofType: query.recordType).filter(\.isBuilt)
@@ -44,20 +45,24 @@ extension Engine {
         let missing = needed.filter { indexes[$0] == nil }
         guard missing.isEmpty else { throw IndexesMissing(indexes: Array(missing)) }
 
+        let presenters = try Dictionary(
+            zones.map { ($0.key, try SharePresenter(view, $0, call)) }, uniquingKeysWith: { first, _ in first })
         let run = QueryRun(
             recordType: query.recordType, filters: filters, sorts: sorts, zones: zones, indexes: indexes, view: view,
-            scanMax: limits.recordsScannedPerPage, creator: creator)
+            scanMax: limits.recordsScannedPerPage, creator: creator, shares: presenters)
         let (page, driver) = try run.page(after: start?.position, driver: start?.driver, count: limit + 1)
         // A participant sees less than the indexes lead to.
         let shares = try Dictionary(
             zones.map { ($0.key, try ShareAccess(view, zone: $0, call)) }, uniquingKeysWith: { first, _ in first })
-        return try answer(page, limit: limit, request, call) { match in
+        var response = try answer(page, limit: limit, request, call, presenters) { match in
             guard let access = shares[match.zone.key], access.isParticipant else { return true }
             let name = match.record.recordName
             return access.canRead(name, share: try view.shareNames(ofRecords: [name], in: match.zone.key)[name])
         } marker: {
             ContinuationMarker(fingerprint: fingerprint, driver: driver, position: $0).sealed(for: call.partition, by: sealer)
         }
+        response.syncToken = token
+        return response
     }
 
     /// Finds the fields of a query in the schema and compares values and indexes with it.
@@ -94,7 +99,7 @@ extension Engine {
     }
 
     private func answer(
-        _ page: QueryRun.Page, limit: Int, _ request: QueryRecordsRequest, _ call: Call,
+        _ page: QueryRun.Page, limit: Int, _ request: QueryRecordsRequest, _ call: Call, _ shares: [Int64: SharePresenter],
         isVisible: (QueryRun.Match) throws -> Bool, marker: (QueryPosition) -> String
     ) throws -> QueryRecordsResponse {
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
@@ -104,7 +109,7 @@ extension Engine {
         for match in page.matches.prefix(limit) {
             looked += 1
             guard try isVisible(match) else { continue }
-            let shown = match.record.presented(
+            let shown = try (shares[match.zone.key]?.complete(match.record) ?? match.record).presented(
                 zoneID: zoneID(of: match.zone, call), desiredKeys: request.desiredKeys, addresses)
             response.results.append(.record(shown))
             room -= RecordSize.bytes(of: shown)

@@ -31,7 +31,8 @@ struct QueryField {
         }
         if let system {
             (subject, type, isEncrypted) = (.system(system), system.type, false)
-            indexes = schema.systemIndexes[system] ?? []
+            // The schema language cannot name these two, so that queries find them without being told to.
+            indexes = system == .parent || system == .share ? [.queryable] : schema.systemIndexes[system] ?? []
             name = system.rawValue
             return
         }

@@ -15,7 +15,7 @@ extension QueryRun {
                 try view.scan(try scan(driver, zone, range, after: place)) { row in
                     left -= 1
                     let position = QueryPosition(keys: [row.key], zone: zone.key, recordName: row.record.record.recordName)
-                    if !isRepeated(row, driver), matches(row.record.record, zone) {
+                    if !isRepeated(row, driver), try matches(row.record.record, zone) {
                         page.matches.append(Match(position: position, record: row.record.record, zone: zone))
                     }
                     guard page.matches.count < count, left > 0 else {
@@ -38,7 +38,7 @@ extension QueryRun {
             for range in driver.ranges {
                 try view.scan(try scan(driver, zone, range)) { row in
                     let record = row.record.record
-                    if !isRepeated(row, driver), matches(record, zone) {
+                    if !isRepeated(row, driver), try matches(record, zone) {
                         best.take(Match(position: position(of: record, zone), record: record, zone: zone))
                     }
                     return true
@@ -62,7 +62,7 @@ extension QueryRun {
                 for range in driver.ranges {
                     try view.scan(try scan(driver, zone, range)) { row in
                         let record = row.record.record
-                        guard matches(record, zone) else { return true }
+                        guard try matches(record, zone) else { return true }
                         let position = position(of: record, zone)
                         if !IndexKey.isLess(limit, position.keys[0]) {
                             best.take(Match(position: position, record: record, zone: zone))
@@ -105,7 +105,7 @@ extension QueryRun {
             try view.scan(try scan(driver, zone, range, after: place, descending: !ascending)) { row in
                 left -= 1
                 let position = QueryPosition(keys: [row.key], zone: zone.key, recordName: row.record.record.recordName)
-                if matches(row.record.record, zone) {
+                if try matches(row.record.record, zone) {
                     page.matches.append(Match(position: position, record: row.record.record, zone: zone))
                 }
                 guard page.matches.count < count, left > 0 else {
@@ -147,7 +147,7 @@ extension QueryRun {
                 }
                 left -= 1
                 let record = row.record.record
-                if matches(record, zone) {
+                if try matches(record, zone) {
                     group.take(Match(position: position(of: record, zone), record: record, zone: zone))
                 }
                 return true

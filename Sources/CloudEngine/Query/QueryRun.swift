@@ -41,6 +41,8 @@ struct QueryRun {
     let scanMax: Int
     /// Only records that this user created; nil means all.
     let creator: String?
+    /// What says which share a record is in, by zone.
+    let shares: [Int64: SharePresenter]
 
     var order: QueryOrder { QueryOrder(ascending: sorts.isEmpty ? [true] : sorts.map(\.ascending)) }
 
@@ -121,10 +123,14 @@ struct QueryRun {
         return keys.first { key in driver.ranges.contains { $0.contains(key) } } != row.key
     }
 
-    func matches(_ record: Record, _ zone: StoredZone) -> Bool {
-        record.recordType == recordType && (creator == nil || record.created?.userRecordName == creator)
-            && filters.allSatisfy { $0.matches(record, inZone: zone.name) }
+    func matches(_ record: Record, _ zone: StoredZone) throws -> Bool {
+        guard record.recordType == recordType, creator == nil || record.created?.userRecordName == creator else { return false }
+        var record = record
+        if looksAtShares, let presenter = shares[zone.key] { record = try presenter.complete(record) }
+        return filters.allSatisfy { $0.matches(record, inZone: zone.name) }
     }
+
+    private var looksAtShares: Bool { filters.contains { $0.field.subject == .system(.share) } }
 
     func position(of record: Record, _ zone: StoredZone) -> QueryPosition {
         QueryPosition(keys: sorts.map { $0.key(of: record) }, zone: zone.key, recordName: record.recordName)

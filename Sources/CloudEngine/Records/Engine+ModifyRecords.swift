@@ -58,7 +58,7 @@ extension Engine {
         }
         let told = changes > 0 && !zone.isDefault ? [zone.name] : []
         return Outcome(
-            ModifyRecordsResponse(results: results),
+            ModifyRecordsResponse(results: results, syncToken: try currentToken(of: zone, in: unit, call)),
             notifications: try notifications(forChangesIn: Set(told), unit, call)
                 + notifications(for: batch.events, in: zone, unit, call),
             news: batch.news)
@@ -101,7 +101,19 @@ extension Engine {
                     zoneID: zoneID(of: zone, call), desiredKeys: item.desiredKeys ?? request.desiredKeys, addresses)
                 room -= RecordSize.bytes(of: shown)
                 return .record(shown)
-            })
+            },
+            syncToken: try currentToken(of: zone, in: view, call))
+    }
+
+    /// The present point of a custom zone's history, for who asked for it. What others changed lies before it, too: it
+    /// says from where on changes are wanted, not what is known.
+    ///
+    /// Source: public reports on `getCurrentSyncToken`.
+    func currentToken(of zone: StoredZone, in view: any PartitionView, _ call: Call) throws -> String? {
+        guard call.wantsSyncToken, call.partition.scope == .private, !zone.isDefault,
+            let zone = try view.zone(named: zone.name)
+        else { return nil }
+        return token(of: zone, try view.state(), try call.feed(of: zone, in: view))
     }
 }
 

@@ -20,6 +20,8 @@ extension CloudService {
                 scope: path.scope)
             let budget = try budgets.take(call)
             try DatabaseRules.check(path.operation, in: path.scope, call.caller)
+            if !path.operation.changesRestrictions { try await checkRestriction(call) }
+            call.wantsSyncToken = QueryItems(request.query)["getCurrentSyncToken"] == "true"
             if path.scope == .public, path.operation.isAboutSubscriptions { call.partition.owner = call.caller.userRecordName }
             let body = if let signedBody { signedBody } else { try await collect(request) }
             var response = try await respond(request, path, call, credentials, body: body)
@@ -28,6 +30,8 @@ extension CloudService {
             return response
         } catch let error as WireError {
             throw withSignIn(error, request, credentials.apiToken)
+        } catch let failure as StorageFailure where failure.code == .busy && path.operation == .modifyRecords {
+            throw WireError(.tryAgainLater, "the server is busy", retryAfter: 1, nativeCode: .zoneBusy)
         }
     }
 
@@ -39,6 +43,7 @@ extension CloudService {
         {
             return response
         }
+        if let response = try await respondAboutRestrictions(path.operation, call) { return response }
         if let response = try await respondAboutShares(path.operation, call, credentials, body: body) { return response }
         return try await respond(
             Exchange(
@@ -70,31 +75,31 @@ extension CloudService {
         switch exchange.operation {
         case .modifyRecords:
             var message = try ModifyRecordsRequest(json: exchange.body)
-            var exchange = try self.exchange(exchange, for: message.zoneID)
+            var exchange = try await self.exchange(exchange, for: message.zoneID)
             try await prepare(&message, &exchange.call, exchange.credentials)
             return try await write(exchange, numbersAsStrings: message.numbersAsStrings) { [message] in
                 try engine.modifyRecords(message, in: $0, $1)
             }
         case .lookupRecords:
             let message = try LookupRecordsRequest(json: exchange.body)
-            let exchange = try self.exchange(exchange, for: message.zoneID)
+            let exchange = try await self.exchange(exchange, for: message.zoneID)
             return try await read(exchange, numbersAsStrings: message.numbersAsStrings) {
                 try engine.lookupRecords(message, in: $0, $1)
             }
         case .queryRecords:
             let message = try QueryRecordsRequest(json: exchange.body)
-            return try await query(try self.exchange(exchange, for: message.zoneID), message)
+            return try await query(try await self.exchange(exchange, for: message.zoneID), message)
         case .uploadAssets:
             let message = try AssetUploadRequest(json: exchange.body)
-            let exchange = try self.exchange(exchange, for: message.zoneID)
+            let exchange = try await self.exchange(exchange, for: message.zoneID)
             return try await write(exchange) { try engine.requestUploads(message, in: $0, $1) }
         case .rereferenceAssets:
             let message = try RereferenceAssetsRequest(json: exchange.body)
-            let exchange = try self.exchange(exchange, for: message.zoneID)
+            let exchange = try await self.exchange(exchange, for: message.zoneID)
             return try await write(exchange) { try engine.rereferenceAssets(message, in: $0, $1) }
         case .recordChanges:
             let message = try RecordChangesRequest(json: exchange.body)
-            let exchange = try self.exchange(exchange, for: message.zone.zoneID)
+            let exchange = try await self.exchange(exchange, for: message.zone.zoneID)
             return try await read(exchange, numbersAsStrings: message.numbersAsStrings) {
                 try engine.recordChanges(message, in: $0, $1)
             }
@@ -131,15 +136,15 @@ extension CloudService {
             let message = try SubscriptionsModifyRequest(json: exchange.body)
             return try await write(exchange) { try engine.modifySubscriptions(message, in: $0, $1) }
         case .caller, .resolveRecords, .acceptRecords, .currentUser, .discoverUsers, .lookupUsersByEmail,
-            .lookupUsersByID, .lookupUsersByContacts:
+            .lookupUsersByID, .lookupUsersByContacts, .restrictUser, .unrestrictUser:
             preconditionFailure("questions about users and links are answered before")
         }
     }
 
     /// The exchange as it reaches the partition of a zone.
-    private func exchange(_ exchange: Exchange, for zoneID: ZoneID?) throws(WireError) -> Exchange {
+    private func exchange(_ exchange: Exchange, for zoneID: ZoneID?) async throws -> Exchange {
         var exchange = exchange
-        exchange.call = try call(exchange.call, for: zoneID)
+        exchange.call = try await call(exchange.call, for: zoneID)
         return exchange
     }
 

@@ -19,6 +19,7 @@ extension CloudService {
             throw withSignIn(
                 WireError(.authenticationRequired, "request needs authorization"), request, credentials.apiToken)
         }
+        try await checkRestriction(call)
         var response: ServiceResponse
         switch path.operation {
         case .pushStream:

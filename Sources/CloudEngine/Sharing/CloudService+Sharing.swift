@@ -7,7 +7,7 @@ extension CloudService {
     /// The call with which an operation of the shared database reaches the zone of somebody else.
     ///
     /// - Throws: `WireError` with `.zoneNotFound` for a zone without an owner, or of the caller's own.
-    func call(_ call: Call, for zoneID: ZoneID?) throws(WireError) -> Call {
+    func call(_ call: Call, for zoneID: ZoneID?) async throws -> Call {
         guard call.partition.scope == .shared else { return call }
         guard let owner = zoneID?.ownerRecordName, UsersType.isUserRecordName(owner), owner != call.caller.userRecordName else {
             throw WireError(.zoneNotFound, "a zone of the shared database is named with its owner")
@@ -15,6 +15,7 @@ extension CloudService {
         var call = call
         call.partition.scope = .private
         call.partition.owner = owner
+        try await checkRestriction(call)
         return call
     }
 
@@ -24,7 +25,7 @@ extension CloudService {
         var response = ZoneChangesResponse(zones: [])
         for query in request.zones {
             do {
-                let call = try call(shared, for: query.zoneID)
+                let call = try await call(shared, for: query.zoneID)
                 let one = ZoneChangesRequest(zones: [query], resultsLimit: request.resultsLimit)
                 let engine = engine
                 response.zones += try await storage.read(call.partition) { try engine.zoneChanges(one, in: $0, call) }.zones
@@ -64,6 +65,7 @@ extension CloudService {
         else { throw WireError(.notFound, "nothing is shared at this link") }
         var call = call
         call.partition = target.partition
+        try await checkRestriction(call)
         let (engine, reached) = (engine, call)
         guard operation == .acceptRecords else {
             return try await storage.read(reached.partition) { try engine.resolve(shortGUID, target, profile, in: $0, reached) }

@@ -23,9 +23,10 @@ package protocol SharingView {
     func children(of name: String, in zone: Int64) throws -> [String]
     /// The shares of hierarchies that records are in.
     func shareNames(ofRecords names: [String], in zone: Int64) throws -> [String: String]
-    /// Records of shares after a number, in order of change; those that left a share come as deleted ones.
+    /// Records of shares by the numbers of their last changes, in order of change; those that left a share come as deleted
+    /// ones.
     func sharedRecords(
-        changedAfter change: Int64, in zone: Int64, shares: [String], includingDeleted: Bool, limit: Int, bytesMax: Int
+        _ slice: ChangeSlice, in zone: Int64, shares: [String], includingDeleted: Bool, limit: Int, bytesMax: Int
     ) throws -> [StoredRecord]
 }
 

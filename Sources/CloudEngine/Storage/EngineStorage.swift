@@ -38,14 +38,14 @@ package protocol PartitionView: AccessView, SharingView, ReferenceView, QuerySub
 
     /// Records of a zone by name, deleted ones included.
     func records(named names: [String], in zone: Int64) throws -> [String: StoredRecord]
-    /// Records of a zone after a number, in order of change.
+    /// Records of a zone by the numbers of their last changes, in order of change.
     ///
     /// - Parameters:
     ///   - includingDeleted: Whether deleted records are listed too.
     ///   - limit: Records at most.
     ///   - bytesMax: Stops after the record that passes this size; at least one record comes if there is one.
     func records(
-        changedAfter change: Int64, in zone: Int64, includingDeleted: Bool, limit: Int, bytesMax: Int
+        _ slice: ChangeSlice, in zone: Int64, includingDeleted: Bool, limit: Int, bytesMax: Int
     ) throws -> [StoredRecord]
 
     /// What the fields of a record type hold, or nil for a type that was never used in this container and environment.
@@ -118,6 +118,12 @@ package protocol AccountStorage: CredentialStorage {
     ///
     /// - Parameter proposal: Kept if the account has no name there yet.
     func userRecordName(account: Int64, containerIdentifier: String, proposal: String) async throws -> String
+
+    /// Whether the processing of a user's data is paused.
+    func isRestricted(user userRecordName: String, containerIdentifier: String, environment: CloudEnvironment) async throws -> Bool
+    func setRestricted(
+        _ isRestricted: Bool, user userRecordName: String, containerIdentifier: String, environment: CloudEnvironment, now: Int64
+    ) async throws
 }
 
 package struct DeviceIdentity: Hashable, Sendable {

@@ -19,6 +19,21 @@ package struct PartitionState: Hashable, Sendable {
     }
 }
 
+/// Changes between two numbers.
+package struct ChangeSlice: Hashable, Sendable {
+    /// Only changes behind this one.
+    package var after: Int64
+    /// Only changes before this one.
+    package var before: Int64
+    package var isNewestFirst: Bool
+
+    package init(after: Int64, before: Int64 = .max, isNewestFirst: Bool = false) {
+        self.after = after
+        self.before = before
+        self.isNewestFirst = isNewestFirst
+    }
+}
+
 package struct StoredZone: Hashable, Sendable {
     /// The default zone's key.
     package static let defaultKey: Int64 = 0
@@ -32,6 +47,8 @@ package struct StoredZone: Hashable, Sendable {
     package var isDeleted: Bool
     /// Tokens below this number miss deleted records that are no longer remembered.
     package var floor: Int64
+    /// Why the zone is gone, where it is.
+    package var deletionReason = ZoneDeletionReason.deleted
 
     package init(key: Int64, name: String, change: Int64, isDeleted: Bool = false, floor: Int64 = 0) {
         self.key = key

@@ -67,10 +67,11 @@ private struct Firing {
         var reader = call
         reader.caller = Caller(userRecordName: owned.owner, deviceID: "")
         var access = RecordAccess(unit, reader)
+        let shares = filters.contains { $0.field.subject == .system(.share) } ? try SharePresenter(unit, zone, call) : nil
         for event in events {
-            guard let (record, reason) = event.subject(part.firesOn), record.recordType == recordType,
-                filters.allSatisfy({ $0.matches(record, inZone: zone.name) }), try access.allows(.read, record)
-            else { continue }
+            guard let (subject, reason) = event.subject(part.firesOn), subject.recordType == recordType else { continue }
+            let record = try shares?.complete(subject) ?? subject
+            guard filters.allSatisfy({ $0.matches(record, inZone: zone.name) }), try access.allows(.read, record) else { continue }
             notifications.append(notification(owned, record, reason))
             guard !part.firesOnce else {
                 if call.partition.scope == .public {

@@ -35,7 +35,8 @@ extension Engine {
                     zoneID: zoneID(of: zone, call),
                     syncToken: call.partition.scope == .shared ? nil : token(of: zone, state, call.partition))
             }
-            return request.syncToken == nil ? nil : ZoneChange(zoneID: zoneID(of: zone, call), isDeleted: true)
+            return request.syncToken == nil
+                ? nil : ZoneChange(zoneID: zoneID(of: zone, call), isDeleted: true, deletionReason: zone.deletionReason)
         }
         return DatabaseChangesResponse(
             zones: changes,
@@ -45,6 +46,9 @@ extension Engine {
     }
 
     /// What changed in zones since a token of each: every record once, as it is now, oldest change first.
+    ///
+    /// `reverse` begins with the newest change. The tokens of such pages say so, and the last one is the point at which
+    /// the walk began: what came since is asked for from there, oldest first (unverified).
     ///
     /// A page ends at `Limits.recordsPerResponse` records or `Limits.responseRecordBytes` bytes, all zones counted
     /// together; a zone that gets no room answers an empty page with more to come.
@@ -84,26 +88,18 @@ extension Engine {
         let access = try ShareAccess(view, zone: zone, call)
         let feed = try call.feed(of: zone, in: view)
         let shares = try SharePresenter(view, zone, call)
-        var start: Int64 = 0
-        if let text = query.syncToken {
-            let token = try ChangeToken(opening: text, for: feed, by: sealer)
-            guard token.subject == .zone(key: zone.key), token.epoch == state.epoch, token.number >= zone.floor,
-                token.number <= state.counter
-            else { throw ChangeToken.expired }
-            start = token.number
-        }
+        var walk = try ZoneWalk(query, zone, state, feed, sealer)
         let limit = min(limit, room.records)
         var found: [StoredRecord] = []
         if limit > 0, room.bytes > 0 {
             // One record more than the page holds tells whether there are more.
             found = try self.records(
-                after: start, zone, access, includingDeleted: query.syncToken != nil, limit: limit + 1,
-                bytesMax: room.bytes, view)
+                walk.slice, zone, access, includingDeleted: walk.includesDeleted, limit: limit + 1, bytesMax: room.bytes, view)
         }
         let records = found.prefix(limit)
-        let last = records.last?.change ?? start
-        let moreComing = try found.count > limit || last < zone.change && !self.records(
-            after: last, zone, access, includingDeleted: query.syncToken != nil, limit: 1, bytesMax: 1, view
+        if let last = records.last { walk.advance(to: last.change) }
+        let moreComing = try found.count > limit || !walk.isAtEnd && !self.records(
+            walk.slice, zone, access, includingDeleted: walk.includesDeleted, limit: 1, bytesMax: 1, view
         ).isEmpty
         room.records -= records.count
         room.bytes -= records.reduce(0) { $0 + RecordSize.bytes(of: $1.record) }
@@ -115,22 +111,22 @@ extension Engine {
                 try shares.complete($0.record).presented(
                     zoneID: zoneID(of: zone, call), desiredKeys: query.desiredKeys, addresses)
             },
-            syncToken: token(of: zone, at: moreComing ? last : max(last, zone.change), state, feed),
+            syncToken: walk.token(moreComing: moreComing).sealed(for: feed, by: sealer),
             moreComing: moreComing)
     }
 
-    /// Records of a zone after a change, as far as the caller sees them. Without a token deletions are passed over, so a
+    /// Records of a zone by their changes, as far as the caller sees them. Without a token deletions are passed over, so a
     /// zone's last change may lie beyond the last record there is.
     private func records(
-        after change: Int64, _ zone: StoredZone, _ access: ShareAccess, includingDeleted: Bool, limit: Int, bytesMax: Int,
+        _ slice: ChangeSlice, _ zone: StoredZone, _ access: ShareAccess, includingDeleted: Bool, limit: Int, bytesMax: Int,
         _ view: any PartitionView
     ) throws -> [StoredRecord] {
         guard let shares = access.visibleShares else {
             return try view.records(
-                changedAfter: change, in: zone.key, includingDeleted: includingDeleted, limit: limit, bytesMax: bytesMax)
+                slice, in: zone.key, includingDeleted: includingDeleted, limit: limit, bytesMax: bytesMax)
         }
         return try view.sharedRecords(
-            changedAfter: change, in: zone.key, shares: shares, includingDeleted: includingDeleted, limit: limit,
+            slice, in: zone.key, shares: shares, includingDeleted: includingDeleted, limit: limit,
             bytesMax: bytesMax)
     }
 

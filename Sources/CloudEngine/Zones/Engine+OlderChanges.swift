@@ -13,7 +13,9 @@ extension Engine {
         let response = try zoneChanges(ZoneChangesRequest(zones: [request.zone]), in: view, call)
         switch response.zones.first {
         case .changes(let page):
-            return RecordChangesResponse(records: page.records, syncToken: page.syncToken, moreComing: page.moreComing)
+            return RecordChangesResponse(
+                records: page.records, syncToken: page.syncToken, moreComing: page.moreComing,
+                reverse: request.zone.reverse ?? false)
         case .failure(_, let error): throw error
         case nil: throw WireError(.internalError, "the zone was not answered")
         }

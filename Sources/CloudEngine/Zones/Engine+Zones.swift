@@ -56,6 +56,16 @@ extension Engine {
             ZonesResponse(zones: results), notifications: try notifications(forChangesIn: changed, unit, call), news: news)
     }
 
+    /// Deletes a custom zone as its user wished, or as follows from what the user did.
+    package func deleteZone(
+        _ zoneID: ZoneID, because reason: ZoneDeletionReason, in unit: any UnitOfWork, _ call: Call
+    ) throws -> Outcome<ZoneID> {
+        var changed: Set<String> = []
+        var news: [ShareNews] = []
+        _ = try delete(zoneID, because: reason, in: unit, call, &changed, &news)
+        return Outcome(zoneID, notifications: try notifications(forChangesIn: changed, unit, call), news: news)
+    }
+
     private func create(
         _ zoneID: ZoneID, in unit: any UnitOfWork, _ call: Call, _ changed: inout Set<String>
     ) throws -> ZoneResult {
@@ -79,7 +89,8 @@ extension Engine {
     }
 
     private func delete(
-        _ zoneID: ZoneID, in unit: any UnitOfWork, _ call: Call, _ changed: inout Set<String>, _ news: inout [ShareNews]
+        _ zoneID: ZoneID, because reason: ZoneDeletionReason = .deleted, in unit: any UnitOfWork, _ call: Call,
+        _ changed: inout Set<String>, _ news: inout [ShareNews]
     ) throws -> ZoneResult {
         guard zoneID.zoneName != ZoneID.defaultZoneName else {
             throw WireError(.badRequest, "the default zone cannot be deleted")
@@ -87,6 +98,7 @@ extension Engine {
         var zone = try liveZone(zoneID, in: unit, call)
         zone.change = try unit.raiseCounter(by: 1)
         zone.isDeleted = true
+        zone.deletionReason = reason
         let told = try unit.members(inZone: zone.key).sorted().map {
             ShareNews(user: $0, zoneName: zone.name, isGone: true, change: zone.change)
         }

@@ -137,7 +137,7 @@ extension SQLiteServerStore {
     /// Reads outside partitions.
     func reading<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         do {
-            return try await pool.read(body)
+            return try await readers.read(body)
         } catch let error as DatabaseError {
             throw StorageFailure(error)
         }

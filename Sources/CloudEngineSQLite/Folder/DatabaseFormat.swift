@@ -18,6 +18,8 @@ enum DatabaseFormat: Int, CaseIterable {
     case sharing = 5
     /// References with actions, by their targets; query subscriptions on the public database, by type.
     case references = 6
+    /// Why zones were deleted; users whose data are not processed.
+    case restrictions = 7
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -30,6 +32,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .credentials: Self.credentialTables
         case .sharing: Self.sharingTables
         case .references: Self.referenceTables
+        case .restrictions: Self.restrictionTables
         }
     }
 
@@ -67,6 +70,13 @@ enum DatabaseFormat: Int, CaseIterable {
             return .commit
         }
     }
+
+    private static let restrictionTables = """
+        ALTER TABLE zones ADD COLUMN reason TEXT NOT NULL DEFAULT 'deleted';
+        CREATE TABLE restrictions (
+            container TEXT NOT NULL, environment TEXT NOT NULL, user TEXT NOT NULL, since INTEGER NOT NULL,
+            PRIMARY KEY (container, environment, user)) WITHOUT ROWID;
+        """
 
     private static let sharingTables = """
         CREATE TABLE shares (

@@ -79,7 +79,7 @@ extension SQLiteUnit {
     }
 
     func sharedRecords(
-        changedAfter change: Int64, in zone: Int64, shares: [String], includingDeleted: Bool, limit: Int, bytesMax: Int
+        _ slice: ChangeSlice, in zone: Int64, shares: [String], includingDeleted: Bool, limit: Int, bytesMax: Int
     ) throws -> [StoredRecord] {
         guard let part, !shares.isEmpty else { return [] }
         let places = databaseQuestionMarks(count: shares.count)
@@ -88,16 +88,16 @@ extension SQLiteUnit {
             sql: """
                 SELECT s.change, s.gone, s.name, r.deleted, r.body FROM shared_records s
                 LEFT JOIN records r ON r.part = s.part AND r.zone = s.zone AND r.name = s.name
-                WHERE s.part = ? AND s.zone = ? AND s.share IN (\(places)) AND s.change > ?
+                WHERE s.part = ? AND s.zone = ? AND s.share IN (\(places)) AND s.change > ? AND s.change < ?
                 \(includingDeleted ? "" : " AND s.gone = 0 AND r.deleted = 0")
                 AND (s.gone = 0 OR NOT EXISTS (
                     SELECT 1 FROM shared_records o WHERE o.part = s.part AND o.zone = s.zone AND o.name = s.name
                     AND o.gone = 0 AND o.share IN (\(places))))
-                ORDER BY s.change LIMIT ?
+                ORDER BY s.change\(slice.isNewestFirst ? " DESC" : "") LIMIT ?
                 """)
         var arguments: StatementArguments = [part, zone]
         arguments += StatementArguments(shares)
-        arguments += [change]
+        arguments += [slice.after, slice.before]
         arguments += StatementArguments(shares)
         arguments += [limit]
         let cursor = try Row.fetchCursor(statement, arguments: arguments)

@@ -14,10 +14,12 @@ extension SQLiteUnit {
         return PartitionState(epoch: row[0], counter: row[1], floor: row[2])
     }
 
-    private static let zoneColumns = "SELECT zone, name, change, deleted, floor FROM zones"
+    private static let zoneColumns = "SELECT zone, name, change, deleted, floor, reason FROM zones"
 
     private static func zone(_ row: Row) -> StoredZone {
-        StoredZone(key: row[0], name: row[1], change: row[2], isDeleted: row[3], floor: row[4])
+        var zone = StoredZone(key: row[0], name: row[1], change: row[2], isDeleted: row[3], floor: row[4])
+        zone.deletionReason = ZoneDeletionReason(rawValue: row[5]) ?? .deleted
+        return zone
     }
 
     func zone(named name: String) throws -> StoredZone? {
@@ -51,15 +53,15 @@ extension SQLiteUnit {
     }
 
     func records(
-        changedAfter change: Int64, in zone: Int64, includingDeleted: Bool, limit: Int, bytesMax: Int
+        _ slice: ChangeSlice, in zone: Int64, includingDeleted: Bool, limit: Int, bytesMax: Int
     ) throws -> [StoredRecord] {
         guard let part else { return [] }
         let statement = try db.cachedStatement(
             sql: """
-                SELECT change, body FROM records WHERE part = ? AND zone = ? AND change > ?\(includingDeleted ? "" : " AND deleted = 0")
-                ORDER BY change LIMIT ?
+                SELECT change, body FROM records WHERE part = ? AND zone = ? AND change > ? AND change < ?
+                \(includingDeleted ? "" : " AND deleted = 0") ORDER BY change\(slice.isNewestFirst ? " DESC" : "") LIMIT ?
                 """)
-        let rows = try Row.fetchCursor(statement, arguments: [part, zone, change, limit])
+        let rows = try Row.fetchCursor(statement, arguments: [part, zone, slice.after, slice.before, limit])
         var found: [StoredRecord] = []
         var bytes = 0
         while bytes < bytesMax, let row = try rows.next() {

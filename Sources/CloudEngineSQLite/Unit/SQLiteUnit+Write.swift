@@ -17,8 +17,10 @@ extension SQLiteUnit {
 
     func save(_ zone: StoredZone, at now: Int64) throws {
         try run(
-            "INSERT OR REPLACE INTO zones (part, zone, name, change, deleted, floor, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [writtenPart, zone.key, zone.name, zone.change, zone.isDeleted, zone.floor, now])
+            "INSERT OR REPLACE INTO zones (part, zone, name, change, deleted, floor, at, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                writtenPart, zone.key, zone.name, zone.change, zone.isDeleted, zone.floor, now, zone.deletionReason.rawValue,
+            ])
     }
 
     func removeContents(ofZone key: Int64) throws {

@@ -15,6 +15,14 @@ extension CKDatabase {
                 case deleted
                 case purged
                 case encryptedDataReset
+
+                init(_ reason: ZoneDeletionReason) {
+                    switch reason {
+                    case .deleted: self = .deleted
+                    case .purged: self = .purged
+                    case .encryptedDataReset: self = .encryptedDataReset
+                    }
+                }
             }
 
             public let zoneID: CKRecordZone.ID

@@ -12,6 +12,7 @@ extension CKError.Code {
         switch error.nativeCode {
         case .changeTokenExpired: self = .changeTokenExpired
         case .limitExceeded: self = .limitExceeded
+        case .zoneBusy: self = .zoneBusy
         case .userDeletedZone: self = .userDeletedZone
         case nil:
             switch error.code {
@@ -57,6 +58,7 @@ extension CKError {
         var userInfo = userInfo
         userInfo[CKError.serverDescriptionKey] = error.reason
         if let uuid = error.uuid { userInfo[CKError.requestUUIDKey] = uuid }
+        if error.didResetEncryptedData { userInfo[CKErrorUserDidResetEncryptedDataKey] = true }
         self.init(Code(error), error.reason, retryAfter: error.retryAfter, userInfo: userInfo)
     }
 

@@ -29,7 +29,7 @@ extension DatabaseRun {
                 CKDatabase.DatabaseChange.Modification(zoneID: database.zoneID($0.zoneID))
             },
             deletions: answer.zones.filter(\.isDeleted).map {
-                CKDatabase.DatabaseChange.Deletion(zoneID: database.zoneID($0.zoneID), reason: .deleted)
+                CKDatabase.DatabaseChange.Deletion(zoneID: database.zoneID($0.zoneID), reason: .init($0.deletionReason))
             }, token: CKServerChangeToken(answer.syncToken), moreComing: answer.moreComing)
     }
 

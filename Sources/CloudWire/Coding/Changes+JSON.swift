@@ -31,13 +31,16 @@ extension ZoneChange: WireMessage {
         }
         self.init(
             zoneID: try keys.zoneID.required("the zone has no zoneID", at: start), syncToken: keys.syncToken,
-            isDeleted: keys.isDeleted, atomic: keys.atomic)
+            isDeleted: keys.isDeleted, atomic: keys.atomic, deletionReason: keys.deletionReason)
     }
 
     package func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("zoneID", zoneID)
-            guard !isDeleted else { return writer.member("deleted", true) }
+            guard !isDeleted else {
+                writer.member("deleted", true)
+                return writer.member("deletionReason", deletionReason.wireValue)
+            }
             writer.member("syncToken", syncToken)
             writer.member("atomic", atomic)
         }
@@ -81,7 +84,7 @@ extension ZoneChangesQuery: WireMessage {
             case "resultsLimit": resultsLimit = try reader.readInt()
             case "desiredKeys": desiredKeys = try reader.readStrings()
             case "desiredRecordTypes": desiredRecordTypes = try reader.readStrings()
-            case "reverse": try reader.refuseReverse()
+            case "reverse": reverse = try reader.readFlag()
             default: try reader.skipValue()
             }
         }
@@ -98,6 +101,7 @@ extension ZoneChangesQuery: WireMessage {
         writer.member("resultsLimit", resultsLimit)
         writer.member("desiredKeys", desiredKeys)
         writer.member("desiredRecordTypes", desiredRecordTypes)
+        writer.member("reverse", reverse)
     }
 }
 
@@ -107,6 +111,7 @@ extension ZoneChangesRequest: WireMessage {
         var zones: [ZoneChangesQuery]?
         var desiredKeys: [String]?
         var desiredRecordTypes: [String]?
+        var reverse: Bool?
         self.init(zones: [])
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
@@ -115,7 +120,7 @@ extension ZoneChangesRequest: WireMessage {
             case "resultsLimit": resultsLimit = try reader.readInt()
             case "desiredKeys": desiredKeys = try reader.readStrings()
             case "desiredRecordTypes": desiredRecordTypes = try reader.readStrings()
-            case "reverse": try reader.refuseReverse()
+            case "reverse": reverse = try reader.readFlag()
             // The documents spell it in both ways.
             case "numbersAsStrings", "numberAsStrings": numbersAsStrings = try reader.readFlag()
             default: try reader.skipValue()
@@ -125,6 +130,7 @@ extension ZoneChangesRequest: WireMessage {
             var zone = zone
             zone.desiredKeys = zone.desiredKeys ?? desiredKeys
             zone.desiredRecordTypes = zone.desiredRecordTypes ?? desiredRecordTypes
+            zone.reverse = zone.reverse ?? reverse
             return zone
         }
     }
@@ -135,14 +141,6 @@ extension ZoneChangesRequest: WireMessage {
             writer.member("resultsLimit", resultsLimit)
             if numbersAsStrings { writer.member("numbersAsStrings", true) }
         }
-    }
-}
-
-extension JSONReader {
-    /// Newest first is not offered; an answer in the other order would mislead whoever asks for it.
-    fileprivate mutating func refuseReverse() throws(JSONFault) {
-        let start = try next()
-        guard try !readFlag() else { throw JSONFault("changes come oldest first only", at: start) }
     }
 }
 

@@ -60,11 +60,15 @@ extension ModifyRecordsRequest: WireMessage {
 
 extension ModifyRecordsResponse: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
-        self.init(results: try reader.readList("records", orFault: "the answer has no records"))
+        let answer = try reader.readRecordsAnswer()
+        self.init(results: answer.results, syncToken: answer.syncToken)
     }
 
     package func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("records", results) }
+        writer.object { writer in
+            writer.member("records", results)
+            writer.member("syncToken", syncToken)
+        }
     }
 }
 
@@ -121,15 +125,33 @@ extension LookupRecordsRequest: WireMessage {
 
 extension LookupRecordsResponse: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
-        self.init(results: try reader.readList("records", orFault: "the answer has no records"))
+        let answer = try reader.readRecordsAnswer()
+        self.init(results: answer.results, syncToken: answer.syncToken)
     }
 
     package func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("records", results) }
+        writer.object { writer in
+            writer.member("records", results)
+            writer.member("syncToken", syncToken)
+        }
     }
 }
 
 extension JSONReader {
+    fileprivate mutating func readRecordsAnswer() throws(JSONFault) -> (results: [RecordResult], syncToken: String?) {
+        var results: [RecordResult]?
+        var token: String?
+        let start = try beginObject()
+        while let key = try nextKey() {
+            switch key {
+            case "records": results = try readArray()
+            case "syncToken": token = try readString()
+            default: try skipValue()
+            }
+        }
+        return (try results.required("the answer has no records", at: start), token)
+    }
+
     /// Reads an object of which one key, an array, is all that counts.
     mutating func readList<Element: WireMessage>(
         _ name: StaticString, orFault what: StaticString

@@ -35,6 +35,7 @@ extension RecordChangesResponse: WireMessage {
             case "records": records = try reader.readArray()
             case "syncToken": token = try reader.readString()
             case "moreComing": moreComing = try reader.readFlag()
+            case "reverse": reverse = try reader.readFlag()
             default: try reader.skipValue()
             }
         }
@@ -47,6 +48,7 @@ extension RecordChangesResponse: WireMessage {
             writer.member("records", records)
             writer.member("syncToken", syncToken)
             writer.member("moreComing", moreComing)
+            if reverse { writer.member("reverse", true) }
         }
     }
 }

@@ -43,6 +43,7 @@ extension QueryRecordsResponse: WireMessage {
             switch key {
             case "records": results = try reader.readArray()
             case "continuationMarker": continuationMarker = try reader.readString()
+            case "syncToken": syncToken = try reader.readString()
             default: try reader.skipValue()
             }
         }
@@ -53,6 +54,7 @@ extension QueryRecordsResponse: WireMessage {
         writer.object { writer in
             writer.member("records", results)
             writer.member("continuationMarker", continuationMarker)
+            writer.member("syncToken", syncToken)
         }
     }
 }

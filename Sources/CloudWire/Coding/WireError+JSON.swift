@@ -9,6 +9,7 @@ struct ErrorKeys {
     private var retryAfter: Double?
     private var nativeCode: WireError.NativeCode?
     private var redirectURL: String?
+    private var didResetEncryptedData = false
 
     /// Reads the value of a key if it is one of an error's.
     mutating func take(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
@@ -19,6 +20,7 @@ struct ErrorKeys {
         case "retryAfter": retryAfter = try reader.readDouble()
         case "nativeErrorCode": nativeCode = WireError.NativeCode(rawValue: try reader.readInt())
         case "redirectURL": redirectURL = try reader.readString()
+        case "didResetEncryptedData": didResetEncryptedData = try reader.readFlag()
         default: return false
         }
         return true
@@ -35,6 +37,7 @@ struct ErrorKeys {
             nativeCode: nativeCode)
         error.uuid = uuid
         error.redirectURL = redirectURL
+        error.didResetEncryptedData = didResetEncryptedData
         return error
     }
 }
@@ -64,5 +67,6 @@ extension WireError: WireMessage {
         }
         writer.member("nativeErrorCode", nativeCode?.rawValue)
         writer.member("redirectURL", redirectURL)
+        if didResetEncryptedData { writer.member("didResetEncryptedData", true) }
     }
 }

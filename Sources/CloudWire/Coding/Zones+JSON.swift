@@ -7,6 +7,7 @@ struct ZoneKeys {
     var syncToken: String?
     var isDeleted = false
     var atomic = true
+    var deletionReason = ZoneDeletionReason.deleted
 
     mutating func take(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
         switch key {
@@ -14,6 +15,8 @@ struct ZoneKeys {
         case "syncToken": syncToken = try reader.readString()
         case "deleted": isDeleted = try reader.readFlag()
         case "atomic": atomic = try reader.readFlag()
+        // A reason that is not known here is a deletion all the same.
+        case "deletionReason": deletionReason = ZoneDeletionReason(rawValue: try reader.readString()) ?? .deleted
         default: return false
         }
         return true

@@ -38,11 +38,17 @@ package struct ZoneChange: Hashable, Sendable {
     package var isDeleted: Bool
     /// Whether the zone can do all-or-nothing requests.
     package var atomic: Bool
+    /// Why the zone is gone, where it is.
+    package var deletionReason: ZoneDeletionReason
 
-    package init(zoneID: ZoneID, syncToken: String? = nil, isDeleted: Bool = false, atomic: Bool = true) {
+    package init(
+        zoneID: ZoneID, syncToken: String? = nil, isDeleted: Bool = false, atomic: Bool = true,
+        deletionReason: ZoneDeletionReason = .deleted
+    ) {
         self.zoneID = zoneID
         self.syncToken = syncToken
         self.isDeleted = isDeleted
         self.atomic = atomic
+        self.deletionReason = deletionReason
     }
 }

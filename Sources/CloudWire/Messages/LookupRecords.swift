@@ -37,8 +37,11 @@ package struct LookupRecordsRequest: Hashable, Sendable {
 /// One result for each name, in the order of the names; a record that is not there is a failure with `.notFound`.
 package struct LookupRecordsResponse: Hashable, Sendable {
     package var results: [RecordResult]
+    /// Present point of the zone's history, for who asked for it in the address: `getCurrentSyncToken=true`.
+    package var syncToken: String?
 
-    package init(results: [RecordResult]) {
+    package init(results: [RecordResult], syncToken: String? = nil) {
         self.results = results
+        self.syncToken = syncToken
     }
 }

@@ -73,8 +73,11 @@ package enum RecordResult: Hashable, Sendable {
 /// If an atomic request failed, every result is a failure: the culprit's with its own code, the others `.atomicError`.
 package struct ModifyRecordsResponse: Hashable, Sendable {
     package var results: [RecordResult]
+    /// Present point of the zone's history, for who asked for it in the address: `getCurrentSyncToken=true`.
+    package var syncToken: String?
 
-    package init(results: [RecordResult]) {
+    package init(results: [RecordResult], syncToken: String? = nil) {
         self.results = results
+        self.syncToken = syncToken
     }
 }

@@ -20,11 +20,14 @@ package struct RecordChangesResponse: Hashable, Sendable {
     package var records: [Record]
     package var syncToken: String
     package var moreComing: Bool
+    /// Whether the newest change came first.
+    package var reverse: Bool
 
-    package init(records: [Record], syncToken: String, moreComing: Bool) {
+    package init(records: [Record], syncToken: String, moreComing: Bool, reverse: Bool = false) {
         self.records = records
         self.syncToken = syncToken
         self.moreComing = moreComing
+        self.reverse = reverse
     }
 }
 

@@ -38,9 +38,12 @@ package struct QueryRecordsResponse: Hashable, Sendable {
     package var results: [RecordResult]
     /// Nil means finished.
     package var continuationMarker: String?
+    /// Present point of the zone's history, for who asked for it in the address: `getCurrentSyncToken=true`.
+    package var syncToken: String?
 
-    package init(results: [RecordResult], continuationMarker: String? = nil) {
+    package init(results: [RecordResult], continuationMarker: String? = nil, syncToken: String? = nil) {
         self.results = results
         self.continuationMarker = continuationMarker
+        self.syncToken = syncToken
     }
 }

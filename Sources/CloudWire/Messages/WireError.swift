@@ -43,6 +43,7 @@ package struct WireError: Error, Hashable, Sendable {
     /// `CKError` codes for outcomes without a documented wire code.
     package enum NativeCode: Int, Hashable, Sendable {
         case changeTokenExpired = 21
+        case zoneBusy = 23
         case limitExceeded = 27
         case userDeletedZone = 28
     }
@@ -56,6 +57,8 @@ package struct WireError: Error, Hashable, Sendable {
     package var retryAfter: Double?
     package var nativeCode: NativeCode?
     package var redirectURL: String?
+    /// With `.zoneNotFound`: the zone went because the user's keys were reset. Tarn's addition.
+    package var didResetEncryptedData = false
 
     package init(_ code: Code, _ reason: String, retryAfter: Double? = nil, nativeCode: NativeCode? = nil) {
         self.code = code

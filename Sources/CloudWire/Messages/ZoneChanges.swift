@@ -11,16 +11,19 @@ package struct ZoneChangesQuery: Hashable, Sendable {
     package var desiredKeys: [String]?
     /// Types wanted; nil wants all. The token moves past records of other types too.
     package var desiredRecordTypes: [String]?
+    /// Whether the newest change comes first; nil says nothing, which means oldest first.
+    package var reverse: Bool?
 
     package init(
         zoneID: ZoneID, syncToken: String? = nil, resultsLimit: Int? = nil, desiredKeys: [String]? = nil,
-        desiredRecordTypes: [String]? = nil
+        desiredRecordTypes: [String]? = nil, reverse: Bool? = nil
     ) {
         self.zoneID = zoneID
         self.syncToken = syncToken
         self.resultsLimit = resultsLimit
         self.desiredKeys = desiredKeys
         self.desiredRecordTypes = desiredRecordTypes
+        self.reverse = reverse
     }
 }
 
@@ -40,7 +43,7 @@ package struct ZoneChangesRequest: Hashable, Sendable {
     }
 }
 
-/// One page of a zone's changes, oldest first; each record once, as it is now.
+/// One page of a zone's changes, oldest first unless newest first was asked for; each record once, as it is now.
 package struct ZoneChanges: Hashable, Sendable {
     package var zoneID: ZoneID
     /// Deleted records have `isDeleted`, and their type where the server tells it.

@@ -18,6 +18,22 @@ package struct Zone: Hashable, Sendable {
     }
 }
 
+/// Why a zone is gone.
+///
+/// Source: Apple, `CKDatabase.DatabaseChange.Deletion.Reason`; on the wire, `deletionReason` beside `deleted: true`, it is
+/// Tarn's addition, left out for a plain deletion.
+package enum ZoneDeletionReason: String, Hashable, Sendable, CaseIterable {
+    /// By an app.
+    case deleted
+    /// The user removed what the app kept: devices remove their copies, too.
+    case purged
+    /// The user's keys were reset, so that nobody can read the data any more: devices send their copies again.
+    case encryptedDataReset
+
+    /// Nil for a plain deletion.
+    var wireValue: String? { self == .deleted ? nil : rawValue }
+}
+
 package enum ZoneOperation: Hashable, Sendable {
     /// A zone that is there already is not an error.
     case create(ZoneID)

@@ -32,6 +32,9 @@ package struct ServicePath: Hashable, Sendable {
         case lookupUsersByEmail = "users/lookup/email"
         case lookupUsersByID = "users/lookup/id"
         case lookupUsersByContacts = "users/lookup/contacts"
+        /// POST: pauses the processing of the caller's data until ``unrestrictUser``.
+        case restrictUser = "users/restrict"
+        case unrestrictUser = "users/unrestrict"
 
         /// The HTTP method of the operation.
         package var method: String {
@@ -39,7 +42,7 @@ package struct ServicePath: Hashable, Sendable {
             case .listZones, .listSubscriptions, .caller, .currentUser: "GET"
             case .rereferenceAssets, .recordChanges, .changedZones, .modifyRecords, .queryRecords, .lookupRecords, .uploadAssets, .lookupZones, .modifyZones, .databaseChanges,
                 .zoneChanges, .lookupSubscriptions, .modifySubscriptions, .resolveRecords, .acceptRecords, .discoverUsers,
-                .lookupUsersByEmail, .lookupUsersByID, .lookupUsersByContacts:
+                .lookupUsersByEmail, .lookupUsersByID, .lookupUsersByContacts, .restrictUser, .unrestrictUser:
                 "POST"
             }
         }

@@ -66,6 +66,7 @@ package struct CloudFailure: Error, Hashable, Sendable {
         case .changeTokenExpired: return .changeTokenExpired
         case .limitExceeded: return .limitExceeded
         case .userDeletedZone: return .userDeletedZone
+        case .zoneBusy: return .zoneBusy
         case nil: break
         }
         return switch error.code {

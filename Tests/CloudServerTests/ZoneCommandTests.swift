@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import CloudEngine
+import CloudEngineSQLite
+import CloudWire
+import Testing
+
+@testable import TarnCommands
+
+@Suite struct ZoneCommandTests {
+    @Test func theOperatorDeletesAZoneAndSaysWhy() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            let arguments = [
+                "Garden", "--reason", "purged", "--user", "mia", "--container", LiveServer.container, "--data", server.folder.path,
+            ]
+            let missing = await #expect(throws: CommandError.self) { try await ZoneCommand.Delete.parse(arguments).run() }
+            #expect(missing?.description == "Garden: zone not found.")
+            try await server.makeGarden(token: token)
+            let before = try DatabaseChangesResponse(
+                json: try await server.post(.databaseChanges, DatabaseChangesRequest(), token: token).body)
+            try await ZoneCommand.Delete.parse(arguments).run()
+            let request = DatabaseChangesRequest(syncToken: before.syncToken)
+            let after = try DatabaseChangesResponse(json: try await server.post(.databaseChanges, request, token: token).body)
+            #expect(after.zones.map(\.deletionReason) == [.purged])
+        }
+    }
+}
