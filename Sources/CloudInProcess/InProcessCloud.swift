@@ -112,6 +112,44 @@ package final class InProcessCloud: Sendable {
         _ = try await service.importSchema(schema)
     }
 
+    // MARK: What is there
+
+    package struct DatabaseContent: Sendable {
+        package var scope: DatabaseScope
+        /// User record name of the owner; empty in the public database.
+        package var owner: String
+        package var zones: [ZoneContent]
+    }
+
+    package struct ZoneContent: Sendable {
+        package var name: String
+        package var records: [Record]
+    }
+
+    /// Everything in the databases of a container in development, as it is stored: zones and records by name.
+    package func databases(of containerIdentifier: String) async throws -> [DatabaseContent] {
+        let store = try store()
+        var databases: [DatabaseContent] = []
+        let partitions = try await store.partitions(containerIdentifier: containerIdentifier, environment: .development)
+        for partition in partitions where partition.scope != .shared {
+            let zones = try await store.read(partition) { view -> [ZoneContent] in
+                var contents: [Int64: ZoneContent] = [:]
+                for zone in try view.zones() { contents[zone.key] = ZoneContent(name: zone.name, records: []) }
+                var place: RecordPlace?
+                while true {
+                    let page = try view.records(after: place, limit: 500)
+                    guard let last = page.last else { break }
+                    for (place, record) in page { contents[place.zone]?.records.append(record) }
+                    place = last.place
+                }
+                return contents.values.sorted { $0.name < $1.name }
+            }
+            databases.append(
+                DatabaseContent(scope: partition.scope, owner: partition.scope == .public ? "" : partition.owner, zones: zones))
+        }
+        return databases.sorted { ($0.scope.rawValue, $0.owner) < ($1.scope.rawValue, $1.owner) }
+    }
+
     // MARK: The server's life
 
     /// Starts the server again after `stop`, on the same data.

@@ -76,7 +76,7 @@ package final class InProcessTransport: CloudTransport {
     }
 
     private func exchange(_ request: TransportRequest) async throws -> ServiceResponse {
-        let outgoing = try serviceRequest(request)
+        let outgoing = try await serviceRequest(request)
         try state.withLock { state in
             state.log.append(Self.operation(of: outgoing.path))
             if state.isOffline { throw CKError(.networkUnavailable, "the device is offline") }
@@ -95,12 +95,12 @@ package final class InProcessTransport: CloudTransport {
         }
         guard !isLost else {
             if case .events(let listener) = response.body { listener.close() }
-            throw CKError(.networkFailure, "the answer was lost")
+            throw CKError(request.changesData ? .serverResponseLost : .networkFailure, "the answer was lost")
         }
         return response
     }
 
-    private func serviceRequest(_ request: TransportRequest) throws -> ServiceRequest {
+    private func serviceRequest(_ request: TransportRequest) async throws -> ServiceRequest {
         var headers: [String: String] = [:]
         for header in request.headers.all { headers[header.name.lowercased()] = header.value }
         let path: String
@@ -119,11 +119,23 @@ package final class InProcessTransport: CloudTransport {
             switch request.body {
             case .none: []
             case .bytes(let bytes): bytes
-            case .file(let url, _): [UInt8](try Data(contentsOf: url))
+            case .file(let url, _): try await content(of: url, request.sent)
             }
         let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         return ServiceRequest(
             method: request.method, path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "", headers: headers, body: .bytes(body), baseURL: InProcessCloud.baseURL)
+    }
+
+    /// The file, told of in pieces as if it were sent.
+    private func content(of url: URL, _ sent: (any SentBytes)?) async throws -> [UInt8] {
+        let bytes = [UInt8](try Data(contentsOf: url))
+        await sent?.begin()
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            await sent?.take(Array(rest.prefix(Self.pieceBytes)))
+            rest = rest.dropFirst(Self.pieceBytes)
+        }
+        return bytes
     }
 
     private static func operation(of path: String) -> String {

@@ -7,36 +7,49 @@ import CloudWire
 import Foundation
 
 extension TestCloud {
-    /// The whole cloud as text: accounts, their zones, records with fields and tags, and subscriptions, in a fixed order.
-    ///
-    /// Records of default zones, whose changes cannot be asked for, are shown once an app looked them up or saved them
-    /// through this cloud's devices; their names are not known otherwise.
+    /// The whole cloud as text, in a fixed order: the public database, then the accounts with their private databases, what
+    /// others share with them, and subscriptions. Records have their fields and tags.
     public func picture() async throws -> String {
         var lines = ["\(containerIdentifier)"]
+        let databases = try await engine.databases(of: containerIdentifier)
+        for database in databases where database.scope == .public {
+            lines.append("  public")
+            lines += database.zones.flatMap { Self.lines($0) }
+        }
         for account in accounts {
             let transport = try await transport(of: "picture", account: account)
-            let client = CloudDatabaseClient(
+            var client = CloudDatabaseClient(
                 containerIdentifier: containerIdentifier, environment: .development, scope: .private,
                 transport: transport)
-            lines.append("  \(account) \(try await client.callerIdentity().userRecordName)")
-            lines += try await zones(client)
+            let user = try await client.callerIdentity().userRecordName
+            lines.append("  \(account) \(user)")
+            for database in databases where database.scope == .private && database.owner == user {
+                lines += database.zones.flatMap { Self.lines($0) }
+            }
             for case .subscription(let subscription) in try await client.listSubscriptions().subscriptions {
                 lines.append("    subscription \(subscription.subscriptionID)")
             }
+            client = CloudDatabaseClient(
+                containerIdentifier: containerIdentifier, environment: .development, scope: .shared, transport: transport)
+            lines += try await sharedZones(client)
         }
         return lines.joined(separator: "\n")
     }
 
-    private func zones(_ client: CloudDatabaseClient) async throws -> [String] {
+    private static func lines(_ zone: InProcessCloud.ZoneContent) -> [String] {
+        ["    zone \(zone.name)"] + zone.records.flatMap { lines($0) }
+    }
+
+    /// What others share with an account, without the fields, which are shown where the records are.
+    private func sharedZones(_ client: CloudDatabaseClient) async throws -> [String] {
         var lines: [String] = []
         for case .zone(let zone) in try await client.listZones().zones {
-            lines.append("    zone \(zone.zoneID.zoneName)")
-            guard zone.zoneID.zoneName != ZoneID.defaultZoneName else { continue }
+            lines.append("    shared zone \(zone.zoneID.zoneName) of \(zone.zoneID.ownerRecordName ?? "")")
             var records: [Record] = []
             var token: String?
             var isLast = false
             while !isLast {
-                let query = ZoneChangesQuery(zoneID: zone.zoneID, syncToken: token)
+                let query = ZoneChangesQuery(zoneID: zone.zoneID, syncToken: token, desiredKeys: [])
                 guard case .changes(let page)? = try await client.zoneChanges(ZoneChangesRequest(zones: [query])).zones.first
                 else { break }
                 records += page.records.filter { !$0.isDeleted }
@@ -44,12 +57,17 @@ extension TestCloud {
                 isLast = !page.moreComing
             }
             for record in records.sorted(by: { $0.recordName < $1.recordName }) {
-                lines.append("      \(record.recordType) \(record.recordName) [\(record.recordChangeTag ?? "")]")
-                for (name, field) in record.fields.sorted(by: { $0.key < $1.key }) {
-                    let mark = field.isEncrypted ? " (encrypted)" : ""
-                    lines.append("        \(name) = \(field.value.map(Self.text) ?? "nil")\(mark)")
-                }
+                lines.append("      \(record.recordType) \(record.recordName)")
             }
+        }
+        return lines
+    }
+
+    private static func lines(_ record: Record) -> [String] {
+        var lines = ["      \(record.recordType) \(record.recordName) [\(record.recordChangeTag ?? "")]"]
+        for (name, field) in record.fields.sorted(by: { $0.key < $1.key }) {
+            let mark = field.isEncrypted ? " (encrypted)" : ""
+            lines.append("        \(name) = \(field.value.map(Self.text) ?? "nil")\(mark)")
         }
         return lines
     }

@@ -108,7 +108,8 @@ public enum TestFault: Hashable, Sendable {
     case unreachable
     /// The request breaks off on the way: `.networkFailure`; the server saw nothing.
     case requestLost
-    /// The server did what was asked, and its answer breaks off on the way: `.networkFailure`.
+    /// The server did what was asked, and its answer breaks off on the way: `.serverResponseLost` if it was asked to save or
+    /// delete, else `.networkFailure`.
     case answerLost
     /// The answer takes a while of the virtual clock.
     case slow(Duration)

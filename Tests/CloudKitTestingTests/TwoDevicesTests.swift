@@ -64,12 +64,39 @@ private func twoDevices() async throws -> (cloud: TestCloud, phone: TestDevice, 
         let again = try await cloud.picture()
         #expect(picture == again)
     }
+
+    @Test func thePictureShowsDefaultZonesThePublicDatabaseAndWhatIsShared() async throws {
+        let cloud = try TestCloud()
+        let phone = try await cloud.device("phone", account: "mia").container
+        let tablet = try await cloud.device("tablet", account: "ben").container
+        let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "n1"))
+        note["text"] = "plain"
+        try await phone.privateCloudDatabase.save(note)
+        let news = CKRecord(recordType: "News", recordID: CKRecord.ID(recordName: "w1"))
+        news["headline"] = "It rains"
+        try await phone.publicCloudDatabase.save(news)
+        let zone = try await phone.privateCloudDatabase.save(garden)
+        let share = CKShare(recordZoneID: zone.zoneID)
+        share.publicPermission = .readOnly
+        let saved = try await phone.privateCloudDatabase.save(share)
+        let url = try #require((saved as? CKShare)?.url)
+        try await tablet.accept(try await tablet.shareMetadata(for: url))
+        let picture = try await cloud.picture()
+        let lines = picture.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        for part in [
+            "public", "zone _defaultZone", "Note n1 [", #"text = "plain""#, "News w1 [", #"headline = "It rains""#, "shared zone Garden of _",
+            "cloudkit.share cloudkit.zoneshare",
+        ] {
+            #expect(lines.contains { $0.hasPrefix(part) }, "\(part) is missing in\n\(picture)")
+        }
+        #expect(picture.components(separatedBy: "It rains").count == 2, "what is public belongs to nobody's private data")
+    }
 }
 
 @Suite struct FaultTests {
     @Test(arguments: [
         (TestFault.unreachable, CKError.Code.networkUnavailable), (.requestLost, .networkFailure),
-        (.answerLost, .networkFailure), (.throttled(retryAfter: 7), .requestRateLimited),
+        (.answerLost, .serverResponseLost), (.throttled(retryAfter: 7), .requestRateLimited),
         (.unavailable(retryAfter: 3), .serviceUnavailable), (.quotaExceeded, .quotaExceeded), (.signedOut, .notAuthenticated),
         (.webPage, .networkFailure), (.halfAnswer, .networkFailure),
     ])

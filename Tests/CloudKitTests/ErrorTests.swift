@@ -29,6 +29,17 @@ import Testing
         #expect(CKError(expired).code == .changeTokenExpired)
         #expect(CKError(WireError(.badRequest, "many", nativeCode: .limitExceeded)).code == .limitExceeded)
         #expect(CKError(WireError(.zoneNotFound, "gone", nativeCode: .userDeletedZone)).code == .userDeletedZone)
+        for native in WireError.NativeCode.allCases {
+            #expect(CKError(WireError(.badRequest, "because", nativeCode: native)).errorCode == native.rawValue)
+        }
+    }
+
+    @Test func aZoneThatIsGoneWithItsKeysSaysSo() {
+        var error = WireError(.zoneNotFound, "gone")
+        #expect(CKError(error).userInfo[CKErrorUserDidResetEncryptedDataKey] == nil)
+        error.didResetEncryptedData = true
+        #expect(CKError(error).userInfo[CKErrorUserDidResetEncryptedDataKey] as? Bool == true)
+        #expect(CKError(error).code == .zoneNotFound)
     }
 
     @Test func numbersAndNamesAreApples() {

@@ -56,6 +56,10 @@ final class RecordingTransport: CloudTransport {
     }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
+        if case .file(let url, _) = request.body, let sent = request.sent {
+            await sent.begin()
+            await sent.take(Array(try Data(contentsOf: url)))
+        }
         switch try answer(to: request) {
         case .response(let response): return response
         case .failure(let error): throw error

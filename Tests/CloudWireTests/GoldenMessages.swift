@@ -103,9 +103,14 @@ let feedGoldens: [Golden] = [
             zones: [
                 ZoneChange(zoneID: garden, syncToken: "F"),
                 ZoneChange(zoneID: ZoneID(zoneName: "Old"), isDeleted: true),
+                ZoneChange(zoneID: ZoneID(zoneName: "Gone"), isDeleted: true, deletionReason: .purged),
+                ZoneChange(zoneID: ZoneID(zoneName: "Keys"), isDeleted: true, deletionReason: .encryptedDataReset),
             ], syncToken: "4", moreComing: true),
         #"{"zones":[{"zoneID":{"zoneName":"Garden","ownerRecordName":"_7a1c"},"syncToken":"F","atomic":true},"#
-            + #"{"zoneID":{"zoneName":"Old"},"deleted":true}],"syncToken":"4","moreComing":true}"#),
+            + #"{"zoneID":{"zoneName":"Old"},"deleted":true},"#
+            + #"{"zoneID":{"zoneName":"Gone"},"deleted":true,"deletionReason":"purged"},"#
+            + #"{"zoneID":{"zoneName":"Keys"},"deleted":true,"deletionReason":"encryptedDataReset"}],"#
+            + #""syncToken":"4","moreComing":true}"#),
     Golden(
         ZoneChangesRequest(
             zones: [
@@ -139,11 +144,20 @@ let feedGoldens: [Golden] = [
         ZonesResponse(zones: [
             .zone(Zone(zoneID: .defaultZone, syncToken: "B", atomic: false)), .deleted(ZoneID(zoneName: "H")),
             .failure(ZoneID(zoneName: "I"), WireError(.zoneNotFound, "zone not found")),
+            .zone(Zone(zoneID: ZoneID(zoneName: "G"), shareName: "cloudkit.zoneshare")), .failure(ZoneID(zoneName: "K"), lostKeys),
         ]),
         #"{"zones":[{"zoneID":{"zoneName":"_defaultZone"},"syncToken":"B","atomic":false},"#
             + #"{"zoneID":{"zoneName":"H"},"deleted":true},"#
-            + #"{"zoneID":{"zoneName":"I"},"serverErrorCode":"ZONE_NOT_FOUND","reason":"zone not found"}]}"#),
+            + #"{"zoneID":{"zoneName":"I"},"serverErrorCode":"ZONE_NOT_FOUND","reason":"zone not found"},"#
+            + #"{"zoneID":{"zoneName":"G"},"atomic":true,"share":{"recordName":"cloudkit.zoneshare"}},"#
+            + #"{"zoneID":{"zoneName":"K"},"serverErrorCode":"ZONE_NOT_FOUND","reason":"gone","didResetEncryptedData":true}]}"#),
 ]
+
+private var lostKeys: WireError {
+    var error = WireError(.zoneNotFound, "gone")
+    error.didResetEncryptedData = true
+    return error
+}
 
 private let plants = QuerySubscription(
     query: Query(

@@ -20,7 +20,7 @@ import Testing
         for code in CloudFailure.Code.allCases {
             switch decide(code) {
             case .wait(_, let isOffline, "r"):
-                #expect(waiting.contains(code) && isOffline == [.networkUnavailable, .networkFailure].contains(code), "\(code)")
+                #expect(waiting.contains(code) && isOffline == [.networkUnavailable, .networkFailure, .serverResponseLost].contains(code), "\(code)")
             case .stop("r"): #expect(stopping.contains(code), "\(code)")
             case .pause("r"): #expect(!waiting.contains(code) && !stopping.contains(code), "\(code)")
             case .fetchAgain: #expect(code == .changeTokenExpired)

@@ -83,11 +83,9 @@ final class RequestBudgets: Sendable {
 
 extension ServiceResponse {
     /// Publishes what the caller has left.
-    ///
-    /// Source: the IETF draft *RateLimit header fields for HTTP*.
     mutating func publish(_ budget: RequestBudget) {
-        headers.append((name: "RateLimit-Limit", value: String(budget.perMinute)))
-        headers.append((name: "RateLimit-Remaining", value: String(budget.remaining)))
-        headers.append((name: "RateLimit-Reset", value: String(budget.secondsToFull)))
+        headers.append((name: HeaderNames.rateLimit, value: String(budget.perMinute)))
+        headers.append((name: HeaderNames.rateLimitRemaining, value: String(budget.remaining)))
+        headers.append((name: HeaderNames.rateLimitReset, value: String(budget.secondsToFull)))
     }
 }

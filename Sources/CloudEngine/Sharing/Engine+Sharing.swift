@@ -21,7 +21,7 @@ extension Engine {
         let isOwner = call.caller.userRecordName == call.partition.owner
         let participant = isOwner ? details.owner : details.index(ofUser: call.caller.userRecordName, profile).map { details.participants[$0] }
         guard participant != nil || details.publicPermission == .readOnly || details.publicPermission == .readWrite else {
-            throw WireError(.accessDenied, "the share is not for the caller")
+            throw Self.isNotForCaller(details)
         }
         return try metadata(shortGUID, zone, share, details, participant, isOwner: isOwner, in: view, call)
     }
@@ -44,7 +44,8 @@ extension Engine {
         } else if details.publicPermission == .readOnly || details.publicPermission == .readWrite {
             guard details.participants.count < limits.participantsPerShare else {
                 throw WireError(
-                    .badRequest, "a share has at most \(limits.participantsPerShare) participants", nativeCode: .limitExceeded)
+                    .badRequest, "a share has at most \(limits.participantsPerShare) participants",
+                    nativeCode: .tooManyParticipants)
             }
             details.participants.append(
                 ShareParticipant(
@@ -52,7 +53,7 @@ extension Engine {
                     permission: details.publicPermission))
             index = details.participants.count - 1
         } else {
-            throw WireError(.accessDenied, "the share is not for the caller")
+            throw Self.isNotForCaller(details)
         }
         let before = share.sharing.details
         details.participants[index].identity.userRecordName = user
@@ -70,6 +71,13 @@ extension Engine {
             notifications: notifications)
         outcome.news = news
         return outcome
+    }
+
+    /// Somebody who was invited by an address that no account has may be the caller, whose account lacks the address.
+    private static func isNotForCaller(_ details: ShareDetails) -> WireError {
+        let mayBeCaller = details.participants.contains { $0.status == .invited && $0.identity.userRecordName.isEmpty }
+        return WireError(
+            .accessDenied, "the share is not for the caller", nativeCode: mayBeCaller ? .participantMayNeedVerification : nil)
     }
 
     private static let notShared = WireError(.notFound, "nothing is shared at this link")

@@ -40,7 +40,8 @@ enum ShareDecision {
                 permission: .readWrite, status: .accepted), at: 0)
         guard details.participants.count <= limits.participantsPerShare else {
             throw WireError(
-                .badRequest, "a share has at most \(limits.participantsPerShare) participants", nativeCode: .limitExceeded)
+                .badRequest, "a share has at most \(limits.participantsPerShare) participants",
+                nativeCode: .tooManyParticipants)
         }
         return details
     }

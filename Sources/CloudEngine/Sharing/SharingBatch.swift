@@ -149,7 +149,7 @@ struct SharingBatch {
                     throw WireError(.badRequest, "the share of a zone has no forRecord")
                 }
                 guard try !unit.hasShares(inZone: zone.key) else {
-                    throw WireError(.badRequest, "records of the zone are shared already")
+                    throw WireError(.badRequest, "records of the zone are shared already", nativeCode: .alreadyShared)
                 }
             } else {
                 guard let root = details.rootRecordName else {
@@ -160,7 +160,7 @@ struct SharingBatch {
                 }
                 guard try unit.share(ofRoot: nil, in: zone.key) == nil, try share(of: root) == nil,
                     try unit.share(ofRoot: root, in: zone.key) == nil
-                else { throw WireError(.badRequest, "the record is shared already") }
+                else { throw WireError(.badRequest, "the record is shared already", nativeCode: .alreadyShared) }
             }
             keys.shortGUID = try link(to: details.rootRecordName ?? record.recordName)
         }

@@ -9,7 +9,7 @@ extension Engine {
         let state = try view.state()
         var zones = try view.zones()
         if call.partition.scope != .shared, !zones.contains(where: \.isDefault) { zones.insert(.untouchedDefault, at: 0) }
-        return ZonesResponse(zones: zones.map { .zone(described($0, state, call)) })
+        return ZonesResponse(zones: try zones.map { .zone(try described($0, state, view, call)) })
     }
 
     package func lookupZones(
@@ -20,7 +20,7 @@ extension Engine {
         return ZonesResponse(
             zones: try request.zones.map { zoneID in
                 do {
-                    return .zone(described(try liveZone(zoneID, in: view, call), state, call))
+                    return .zone(try described(try liveZone(zoneID, in: view, call), state, view, call))
                 } catch let error as WireError {
                     return .failure(zoneID, error)
                 }
@@ -71,11 +71,11 @@ extension Engine {
     ) throws -> ZoneResult {
         let name = zoneID.zoneName
         guard name != ZoneID.defaultZoneName else {
-            return .zone(described(try liveZone(zoneID, in: unit, call), try unit.state(), call))
+            return .zone(try described(try liveZone(zoneID, in: unit, call), try unit.state(), unit, call))
         }
         if let error = NameChecks.zone(name, limits) { throw error }
         if let zone = try unit.zone(named: name), !zone.isDeleted {
-            return .zone(described(zone, try unit.state(), call))
+            return .zone(try described(zone, try unit.state(), unit, call))
         }
         guard try unit.zones().count < limits.zonesPerDatabase else {
             throw WireError(
@@ -85,7 +85,7 @@ extension Engine {
         let zone = StoredZone(key: number, name: name, change: number)
         try unit.save(zone, at: call.now)
         changed.insert(name)
-        return .zone(described(zone, try unit.state(), call))
+        return .zone(try described(zone, try unit.state(), unit, call))
     }
 
     private func delete(
@@ -111,11 +111,15 @@ extension Engine {
         return .deleted(self.zoneID(of: zone, call))
     }
 
-    private func described(_ zone: StoredZone, _ state: PartitionState, _ call: Call) -> Zone {
-        Zone(
-            zoneID: zoneID(of: zone, call), 
+    private func described(
+        _ zone: StoredZone, _ state: PartitionState, _ view: any PartitionView, _ call: Call
+    ) throws -> Zone {
+        let isOwn = !zone.isDefault && call.partition.scope == .private
+        let isShared = try isOwn && view.share(ofRoot: nil, in: zone.key) != nil
+        return Zone(
+            zoneID: zoneID(of: zone, call),
             syncToken: zone.isDefault || call.partition.scope == .shared ? nil : token(of: zone, state, call.partition),
-            atomic: !zone.isDefault)
+            atomic: !zone.isDefault, shareName: isShared ? ShareDetails.zoneShareName : nil)
     }
 
     /// The present point of a zone's history.

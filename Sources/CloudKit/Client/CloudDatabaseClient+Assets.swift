@@ -13,12 +13,14 @@ package enum AssetSource: Sendable {
 extension CloudDatabaseClient {
     /// Sends the content of an asset; the record that names it is saved afterwards, with the value returned here.
     ///
-    /// - Parameter source: At most `limits.assetBytes`.
+    /// - Parameters:
+    ///   - source: At most `limits.assetBytes`.
+    ///   - progress: Told of pieces as they are sent.
     /// - Throws: ``CKError`` with `.assetFileNotFound`, `.assetFileModified` if the file changed meanwhile,
     ///   `.limitExceeded`, or what the server says.
     package func uploadAsset(
         _ source: AssetSource, recordType: String, recordName: String, fieldName: String,
-        zoneID: ZoneID = .defaultZone
+        zoneID: ZoneID = .defaultZone, progress: ByteProgress? = nil
     ) async throws(CKError) -> AssetValue {
         let before = try FileState(source)
         guard before.byteCount <= limits.assetBytes else {
@@ -43,6 +45,8 @@ extension CloudDatabaseClient {
             method: "POST", target: .asset(address: address), headers: headers, body: body,
             responseBytesMax: Limits.messageBytes)
         request.headers.add(HeaderNames.contentType, HeaderNames.bytes)
+        let sent = SentFile(progress)
+        request.sent = sent
         let receipt: AssetUploadReceipt = try read(try await send(request))
         guard try FileState(source) == before else {
             throw CKError(.assetFileModified, "the file of an asset changed while it was sent; save the record again")
@@ -50,26 +54,39 @@ extension CloudDatabaseClient {
         guard receipt.asset.size == before.byteCount else {
             throw CKError.unreadable("the server received \(receipt.asset.size) of \(before.byteCount) bytes of the asset")
         }
+        if case .file = source, !sent.agrees(with: receipt.asset.fileChecksum) {
+            throw CKError.unreadable("the server received other bytes of the asset than were sent; save the record again")
+        }
         return receipt.asset
     }
 
+    /// How long the server may be silent while it sends an asset.
+    package static var silenceDeadline: Duration { .seconds(30) }
+
     /// Fetches the content of an asset into memory.
     package func downloadAsset(_ asset: AssetValue) async throws(CKError) -> [UInt8] {
-        var content: [UInt8] = []
-        content.reserveCapacity(Int(min(max(asset.size, 0), limits.assetBytes)))
-        try await download(asset) { content.append(contentsOf: $0) }
-        return content
+        let sink = AssetSink(asset, to: nil, memoryMax: limits.assetBytes, nil)
+        try await download(asset, sink, clock: ContinuousClock())
+        return sink.bytes
     }
 
-    /// Fetches the content of an asset into a file. The file appears when it is complete, in the place of what was
-    /// there.
-    package func downloadAsset(_ asset: AssetValue, to destination: URL) async throws(CKError) {
+    /// Fetches the content of an asset into a file. The file appears when it is complete and checked, in the place of what
+    /// was there.
+    package func downloadAsset(
+        _ asset: AssetValue, to destination: URL, progress: ByteProgress? = nil
+    ) async throws(CKError) {
+        try await downloadAsset(asset, to: destination, progress: progress, clock: ContinuousClock())
+    }
+
+    package func downloadAsset<C: Clock<Duration>>(
+        _ asset: AssetValue, to destination: URL, progress: ByteProgress? = nil, clock: C
+    ) async throws(CKError) {
         let partial = destination.appendingPathExtension("part-" + UUID().uuidString)
         do {
             try Data().write(to: partial)
             let handle = try FileHandle(forWritingTo: partial)
             defer { try? handle.close() }
-            try await download(asset) { try handle.write(contentsOf: $0) }
+            try await download(asset, AssetSink(asset, to: handle, progress), clock: clock)
             try handle.synchronize()
             if rename(partial.path, destination.path) != 0 { throw CocoaError(.fileWriteUnknown) }
         } catch {
@@ -79,48 +96,52 @@ extension CloudDatabaseClient {
         }
     }
 
-    /// Fetches the content piece by piece. A download that breaks off goes on from where it was, as long as each attempt
-    /// brings something.
-    private func download(_ asset: AssetValue, _ take: ([UInt8]) throws -> Void) async throws(CKError) {
+    /// Fetches the content piece by piece. A download that breaks off or falls silent goes on from where it was, as long as
+    /// each attempt brings something.
+    private func download<C: Clock<Duration>>(_ asset: AssetValue, _ sink: AssetSink, clock: C) async throws(CKError) {
         guard let address = asset.downloadURL else {
             throw CKError(.assetNotAvailable, "the record names an asset without an address; fetch the record again")
         }
-        var received: Int64 = 0
+        let silence = CKError(.networkFailure, "the server fell silent while it sent an asset; try again")
         var failure: CKError?
-        repeat {
-            let start = received
+        while true {
+            let start = sink.received
             do {
-                try await download(asset, from: address, &received, take)
-                return
+                try await whileHeard(within: Self.silenceDeadline, by: clock, orThrow: silence) { heard in
+                    try await download(from: address, sink, heard)
+                }
+                return try sink.finish()
             } catch {
                 let broken = CKError(transportFailure: error)
-                guard broken.code == .networkFailure, received > start, received < asset.size else {
-                    throw failure ?? broken
-                }
+                let received = sink.received
+                guard broken.code == .networkFailure, received < asset.size else { throw broken }
+                guard received > start else { throw failure ?? broken }
                 failure = broken
             }
-        } while true
+        }
     }
 
-    private func download(
-        _ asset: AssetValue, from address: String, _ received: inout Int64, _ take: ([UInt8]) throws -> Void
-    ) async throws {
+    private func download(from address: String, _ sink: AssetSink, _ heard: @escaping @Sendable () -> Void) async throws {
         // Source: CloudKit Web Services leave the file name in an address to the client.
         var request = TransportRequest(
             method: "GET", target: .asset(address: address.replacing("${f}", with: "asset")), headers: headers,
             responseBytesMax: Limits.messageBytes)
-        if received > 0 { request.headers.add(HeaderNames.range, "bytes=\(received)-") }
+        let start = sink.received
+        if start > 0 { request.headers.add(HeaderNames.range, "bytes=\(start)-") }
         let stream = try await transport.stream(request)
-        guard stream.status == (received > 0 ? 206 : 200) else {
+        // What ignores ranges on the way sends all of it again.
+        var known = stream.status == 200 ? start : 0
+        guard stream.status == 200 || stream.status == 206 && start > 0 else {
+            if stream.status == 429 || stream.status >= 500 {
+                throw CKError(TransportResponse(status: stream.status, headers: stream.headers))
+            }
             throw CKError(.assetNotAvailable, "the server answered \(stream.status) when asked for an asset")
         }
         for try await chunk in stream.chunks {
-            received += Int64(chunk.count)
-            guard received <= asset.size else { break }
-            try take(chunk)
-        }
-        guard received == asset.size else {
-            throw CKError(.networkFailure, "an asset came with another size than its record says; try again")
+            heard()
+            let piece = chunk.dropFirst(Int(min(known, Int64(chunk.count))))
+            known -= Int64(chunk.count - piece.count)
+            if !piece.isEmpty { try await sink.take(piece) }
         }
     }
 }

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudWire
-import Synchronization
 
 extension CloudDatabaseClient {
     /// Three heartbeats may be lost.
@@ -63,30 +62,17 @@ extension CloudDatabaseClient {
         let request = TransportRequest(
             method: "GET", target: .service(path: path.path), headers: headers,
             responseBytesMax: Limits.messageBytes)
-        let lastHeard = LastHeard(clock.now)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                let stream = try await transport.stream(request)
-                guard stream.status == 200 else { throw try await refusal(stream) }
-                lastHeard.instant.withLock { $0 = clock.now }
-                tell(.connected)
-                var lines = PushLines()
-                for try await chunk in stream.chunks {
-                    lastHeard.instant.withLock { $0 = clock.now }
-                    for event in try lines.receive(chunk) { tell(event) }
-                }
+        let silence = CKError(.networkFailure, "the push stream fell silent; it is to be opened again")
+        try await whileHeard(within: Self.heartbeatDeadline, by: clock, orThrow: silence) { heard in
+            let stream = try await transport.stream(request)
+            guard stream.status == 200 else { throw try await refusal(stream) }
+            heard()
+            tell(.connected)
+            var lines = PushLines()
+            for try await chunk in stream.chunks {
+                heard()
+                for event in try lines.receive(chunk) { tell(event) }
             }
-            group.addTask {
-                while true {
-                    let due = lastHeard.instant.withLock { $0 }.advanced(by: Self.heartbeatDeadline)
-                    guard clock.now < due else {
-                        throw CKError(.networkFailure, "the push stream fell silent; it is to be opened again")
-                    }
-                    try await clock.sleep(until: due, tolerance: nil)
-                }
-            }
-            defer { group.cancelAll() }
-            _ = try await group.next()
         }
     }
 
@@ -98,14 +84,5 @@ extension CloudDatabaseClient {
             if body.count > PushLines.lineBytesMax { break }
         }
         return CKError(TransportResponse(status: stream.status, headers: stream.headers, body: body))
-    }
-}
-
-/// When the server was last heard of; a class so that two tasks can share it.
-private final class LastHeard<Instant: InstantProtocol>: Sendable {
-    let instant: Mutex<Instant>
-
-    init(_ instant: Instant) {
-        self.instant = Mutex(instant)
     }
 }

@@ -33,7 +33,7 @@ package struct CloudDatabaseClient: Sendable {
     package func modifyRecords(
         _ request: ModifyRecordsRequest, idempotencyKey: String
     ) async throws(CKError) -> ModifyRecordsResponse {
-        let response = try await post(.modifyRecords, request, idempotencyKey: idempotencyKey)
+        let response = try await post(.modifyRecords, request, changesData: true, idempotencyKey: idempotencyKey)
         // An atomic request that failed brings its items with either status.
         if response.status >= 400, (try? WireError(json: response.body)) == nil,
             let answer = try? ModifyRecordsResponse(json: response.body), answer.results.count == request.operations.count
@@ -71,8 +71,11 @@ package struct CloudDatabaseClient: Sendable {
 
     // MARK: Zones
 
-    package func modifyZones(_ request: ZonesModifyRequest) async throws(CKError) -> ZonesResponse {
-        let answer: ZonesResponse = try read(try await post(.modifyZones, request))
+    package func modifyZones(
+        _ request: ZonesModifyRequest, idempotencyKey: String = UUID().uuidString
+    ) async throws(CKError) -> ZonesResponse {
+        let answer: ZonesResponse = try read(
+            try await post(.modifyZones, request, changesData: true, idempotencyKey: idempotencyKey))
         guard answer.zones.count == request.operations.count else {
             throw CKError.unreadable("the server answered \(answer.zones.count) of \(request.operations.count) operations")
         }
@@ -90,9 +93,10 @@ package struct CloudDatabaseClient: Sendable {
     // MARK: Subscriptions
 
     package func modifySubscriptions(
-        _ request: SubscriptionsModifyRequest
+        _ request: SubscriptionsModifyRequest, idempotencyKey: String = UUID().uuidString
     ) async throws(CKError) -> SubscriptionsResponse {
-        let answer: SubscriptionsResponse = try read(try await post(.modifySubscriptions, request))
+        let answer: SubscriptionsResponse = try read(
+            try await post(.modifySubscriptions, request, changesData: true, idempotencyKey: idempotencyKey))
         guard answer.subscriptions.count == request.operations.count else {
             throw CKError.unreadable(
                 "the server answered \(answer.subscriptions.count) of \(request.operations.count) operations")
@@ -137,7 +141,7 @@ package struct CloudDatabaseClient: Sendable {
     }
 
     package func acceptShares(_ request: ShortGUIDsRequest) async throws(CKError) -> ShortGUIDsResponse {
-        try check(try read(try await post(.acceptRecords, request)), request)
+        try check(try read(try await post(.acceptRecords, request, changesData: true)), request)
     }
 
     private func check(
@@ -175,7 +179,8 @@ package struct CloudDatabaseClient: Sendable {
     }
 
     func post(
-        _ operation: ServicePath.Operation, _ message: some WireMessage, idempotencyKey: String? = nil
+        _ operation: ServicePath.Operation, _ message: some WireMessage, changesData: Bool = false,
+        idempotencyKey: String? = nil
     ) async throws(CKError) -> TransportResponse {
         let body = message.encoded()
         guard body.count <= limits.requestBodyBytes else {
@@ -184,6 +189,7 @@ package struct CloudDatabaseClient: Sendable {
         var request = request(operation, body: .bytes(body))
         request.headers.add(HeaderNames.contentType, HeaderNames.json)
         if let idempotencyKey { request.headers.add(HeaderNames.idempotencyKey, idempotencyKey) }
+        request.changesData = changesData
         return try await send(request)
     }
 

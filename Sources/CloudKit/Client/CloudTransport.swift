@@ -6,8 +6,8 @@ import Foundation
 /// Carries requests to a server and answers back. Knows addresses and credentials, but no records.
 ///
 /// What a transport does not do: try again, follow redirects, read the body. Failures to exchange anything are thrown as
-/// ``CKError`` with `.networkUnavailable` (no connection) or `.networkFailure` (the exchange broke off, or took too
-/// long); an answer with an error status is an answer.
+/// ``CKError`` with `.networkUnavailable` (no connection), `.networkFailure` (the exchange broke off, or took too long) or
+/// `.serverResponseLost` (the same, of a request that changes data); an answer with an error status is an answer.
 package protocol CloudTransport: Sendable {
     /// Sends a request and waits for the whole answer.
     func send(_ request: TransportRequest) async throws -> TransportResponse
@@ -53,8 +53,12 @@ package struct TransportRequest: Sendable {
     package var body: Body
     /// Bytes of an answer that are read at most, if it is read as a whole.
     package var responseBytesMax: Int
-    /// How long the whole exchange may take; nil leaves it to the transport.
+    /// How long the whole exchange may take, and one with a file as body be silent; nil leaves it to the transport.
     package var timeout: Duration?
+    /// Whether the server may have changed something if its answer is lost.
+    package var changesData = false
+    /// Sees a file as it is sent.
+    package var sent: (any SentBytes)?
 
     package init(
         method: String, target: Target, headers: TransportHeaders = TransportHeaders(), body: Body = .none,
@@ -66,6 +70,13 @@ package struct TransportRequest: Sendable {
         self.body = body
         self.responseBytesMax = responseBytesMax
     }
+}
+
+/// Sees the pieces of a file as they are sent. The next piece is read when it returns.
+package protocol SentBytes: Sendable {
+    /// The file is sent from its start, perhaps again.
+    func begin() async
+    func take(_ piece: [UInt8]) async
 }
 
 package struct TransportResponse: Sendable {

@@ -12,16 +12,19 @@ package struct HTTPTransport: CloudTransport {
     /// How long is waited, and for what.
     package struct Timeouts: Hashable, Sendable {
         package var connect: Duration = .seconds(5)
-        /// Until the whole answer is there; a stream only until its head is.
+        /// Until the whole answer is there; a stream only until its head is. While a file is sent, until its next piece
+        /// is taken.
         package var request: Duration = .seconds(30)
-        /// Slower than this and an upload is given up.
-        package var uploadBytesPerSecond: Int64 = 32_768
+        /// Slower than this and a request is given up.
+        package var bytesPerSecond: Int64 = 32_768
 
         package init() {}
 
         func whole(_ request: TransportRequest) -> Duration {
-            (request.timeout ?? self.request) + .seconds(request.body.byteCount / max(uploadBytesPerSecond, 1))
+            (request.timeout ?? self.request) + .seconds(request.body.byteCount / max(bytesPerSecond, 1))
         }
+
+        func silence(_ request: TransportRequest) -> Duration { request.timeout ?? self.request }
     }
 
     package let server: ServerAddress
@@ -37,21 +40,30 @@ package struct HTTPTransport: CloudTransport {
     }
 
     package func send(_ request: TransportRequest) async throws -> TransportResponse {
-        let outgoing = try httpRequest(request)
-        return try await translatingErrors {
-            try await withDeadline(timeouts.whole(request)) {
-                let answer = try await Self.client.execute(outgoing, deadline: .distantFuture)
-                let body = try await answer.body.collect(upTo: request.responseBytesMax)
-                return TransportResponse(
-                    status: Int(answer.status.code), headers: TransportHeaders(answer.headers),
-                    body: Array(body.readableBytesView))
+        try await translatingErrors(of: request) {
+            guard case .file = request.body else {
+                let outgoing = try httpRequest(request)
+                return try await withDeadline(timeouts.whole(request)) { try await exchange(outgoing, request) }
+            }
+            return try await whileHeard(
+                within: timeouts.silence(request), by: ContinuousClock(), orThrow: HTTPFailure.DeadlineExceeded()
+            ) { heard in
+                try await exchange(try httpRequest(request, heard), request)
             }
         }
     }
 
+    private func exchange(_ outgoing: HTTPClientRequest, _ request: TransportRequest) async throws -> TransportResponse {
+        let answer = try await Self.client.execute(outgoing, deadline: .distantFuture)
+        let body = try await answer.body.collect(upTo: request.responseBytesMax)
+        return TransportResponse(
+            status: Int(answer.status.code), headers: TransportHeaders(answer.headers),
+            body: Array(body.readableBytesView))
+    }
+
     package func stream(_ request: TransportRequest) async throws -> TransportStream {
         let outgoing = try httpRequest(request)
-        return try await translatingErrors {
+        return try await translatingErrors(of: request) {
             let answer = try await withDeadline(timeouts.whole(request)) {
                 try await Self.client.execute(outgoing, deadline: .distantFuture)
             }
@@ -63,7 +75,10 @@ package struct HTTPTransport: CloudTransport {
 
     // MARK: Requests
 
-    private func httpRequest(_ request: TransportRequest) throws -> HTTPClientRequest {
+    /// - Parameter heard: Called whenever a piece of a file was taken.
+    private func httpRequest(
+        _ request: TransportRequest, _ heard: @escaping @Sendable () -> Void = {}
+    ) throws -> HTTPClientRequest {
         var outgoing: HTTPClientRequest
         switch request.target {
         case .service(let path):
@@ -81,7 +96,8 @@ package struct HTTPTransport: CloudTransport {
         case .none: break
         case .bytes(let bytes): outgoing.body = .bytes(ByteBuffer(bytes: bytes))
         case .file(let url, let byteCount):
-            outgoing.body = .stream(FileChunks(url: url), length: .known(byteCount))
+            outgoing.body = .stream(
+                FileChunks(url: url, byteCount: byteCount, sent: request.sent, heard: heard), length: .known(byteCount))
         }
         return outgoing
     }
@@ -99,12 +115,16 @@ package struct HTTPTransport: CloudTransport {
     }()
 
     private func translatingErrors<Value: Sendable>(
-        _ body: @Sendable () async throws -> Value
+        of request: TransportRequest, _ body: @Sendable () async throws -> Value
     ) async throws -> Value {
         do {
             return try await body()
         } catch {
-            throw HTTPFailure.translate(error)
+            let failure = HTTPFailure.translate(error)
+            guard request.changesData, let failure = failure as? CKError, failure.code == .networkFailure else { throw failure }
+            throw CKError(
+                .serverResponseLost,
+                failure.localizedDescription + "; what was sent may be saved: fetch it, or send it again", cause: failure)
         }
     }
 }
@@ -128,11 +148,19 @@ enum HTTPFailure {
             return CKError(.networkFailure, "the connection to the server broke off", cause: error)
         case is HTTPParserError:
             return CKError(.networkFailure, "the server's answer broke off, or is no HTTP", cause: error)
+        case _ where isAboutTLS(error):
+            return CKError(
+                .networkFailure,
+                "no protected connection to the server: its certificate is not trusted, not for this host or not valid now, "
+                    + "or it does not speak TLS", cause: error)
         default:
             // Whatever else there is comes from finding the host and making a connection.
             return unreachable(error)
         }
     }
+
+    /// The errors of the library that does TLS for the HTTP client, which is not one of ours to import.
+    private static func isAboutTLS(_ error: any Error) -> Bool { String(reflecting: type(of: error)).hasPrefix("NIOSSL.") }
 
     private static let neverConnected: Set<CInt> = [
         ECONNREFUSED, EHOSTUNREACH, EHOSTDOWN, ENETUNREACH, ENETDOWN, EADDRNOTAVAIL, ETIMEDOUT,
@@ -191,23 +219,43 @@ private struct FileChunks: AsyncSequence, Sendable {
     static let chunkBytes = 65_536
 
     let url: URL
+    let byteCount: Int64
+    let sent: (any SentBytes)?
+    let heard: @Sendable () -> Void
 
     struct AsyncIterator: AsyncIteratorProtocol {
-        let url: URL
+        let chunks: FileChunks
         var handle: FileHandle?
+        var left: Int64
 
         mutating func next() async throws -> ByteBuffer? {
-            let handle: FileHandle
+            chunks.heard()
+            let piece: [UInt8]
             do {
-                handle = try self.handle ?? FileHandle(forReadingFrom: url)
-                self.handle = handle
-                guard let data = try handle.read(upToCount: FileChunks.chunkBytes), !data.isEmpty else { return nil }
-                return ByteBuffer(bytes: data)
+                if handle == nil {
+                    handle = try FileHandle(forReadingFrom: chunks.url)
+                    await chunks.sent?.begin()
+                }
+                guard left > 0, let data = try handle?.read(upToCount: FileChunks.chunkBytes), !data.isEmpty else {
+                    // The length stands in the head of the request.
+                    guard left == 0 else { throw FileChunks.changed }
+                    return nil
+                }
+                piece = [UInt8](data)
+            } catch let error as CKError {
+                throw error
             } catch {
                 throw CKError(.assetFileNotFound, "the file of an asset is not there or not readable", cause: error)
             }
+            left -= Int64(piece.count)
+            guard left >= 0 else { throw FileChunks.changed }
+            await chunks.sent?.take(piece)
+            return ByteBuffer(bytes: piece)
         }
     }
 
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(url: url, handle: nil) }
+    static let changed = CKError(
+        .assetFileModified, "the file of an asset changed while it was sent; save the record again")
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(chunks: self, handle: nil, left: byteCount) }
 }

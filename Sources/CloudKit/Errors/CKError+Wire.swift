@@ -9,11 +9,8 @@ extension CKError.Code {
     ///
     /// Source: our own mapping of the documented codes of both sides; there is no published one.
     package init(_ error: WireError) {
-        switch error.nativeCode {
-        case .changeTokenExpired: self = .changeTokenExpired
-        case .limitExceeded: self = .limitExceeded
-        case .zoneBusy: self = .zoneBusy
-        case .userDeletedZone: self = .userDeletedZone
+        switch error.nativeCode.flatMap({ CKError.Code(rawValue: $0.rawValue) }) {
+        case let code?: self = code
         case nil:
             switch error.code {
             case .accessDenied: self = .permissionFailure
@@ -58,21 +55,24 @@ extension CKError {
         var userInfo = userInfo
         userInfo[CKError.serverDescriptionKey] = error.reason
         if let uuid = error.uuid { userInfo[CKError.requestUUIDKey] = uuid }
-        if error.didResetEncryptedData { userInfo[CKErrorUserDidResetEncryptedDataKey] = true }
+        if error.didResetEncryptedData { userInfo[CKErrorUserDidResetEncryptedDataKey] = NSNumber(value: true) }
         self.init(Code(error), error.reason, retryAfter: error.retryAfter, userInfo: userInfo)
     }
 
     /// The error of an answer whose status is none of success.
     init(_ response: TransportResponse) {
-        let retryAfter = response.headers[HeaderNames.retryAfter].flatMap(Double.init)
+        let retryAfter = response.secondsToWait
         if var error = try? WireError(json: response.body) {
             error.retryAfter = error.retryAfter ?? retryAfter
             self.init(error)
             return
         }
+        let what =
+            300..<400 ~= response.status
+            ? "the server answered \(response.status), and asks to look elsewhere, which is not followed"
+            : "the server answered \(response.status) without saying why"
         self.init(
-            Code(httpStatus: response.status),
-            "the server answered \(response.status) without saying why; is the configured address that of a Tarn server?",
+            Code(httpStatus: response.status), "\(what); is the configured address that of a Tarn server?",
             retryAfter: retryAfter)
     }
 

@@ -74,6 +74,13 @@ extension CKContainer {
 
     @preconcurrency
     public func discoverUserIdentity(
+        withPhoneNumber phoneNumber: String, completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
+    ) {
+        found(completionHandler) { try await self.userIdentity(forPhoneNumber: phoneNumber) }
+    }
+
+    @preconcurrency
+    public func discoverUserIdentity(
         withUserRecordID userRecordID: CKRecord.ID,
         completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
     ) {

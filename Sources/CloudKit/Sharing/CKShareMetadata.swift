@@ -7,7 +7,7 @@ public import Foundation
 /// What a link to a share leads to, before it is accepted.
 ///
 /// Source: Apple's documentation of `CKShare.Metadata`.
-public final class CKShareMetadata: NSObject, NSCopying, Sendable {
+public final class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, Sendable {
     public let share: CKShare
     public let containerIdentifier: String
     /// Nil where a whole zone is shared.
@@ -37,9 +37,45 @@ public final class CKShareMetadata: NSObject, NSCopying, Sendable {
     @available(*, deprecated, renamed: "hierarchicalRootRecordID")
     public var rootRecordID: CKRecord.ID { hierarchicalRootRecordID ?? share.recordID }
 
+    @available(*, deprecated, renamed: "participantRole")
+    public var participantType: CKShare.ParticipantType { participantRole }
+
     public override func isEqual(_ object: Any?) -> Bool { (object as? CKShareMetadata)?.shortGUID == shortGUID }
     public override var hash: Int { shortGUID.hashValue }
     public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    // MARK: Archives
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public init?(coder: NSCoder) {
+        guard let share = coder.decodeObject(of: CKShare.self, forKey: "share"),
+            let containerIdentifier = coder.decodeObject(of: NSString.self, forKey: "containerIdentifier"),
+            let owner = coder.decodeObject(of: CKUserIdentity.self, forKey: "owner"),
+            let shortGUID = coder.decodeObject(of: NSString.self, forKey: "shortGUID")
+        else { return nil }
+        self.share = share
+        self.containerIdentifier = containerIdentifier as String
+        hierarchicalRootRecordID = coder.decodeObject(of: CKRecord.ID.self, forKey: "rootRecordID")
+        rootRecord = coder.decodeObject(of: CKRecord.self, forKey: "rootRecord")
+        ownerIdentity = owner
+        participantRole = CKShare.ParticipantRole(rawValue: coder.decodeInteger(forKey: "role")) ?? .unknown
+        participantStatus = CKShare.ParticipantAcceptanceStatus(rawValue: coder.decodeInteger(forKey: "status")) ?? .unknown
+        participantPermission = CKShare.ParticipantPermission(rawValue: coder.decodeInteger(forKey: "permission")) ?? .unknown
+        self.shortGUID = shortGUID as String
+    }
+
+    public func encode(with coder: NSCoder) {
+        coder.encode(share, forKey: "share")
+        coder.encode(containerIdentifier as NSString, forKey: "containerIdentifier")
+        coder.encode(hierarchicalRootRecordID, forKey: "rootRecordID")
+        coder.encode(rootRecord, forKey: "rootRecord")
+        coder.encode(ownerIdentity, forKey: "owner")
+        coder.encode(participantRole.rawValue, forKey: "role")
+        coder.encode(participantStatus.rawValue, forKey: "status")
+        coder.encode(participantPermission.rawValue, forKey: "permission")
+        coder.encode(shortGUID as NSString, forKey: "shortGUID")
+    }
 }
 
 extension CKRecord {

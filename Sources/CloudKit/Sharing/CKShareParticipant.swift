@@ -18,6 +18,9 @@ extension CKShare {
         case publicUser = 4
     }
 
+    @available(*, deprecated, renamed: "ParticipantRole")
+    public typealias ParticipantType = ParticipantRole
+
     public enum ParticipantPermission: Int, Sendable {
         case unknown = 0
         case none = 1
@@ -36,7 +39,8 @@ extension CKShare {
 /// One of those who share records.
 ///
 /// Source: Apple's documentation of `CKShare.Participant`.
-public final class CKShareParticipant: NSObject, NSCopying, @unchecked Sendable {  // State is behind a lock.
+public final class CKShareParticipant: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
+    // @unchecked: what changes is behind a lock.
     public typealias ID = String
     public typealias Role = CKShare.ParticipantRole
     public typealias Permission = CKShare.ParticipantPermission
@@ -48,10 +52,11 @@ public final class CKShareParticipant: NSObject, NSCopying, @unchecked Sendable 
     private let isKnown: Bool
     private let stored: Locked<(role: Role, permission: Permission)>
 
-    init(_ participant: ShareParticipant) {
+    /// - Parameter ownID: Stands for the participant until the server gives one.
+    init(_ participant: ShareParticipant, ownID: ID = UUID().uuidString) {
         userIdentity = CKUserIdentity(participant.identity)
         isKnown = participant.participantID != nil
-        participantID = participant.participantID ?? UUID().uuidString
+        participantID = participant.participantID ?? ownID
         acceptanceStatus = CKShare.ParticipantAcceptanceStatus(participant.status)
         stored = Locked((Role(participant.kind), Permission(participant.permission)))
     }
@@ -64,6 +69,12 @@ public final class CKShareParticipant: NSObject, NSCopying, @unchecked Sendable 
     public var permission: Permission {
         get { stored.value.permission }
         set { stored.update { $0.permission = newValue } }
+    }
+
+    @available(*, deprecated, renamed: "role")
+    public var type: CKShare.ParticipantType {
+        get { role }
+        set { role = newValue }
     }
 
     var wire: ShareParticipant {
@@ -79,7 +90,23 @@ public final class CKShareParticipant: NSObject, NSCopying, @unchecked Sendable 
     }
 
     public override var hash: Int { userIdentity.hash }
-    public func copy(with zone: NSZone? = nil) -> Any { CKShareParticipant(wire) }
+    public func copy(with zone: NSZone? = nil) -> Any { CKShareParticipant(wire, ownID: participantID) }
+
+    // MARK: Archives
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public convenience init?(coder: NSCoder) {
+        guard let participant = ShareParticipant.decode(from: coder, forKey: "participant"),
+            let ownID = coder.decodeObject(of: NSString.self, forKey: "participantID")
+        else { return nil }
+        self.init(participant, ownID: ownID as String)
+    }
+
+    public func encode(with coder: NSCoder) {
+        coder.encode(wire.archived, forKey: "participant")
+        coder.encode(participantID as NSString, forKey: "participantID")
+    }
 }
 
 extension CKShare.ParticipantRole {

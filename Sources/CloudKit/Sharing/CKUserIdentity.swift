@@ -7,7 +7,7 @@ public import Foundation
 /// A person, as this container knows them.
 ///
 /// Source: Apple's documentation of `CKUserIdentity`.
-public final class CKUserIdentity: NSObject, NSCopying, Sendable {
+public final class CKUserIdentity: NSObject, NSCopying, NSSecureCoding, Sendable {
     public typealias LookupInfo = CKUserIdentityLookupInfo
 
     public let userRecordID: CKRecord.ID?
@@ -42,6 +42,26 @@ public final class CKUserIdentity: NSObject, NSCopying, Sendable {
 
     public override var hash: Int { userRecordID?.hash ?? lookupInfo?.hash ?? 0 }
     public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    // MARK: Archives
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public convenience init?(coder: NSCoder) {
+        guard let identity = UserIdentity.decode(from: coder, forKey: "identity") else { return nil }
+        self.init(identity)
+    }
+
+    public func encode(with coder: NSCoder) { coder.encode(wire.archived, forKey: "identity") }
+}
+
+extension WireMessage {
+    /// The message as archives hold it.
+    var archived: NSData { NSData(data: Data(encoded())) }
+
+    static func decode(from coder: NSCoder, forKey key: String) -> Self? {
+        coder.decodeObject(of: NSData.self, forKey: key).flatMap { try? Self(json: Array(Data(referencing: $0))) }
+    }
 }
 
 /// By what a person is looked up.

@@ -41,10 +41,9 @@ extension CKRecord {
     /// - Parameter progress: Told which part of the assets was sent, if there are any.
     func operation(
         _ policy: CKModifyRecordsOperation.RecordSavePolicy, _ edits: Edits, uploadingWith client: CloudDatabaseClient,
-        progress: (Double) async -> Void = { _ in }
+        progress: @escaping @Sendable (Double) async -> Void = { _ in }
     ) async throws -> RecordOperation {
         let state = stored.value
-        var assets = AssetProgress(state.values.values)
         let tag = state.server?.recordChangeTag
         let kind: RecordOperation.Kind
         let keys: Set<FieldKey>
@@ -55,15 +54,15 @@ extension CKRecord {
         }
         var record = Record(
             recordName: recordID.recordName, recordType: state.recordType, recordChangeTag: kind == .update ? tag : nil)
+        let bytes = keys.reduce(0) { $0 + (state.values[$1]?.bytesToSend ?? 0) }
+        let assets = ByteProgress(total: bytes, progress)
         for key in keys.sorted() {
             let value = try await state.values[key]?.wire { asset in
                 if let value = asset.value { return value }
                 guard let url = asset.fileURL else { throw CKError(.assetFileNotFound) }
-                let value = try await client.uploadAsset(
+                return try await client.uploadAsset(
                     .file(url), recordType: state.recordType, recordName: self.recordID.recordName, fieldName: key,
-                    zoneID: self.recordID.zoneID.wire)
-                await progress(assets.next())
-                return value
+                    zoneID: self.recordID.zoneID.wire, progress: assets)
             }
             record.fields[key] = Field(value, isEncrypted: state.encrypted.contains(key))
         }
@@ -79,21 +78,21 @@ extension CKRecord {
     /// Fetches the content of all assets into files of their own.
     ///
     /// - Throws: ``CKError`` with `.assetNotAvailable`, or why the server could not be asked.
-    func fetchAssets(with client: CloudDatabaseClient, progress: (Double) async -> Void = { _ in }) async throws {
+    func fetchAssets(
+        with client: CloudDatabaseClient, progress: @escaping @Sendable (Double) async -> Void = { _ in }
+    ) async throws {
         let values = stored.value.values
-        var assets = AssetProgress(values.values)
+        let assets = ByteProgress(total: values.values.reduce(0) { $0 + $1.bytesToFetch }, progress)
         for (key, value) in values {
             switch value {
             case .wire: break
             case .asset(let asset):
-                let file = try await fetch(asset, with: client)
-                await progress(assets.next())
+                let file = try await fetch(asset, with: client, assets)
                 stored.update { $0.values[key] = .asset(file) }
             case .assets(let list):
                 var files: [CKAsset] = []
                 for asset in list {
-                    files.append(try await fetch(asset, with: client))
-                    await progress(assets.next())
+                    files.append(try await fetch(asset, with: client, assets))
                 }
                 let fetched = files
                 stored.update { $0.values[key] = .assets(fetched) }
@@ -101,10 +100,12 @@ extension CKRecord {
         }
     }
 
-    private func fetch(_ asset: CKAsset, with client: CloudDatabaseClient) async throws -> CKAsset {
+    private func fetch(
+        _ asset: CKAsset, with client: CloudDatabaseClient, _ progress: ByteProgress
+    ) async throws -> CKAsset {
         guard let value = asset.value, asset.fileURL == nil else { return asset }
         let file = try AssetFolder.newFile()
-        try await client.downloadAsset(value, to: file)
+        try await client.downloadAsset(value, to: file, progress: progress)
         return asset.withFile(file)
     }
 
@@ -126,29 +127,30 @@ extension CKRecord {
     }
 }
 
-/// How many of a record's assets are done.
-private struct AssetProgress {
-    private let count: Int
-    private var done = 0
-
-    init(_ values: some Sequence<LocalValue>) {
-        count = values.reduce(0) { count, value in
-            switch value {
-            case .wire: count
-            case .asset: count + 1
-            case .assets(let assets): count + assets.count
-            }
+extension LocalValue {
+    private var assets: [CKAsset] {
+        switch self {
+        case .wire: []
+        case .asset(let asset): [asset]
+        case .assets(let assets): assets
         }
     }
 
-    /// The part that is done after one more; less than 1, which is for the whole record.
-    mutating func next() -> Double {
-        done += 1
-        return Double(done) / Double(count + 1)
+    /// Bytes of the files that are not on the server yet.
+    var bytesToSend: Int64 {
+        assets.reduce(0) { bytes, asset in
+            guard asset.value == nil, let path = asset.fileURL?.path,
+                let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+            else { return bytes }
+            return bytes + ((attributes[.size] as? NSNumber)?.int64Value ?? 0)
+        }
     }
-}
 
-extension LocalValue {
+    /// Bytes of the contents that are not here yet.
+    var bytesToFetch: Int64 {
+        assets.reduce(0) { bytes, asset in asset.fileURL == nil ? bytes + max(0, asset.value?.size ?? 0) : bytes }
+    }
+
     /// The value as it travels.
     ///
     /// - Parameter send: Gives the wire value of an asset, sending its content if need be.

@@ -28,6 +28,9 @@ public final class CKRecordZone: NSObject, NSCopying, NSSecureCoding, Sendable {
     public let zoneID: ID
     /// What the server says the zone can do; nothing before it was saved or fetched.
     public let capabilities: Capabilities
+    /// The share by which the whole zone is shared, in one's own zones; nil if there is none, or before the zone was
+    /// saved or fetched.
+    public let share: CKRecord.Reference?
 
     public convenience init(zoneName: String) {
         self.init(zoneID: ID(zoneName: zoneName))
@@ -37,13 +40,19 @@ public final class CKRecordZone: NSObject, NSCopying, NSSecureCoding, Sendable {
         self.init(zoneID: zoneID, capabilities: [])
     }
 
-    package init(zoneID: ID, capabilities: Capabilities) {
+    package init(zoneID: ID, capabilities: Capabilities, share: CKRecord.Reference? = nil) {
         self.zoneID = zoneID
         self.capabilities = capabilities
+        self.share = share
     }
 
     convenience init(_ zone: Zone, scope: CKDatabase.Scope) {
-        self.init(zoneID: ID(zone.zoneID, scope: scope), capabilities: Self.capabilities(of: zone, scope))
+        let zoneID = ID(zone.zoneID, scope: scope)
+        self.init(
+            zoneID: zoneID, capabilities: Self.capabilities(of: zone, scope),
+            share: zone.shareName.map {
+                CKRecord.Reference(recordID: CKRecord.ID(recordName: $0, zoneID: zoneID), action: .none)
+            })
     }
 
     /// Custom zones of one's own can be shared.
@@ -64,11 +73,13 @@ public final class CKRecordZone: NSObject, NSCopying, NSSecureCoding, Sendable {
         guard let zoneID = coder.decodeObject(of: CKRecordZone.ID.self, forKey: "zoneID") else { return nil }
         self.zoneID = zoneID
         capabilities = Capabilities(rawValue: UInt(max(0, coder.decodeInteger(forKey: "capabilities"))))
+        share = coder.decodeObject(of: CKRecord.Reference.self, forKey: "share")
     }
 
     public func encode(with coder: NSCoder) {
         coder.encode(zoneID, forKey: "zoneID")
         coder.encode(Int(capabilities.rawValue), forKey: "capabilities")
+        coder.encode(share, forKey: "share")
     }
 }
 

@@ -41,7 +41,7 @@ extension DatabaseRun {
     ///   then zones that were told of before may have been saved.
     func modify(
         _ changes: [RecordChange], _ policy: CKModifyRecordsOperation.RecordSavePolicy, atomically: Bool,
-        progress: @Sendable (CKRecord, Double) async -> Void = { _, _ in },
+        progress: @escaping @Sendable (CKRecord, Double) async -> Void = { _, _ in },
         told: @Sendable ([RecordOutcome]) async -> Void
     ) async throws {
         try checkCount(changes.count, of: "records")
@@ -56,7 +56,7 @@ extension DatabaseRun {
 
     private func modify(
         _ changes: [RecordChange], in zoneID: CKRecordZone.ID, _ policy: CKModifyRecordsOperation.RecordSavePolicy,
-        atomically: Bool, progress: @Sendable (CKRecord, Double) async -> Void
+        atomically: Bool, progress: @escaping @Sendable (CKRecord, Double) async -> Void
     ) async throws -> [RecordOutcome] {
         var sent: [(change: RecordChange, edits: CKRecord.Edits)] = []
         var operations: [RecordOperation] = []
@@ -143,7 +143,7 @@ extension DatabaseRun {
     /// - Parameter desiredKeys: Nil wants all fields, an empty list none.
     func fetch(
         _ ids: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]?,
-        progress: @Sendable (CKRecord.ID, Double) async -> Void = { _, _ in },
+        progress: @escaping @Sendable (CKRecord.ID, Double) async -> Void = { _, _ in },
         told: @Sendable ([Outcome<CKRecord.ID, CKRecord>]) async -> Void
     ) async throws {
         for (zoneID, ids) in grouped(ids, by: \.zoneID) {
@@ -169,7 +169,7 @@ extension DatabaseRun {
     }
 
     func fetched(
-        _ result: RecordResult, in zoneID: CKRecordZone.ID, progress: (Double) async -> Void = { _ in }
+        _ result: RecordResult, in zoneID: CKRecordZone.ID, progress: @escaping @Sendable (Double) async -> Void = { _ in }
     ) async -> Result<CKRecord, any Error> {
         switch result {
         case .failure(_, let error, _): return .failure(CKError(error))
@@ -180,7 +180,7 @@ extension DatabaseRun {
 
     /// The record with its assets. One whose assets cannot be had is an error, never a part of a record.
     func fetched(
-        _ record: Record, in zoneID: CKRecordZone.ID, progress: (Double) async -> Void = { _ in }
+        _ record: Record, in zoneID: CKRecordZone.ID, progress: @escaping @Sendable (Double) async -> Void = { _ in }
     ) async -> Result<CKRecord, any Error> {
         let record = make(record, in: zoneID, scope: scope)
         do {

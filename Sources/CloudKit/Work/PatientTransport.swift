@@ -41,9 +41,14 @@ struct PatientTransport: CloudTransport {
         _ request: TransportRequest, _ send: (TransportRequest) async throws -> (Answer, CKError?)
     ) async throws -> Answer {
         var request = request
-        request.timeout = request.timeout ?? timeout
+        let timeout = request.timeout ?? timeout
         var failures = 0
         while true {
+            let left = deadline - pace.now()
+            guard left > .zero else {
+                throw CKError(.networkFailure, "the operation took longer than its timeoutIntervalForResource allows")
+            }
+            request.timeout = timeout.map { min($0, left) } ?? (left < Self.longestWait ? left : nil)
             let failure: CKError
             do {
                 let (answer, refusal) = try await send(request)

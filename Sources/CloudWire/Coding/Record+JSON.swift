@@ -74,11 +74,11 @@ extension Record {
 }
 
 /// `{"recordName": …}` in the place of a whole reference.
-private struct RecordName: WireMessage {
+struct RecordName: WireMessage {
     var recordName: String
     var zoneID: ZoneID?
 
-    init(_ recordName: String, in zoneID: ZoneID?) {
+    init(_ recordName: String, in zoneID: ZoneID? = nil) {
         self.recordName = recordName
         self.zoneID = zoneID
     }
@@ -97,7 +97,7 @@ private struct RecordName: WireMessage {
 
 extension JSONReader {
     /// The name in a reference; whatever else it holds is passed over.
-    fileprivate mutating func readRecordName() throws(JSONFault) -> String {
+    mutating func readRecordName() throws(JSONFault) -> String {
         var recordName: String?
         let start = try beginObject()
         while let key = try nextKey() {

@@ -7,6 +7,7 @@ struct ZoneKeys {
     var syncToken: String?
     var isDeleted = false
     var atomic = true
+    var shareName: String?
     var deletionReason = ZoneDeletionReason.deleted
 
     mutating func take(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
@@ -15,6 +16,7 @@ struct ZoneKeys {
         case "syncToken": syncToken = try reader.readString()
         case "deleted": isDeleted = try reader.readFlag()
         case "atomic": atomic = try reader.readFlag()
+        case "share": shareName = try reader.readRecordName()
         // A reason that is not known here is a deletion all the same.
         case "deletionReason": deletionReason = ZoneDeletionReason(rawValue: try reader.readString()) ?? .deleted
         default: return false
@@ -98,7 +100,8 @@ extension ZoneResult: WireMessage {
         } else if zone.isDeleted {
             self = .deleted(zoneID)
         } else {
-            self = .zone(Zone(zoneID: zoneID, syncToken: zone.syncToken, atomic: zone.atomic))
+            self = .zone(
+                Zone(zoneID: zoneID, syncToken: zone.syncToken, atomic: zone.atomic, shareName: zone.shareName))
         }
     }
 
@@ -109,6 +112,7 @@ extension ZoneResult: WireMessage {
             case .zone(let zone):
                 writer.member("syncToken", zone.syncToken)
                 writer.member("atomic", zone.atomic)
+                writer.member("share", zone.shareName.map { RecordName($0) })
             case .deleted: writer.member("deleted", true)
             case .failure(_, let error): error.writeMembers(to: &writer)
             }

@@ -41,11 +41,21 @@ package struct WireError: Error, Hashable, Sendable {
     }
 
     /// `CKError` codes for outcomes without a documented wire code.
-    package enum NativeCode: Int, Hashable, Sendable {
+    package enum NativeCode: Int, Hashable, Sendable, CaseIterable {
+        case badContainer = 5
+        case incompatibleVersion = 18
         case changeTokenExpired = 21
         case zoneBusy = 23
+        case badDatabase = 24
         case limitExceeded = 27
         case userDeletedZone = 28
+        case tooManyParticipants = 29
+        case alreadyShared = 30
+        case managedAccountRestricted = 32
+        case participantMayNeedVerification = 33
+        case assetNotAvailable = 35
+        case accountTemporarilyUnavailable = 36
+        case participantAlreadyInvited = 37
     }
 
     package var code: Code
@@ -57,7 +67,8 @@ package struct WireError: Error, Hashable, Sendable {
     package var retryAfter: Double?
     package var nativeCode: NativeCode?
     package var redirectURL: String?
-    /// With `.zoneNotFound`: the zone went because the user's keys were reset. Tarn's addition.
+    /// With `.zoneNotFound`: the zone is gone because its owner's encryption keys were reset; it is to be made and sent
+    /// again. Tarn's addition.
     package var didResetEncryptedData = false
 
     package init(_ code: Code, _ reason: String, retryAfter: Double? = nil, nativeCode: NativeCode? = nil) {

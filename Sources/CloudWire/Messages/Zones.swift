@@ -10,11 +10,14 @@ package struct Zone: Hashable, Sendable {
     package var syncToken: String?
     /// Whether the zone can do all-or-nothing requests: custom zones can, the default zone cannot.
     package var atomic: Bool
+    /// Name of the record by which the whole zone is shared, in the zone. Tarn's addition, which other clients ignore.
+    package var shareName: String?
 
-    package init(zoneID: ZoneID, syncToken: String? = nil, atomic: Bool = true) {
+    package init(zoneID: ZoneID, syncToken: String? = nil, atomic: Bool = true, shareName: String? = nil) {
         self.zoneID = zoneID
         self.syncToken = syncToken
         self.atomic = atomic
+        self.shareName = shareName
     }
 }
 

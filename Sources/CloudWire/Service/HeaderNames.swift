@@ -21,6 +21,11 @@ package enum HeaderNames {
     package static let contentType = "Content-Type"
     package static let retryAfter = "Retry-After"
     package static let range = "Range"
+    /// In answers of servers that limit requests: how many may come at once, how many are left, and the seconds until all
+    /// are left again. Source: the IETF draft *RateLimit header fields for HTTP*.
+    package static let rateLimit = "RateLimit-Limit"
+    package static let rateLimitRemaining = "RateLimit-Remaining"
+    package static let rateLimitReset = "RateLimit-Reset"
 
     package static let json = "application/json; charset=UTF-8"
     /// Content type of the push stream: JSON objects, one a line.

@@ -62,13 +62,7 @@ package struct CloudFailure: Error, Hashable, Sendable {
     }
 
     private static func code(of error: WireError) -> Code {
-        switch error.nativeCode {
-        case .changeTokenExpired: return .changeTokenExpired
-        case .limitExceeded: return .limitExceeded
-        case .userDeletedZone: return .userDeletedZone
-        case .zoneBusy: return .zoneBusy
-        case nil: break
-        }
+        if let code = error.nativeCode.flatMap({ Code(rawValue: $0.rawValue) }) { return code }
         return switch error.code {
         case .accessDenied: .permissionFailure
         case .atomicError: .batchRequestFailed

@@ -48,9 +48,9 @@ package struct RetryPolicy: Sendable {
             return .wait(seconds: asked ?? min(backoff(attempt: attempt, unit: unit), longest), isOffline: isOffline, reason: reason)
         }
         switch failure.code {
-        case .networkUnavailable, .networkFailure:
+        case .networkUnavailable, .networkFailure, .serverResponseLost:
             return wait(isOffline: true)
-        case .serviceUnavailable, .requestRateLimited, .zoneBusy, .serverResponseLost, .assetNotAvailable,
+        case .serviceUnavailable, .requestRateLimited, .zoneBusy, .assetNotAvailable,
             .operationCancelled, .partialFailure, .batchRequestFailed, .assetFileNotFound, .assetFileModified:
             return wait()
         case .internalError, .serverRejectedRequest, .constraintViolation:

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Crypto
+import Foundation
+import Synchronization
+
+/// A checksum of an asset that can be computed here: SHA-256 in hexadecimal, as Tarn's server has it. Other services sign
+/// contents in ways of their own, which cannot be checked.
+struct AssetDigest: Sendable {
+    private var hash = SHA256()
+
+    mutating func add(_ bytes: some DataProtocol) { hash.update(data: bytes) }
+
+    /// Whether the bytes so far can be those that a checksum stands for.
+    func agrees(with checksum: String) -> Bool {
+        guard checksum.utf8.count == 2 * SHA256.byteCount else { return true }
+        var bytes: [UInt8] = []
+        var rest = checksum[...]
+        while !rest.isEmpty {
+            guard let byte = UInt8(rest.prefix(2), radix: 16) else { return true }
+            bytes.append(byte)
+            rest = rest.dropFirst(2)
+        }
+        return hash.finalize().elementsEqual(bytes)
+    }
+}
+
+/// Where the content of an asset goes as it arrives; what arrived stays when the exchange breaks off and goes on.
+final class AssetSink: Sendable {
+    private struct State {
+        var received: Int64 = 0
+        var digest = AssetDigest()
+        var bytes: [UInt8] = []
+    }
+
+    private let asset: AssetValue
+    private let handle: FileHandle?
+    private let progress: ByteProgress?
+    private let state = Mutex(State())
+
+    /// - Parameter handle: The file to write to; nil keeps everything in memory.
+    init(_ asset: AssetValue, to handle: FileHandle?, memoryMax: Int64 = 0, _ progress: ByteProgress?) {
+        self.asset = asset
+        self.handle = handle
+        self.progress = progress
+        if handle == nil { state.withLock { $0.bytes.reserveCapacity(Int(min(max(asset.size, 0), memoryMax))) } }
+    }
+
+    var received: Int64 { state.withLock { $0.received } }
+    var bytes: [UInt8] { state.withLock { $0.bytes } }
+
+    /// - Throws: ``CKError`` with `.networkFailure` if there is more than the record says; what the file system says.
+    func take(_ piece: ArraySlice<UInt8>) async throws {
+        try state.withLock { state in
+            guard state.received + Int64(piece.count) <= asset.size else { throw Self.otherSize }
+            if let handle { try handle.write(contentsOf: piece) } else { state.bytes.append(contentsOf: piece) }
+            state.digest.add(piece)
+            state.received += Int64(piece.count)
+        }
+        await progress?.moved(Int64(piece.count))
+    }
+
+    /// - Throws: ``CKError`` with `.networkFailure` if that is not the content that the record names.
+    func finish() throws(CKError) {
+        let (received, digest) = state.withLock { ($0.received, $0.digest) }
+        guard received == asset.size else { throw Self.otherSize }
+        guard digest.agrees(with: asset.fileChecksum) else {
+            throw CKError(.networkFailure, "the content of an asset came with another checksum than its record says; try again")
+        }
+    }
+
+    private static let otherSize = CKError(
+        .networkFailure, "an asset came with another size than its record says; try again")
+}
+
+/// Watches a file while it is sent.
+final class SentFile: SentBytes {
+    private let progress: ByteProgress?
+    private let state = Mutex((digest: AssetDigest(), count: Int64(0)))
+
+    init(_ progress: ByteProgress?) { self.progress = progress }
+
+    func begin() async {
+        let again = state.withLock { state in
+            defer { state = (AssetDigest(), 0) }
+            return state.count
+        }
+        if again > 0 { await progress?.moved(-again) }
+    }
+
+    func take(_ piece: [UInt8]) async {
+        state.withLock { state in
+            state.digest.add(piece)
+            state.count += Int64(piece.count)
+        }
+        await progress?.moved(Int64(piece.count))
+    }
+
+    /// Whether what was sent is what arrived.
+    func agrees(with checksum: String) -> Bool { state.withLock { $0.digest }.agrees(with: checksum) }
+}
+
+/// How much of a record's assets was moved. Told in steps of a hundredth and never backwards, so that a block of the app is
+/// not called for every piece; the whole is told by who knows that the record is there, too.
+package final class ByteProgress: Sendable {
+    private let total: Int64
+    private let tell: @Sendable (Double) async -> Void
+    private let state = Mutex((moved: Int64(0), told: Int64(0)))
+
+    /// - Parameter total: Bytes of all assets.
+    package init(total: Int64, _ tell: @escaping @Sendable (Double) async -> Void) {
+        self.total = max(total, 1)
+        self.tell = tell
+    }
+
+    package func moved(_ bytes: Int64) async {
+        let step = state.withLock { state -> Int64? in
+            state.moved += bytes
+            let step = Int64(min(99, Double(state.moved) / Double(total) * 100))
+            guard step > state.told else { return nil }
+            state.told = step
+            return step
+        }
+        if let step { await tell(Double(step) / 100) }
+    }
+}

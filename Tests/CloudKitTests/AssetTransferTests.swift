@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudWire
+import Foundation
+import Synchronization
+import Testing
+
+/// SHA-256 of `hello`.
+private let helloChecksum = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+
+private final class Parts: Sendable {
+    private let parts = Mutex<[Double]>([])
+    var all: [Double] { parts.withLock { $0 } }
+    func add(_ part: Double) { parts.withLock { $0.append(part) } }
+}
+
+@Suite struct AssetTransferTests {
+    private func asset(_ checksum: String = helloChecksum) -> AssetValue {
+        AssetValue(fileChecksum: checksum, size: 5, downloadURL: "/a/1")
+    }
+
+    @Test func contentWithAnotherChecksumIsRefusedAndLeavesNothing() async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.url.appendingPathComponent("photo")
+        let transport = RecordingTransport(
+            .pieces(status: 200, [Array("hallo".utf8)], endless: false), .pieces(status: 200, [Array("hello".utf8)], endless: false))
+        let client = CloudDatabaseClient(transport)
+        let error = await failure { try await client.downloadAsset(asset(), to: file) }
+        #expect(error?.code == .networkFailure)
+        #expect(error?.localizedDescription == "the content of an asset came with another checksum than its record says; try again")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).isEmpty)
+        try await client.downloadAsset(asset(), to: file)
+        #expect(try String(contentsOf: file, encoding: .utf8) == "hello")
+    }
+
+    @Test func aSignatureOfAnotherServiceIsTaken() async throws {
+        let transport = RecordingTransport(.pieces(status: 200, [Array("hallo".utf8)], endless: false))
+        let other = String(helloChecksum.dropLast(1)) + "g"
+        #expect(text(try await CloudDatabaseClient(transport).downloadAsset(asset(other))) == "hallo")
+    }
+
+    @Test func whereRangesAreIgnoredWhatIsThereIsPassedOver() async throws {
+        let transport = RecordingTransport(
+            .pieces(status: 200, [Array("hel".utf8)], endless: false),
+            .pieces(status: 200, [Array("he".utf8), Array("ll".utf8), Array("o".utf8)], endless: false))
+        #expect(text(try await CloudDatabaseClient(transport).downloadAsset(asset())) == "hello")
+        #expect(transport.requests.map { $0.headers["Range"] } == [nil, "bytes=3-"])
+    }
+
+    @Test func aServerThatFallsSilentInABodyIsAskedForTheRest() async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.url.appendingPathComponent("photo")
+        let clock = ManualClock()
+        let transport = RecordingTransport(
+            .pieces(status: 200, [Array("hel".utf8)], endless: true), .pieces(status: 206, [Array("lo".utf8)], endless: false))
+        let progress = ByteProgress(total: 5) { part in
+            guard part == 0.6 else { return }
+            await clock.untilSomebodySleeps()
+            clock.advance(by: CloudDatabaseClient.silenceDeadline)
+        }
+        try await CloudDatabaseClient(transport).downloadAsset(asset(), to: file, progress: progress, clock: clock)
+        #expect(try String(contentsOf: file, encoding: .utf8) == "hello")
+        #expect(transport.requests.map { $0.headers["Range"] } == [nil, "bytes=3-"])
+    }
+
+    @Test(arguments: [(429, CKError.Code.requestRateLimited), (503, .serviceUnavailable), (404, .assetNotAvailable)])
+    func aRefusedDownloadSaysWhetherItMayBeRepeated(_ status: Int, _ code: CKError.Code) async {
+        let transport = RecordingTransport(.pieces(status: status, [], endless: false))
+        #expect(await failure { try await CloudDatabaseClient(transport).downloadAsset(asset()) }?.code == code)
+    }
+
+    @Test func progressIsToldInStepsAndNeverBackwards() async {
+        let parts = Parts()
+        let progress = ByteProgress(total: 1000) { parts.add($0) }
+        for _ in 0..<50 { await progress.moved(1) }
+        #expect(parts.all == [0.01, 0.02, 0.03, 0.04, 0.05])
+        await progress.moved(-50)
+        await progress.moved(40)
+        #expect(parts.all.count == 5)
+        await progress.moved(960)
+        #expect(parts.all.last == 0.99)
+    }
+
+    @Test func aFileIsHashedWhileItIsSent() async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.url.appendingPathComponent("asset")
+        try Data("hello".utf8).write(to: file)
+        let granted = AssetUploadResponse(results: [
+            .address(AssetUploadAddress(recordName: "p", fieldName: "photo", url: "/u/1"))
+        ])
+        for (checksum, isGood) in [(helloChecksum, true), (helloChecksum.replacing("2cf2", with: "0000"), false), ("AQ3f", true)] {
+            let receipt = AssetUploadReceipt(asset: AssetValue(fileChecksum: checksum, size: 5, receipt: "r"))
+            let client = CloudDatabaseClient(RecordingTransport(.ok(granted), .ok(receipt)))
+            let result = await Result {
+                try await client.uploadAsset(.file(file), recordType: "T", recordName: "p", fieldName: "photo")
+            }
+            #expect((try? result.get()) == (isGood ? receipt.asset : nil))
+        }
+    }
+}
+
+extension Result where Failure == any Error {
+    init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}
+
+@Suite struct WaitingTests {
+    private func seconds(_ headers: TransportHeaders) async -> Double? {
+        let transport = RecordingTransport(.response(TransportResponse(status: 503, headers: headers)))
+        return await failure { try await CloudDatabaseClient(transport).listZones() }?.retryAfterSeconds
+    }
+
+    @Test func aDateToWaitForIsReadByTheServersClock() async {
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+        #expect(await seconds(["Retry-After": date, "Date": "Sun, 06 Nov 1994 08:48:30 GMT"]) == 67)
+        #expect(await seconds(["Retry-After": date, "Date": "Mon, 07 Nov 1994 08:48:30 GMT"]) == 0)
+        #expect(await seconds(["Retry-After": "Thu, 29 Feb 2024 00:00:00 GMT", "Date": "Wed, 28 Feb 2024 23:59:59 GMT"]) == 1)
+        #expect(await seconds(["Retry-After": "Fri, 01 Mar 2024 00:00:00 GMT", "Date": "Wed, 28 Feb 2024 00:00:00 GMT"]) == 172_800)
+        #expect(await seconds(["Retry-After": date]) == 0)
+        for nonsense in ["soon", "Sun, 99 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT", "nan", "-5", "inf"] {
+            #expect(await seconds(["Retry-After": nonsense]) == nil, "\(nonsense)")
+        }
+    }
+
+    private func answer(remaining: Int) -> RecordingTransport.Answer {
+        .response(
+            TransportResponse(
+                status: 200,
+                headers: ["RateLimit-Limit": "60", "RateLimit-Remaining": "\(remaining)", "RateLimit-Reset": "60"],
+                body: ZonesResponse(zones: []).encoded()))
+    }
+
+    @Test func requestsWaitForTheirTurnOnceTheBudgetIsUsedUp() async throws {
+        let time = Mutex(Duration.zero)
+        let pace = Pace(now: { time.withLock { $0 } }, sleep: { wait in time.withLock { $0 += wait } })
+        let transport = RecordingTransport(
+            answer(remaining: 1), answer(remaining: 0), answer(remaining: 0), answer(remaining: 0), answer(remaining: 5),
+            answer(remaining: 4))
+        let connection = Connection(environment: .development, transport: transport, pace: pace)
+        let container = CKContainer(identifier: "iCloud.n", connection: OwnConnection(connection))
+        var times: [Duration] = []
+        for _ in 0..<6 {
+            _ = try await container.privateCloudDatabase.allRecordZones()
+            times.append(time.withLock { $0 })
+        }
+        #expect(times == [.zero, .zero, .seconds(1), .seconds(2), .seconds(3), .seconds(3)])
+        #expect(transport.requests.count == 6)
+    }
+
+    @Test func aTurnThatIsFarAwayIsAnErrorAtOnce() async throws {
+        let pace = Pace(now: { .zero }, sleep: { _ in Issue.record("nobody is to wait for that long") })
+        let slow = RecordingTransport.Answer.response(
+            TransportResponse(
+                status: 200, headers: ["RateLimit-Limit": "1", "RateLimit-Remaining": "0", "RateLimit-Reset": "60"],
+                body: ZonesResponse(zones: []).encoded()))
+        let transport = RecordingTransport(slow)
+        let connection = Connection(environment: .development, transport: transport, pace: pace)
+        let database = CKContainer(identifier: "iCloud.n", connection: OwnConnection(connection)).privateCloudDatabase
+        _ = try await database.allRecordZones()
+        let error = await failure { try await database.allRecordZones() }
+        #expect(error?.code == .requestRateLimited)
+        #expect(error?.retryAfterSeconds == 60)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func anOperationKeepsToTheTimeForAllOfIt() async throws {
+        let time = Mutex(Duration.zero)
+        let pace = Pace(now: { time.withLock { $0 } }, sleep: { wait in time.withLock { $0 += wait } })
+        let transport = RecordingTransport(.ok(ZonesResponse(zones: [])))
+        let connection = Connection(environment: .development, transport: transport, pace: pace)
+        let container = CKContainer(identifier: "iCloud.n", connection: OwnConnection(connection))
+        let configuration = CKOperation.Configuration()
+        configuration.timeoutIntervalForRequest = 60
+        configuration.timeoutIntervalForResource = 10
+        try await container.privateCloudDatabase.configuredWith(configuration: configuration) { database in
+            _ = try await database.allRecordZones()
+        }
+        #expect(transport.requests.map(\.timeout) == [.seconds(10)])
+    }
+}
+
+@Suite struct SecretTests {
+    @Test func nothingThatGivesAccessIsPrinted() async throws {
+        var asset = AssetValue(
+            fileChecksum: "sum", size: 3, receipt: "s3cr3t-receipt", downloadURL: "https://c.example/s3cr3t-address")
+        asset.wrappingKey = "s3cr3t-key"
+        let record = CKRecord(
+            Record(recordName: "p", recordType: "T", fields: ["photo": Field(.asset(asset))]), in: .default, scope: .private)
+        let configuration = CKContainer.Configuration(server: "http://127.0.0.1:1", token: "s3cr3t-token")
+        let container = CKContainer(identifier: "iCloud.secret." + UUID().uuidString)
+        CKContainer.configure(configuration, for: container.containerIdentifier)
+        let unreachable = await failure { try await container.privateCloudDatabase.allRecordZones() }
+        let things: [Any] = [
+            asset, record, record["photo"] as Any, configuration, container, container.privateCloudDatabase,
+            try container.client(for: .private), unreachable as Any,
+            AssetUploadAddress(recordName: "p", fieldName: "f", url: "/s3cr3t"),
+            PushTokenResponse(apnsEnvironment: .development, apnsToken: "s3cr3t", webcourierURL: "/s3cr3t"),
+            WebAuthTokenRequest(apiToken: "s3cr3t"), WebAuthTokenResponse(webAuthToken: "s3cr3t"),
+        ]
+        for thing in things {
+            var dumped = ""
+            dump(thing, to: &dumped)
+            for text in [String(describing: thing), String(reflecting: thing), dumped] {
+                #expect(!text.contains("s3cr3t"), "\(type(of: thing)) prints a secret")
+            }
+        }
+        #expect(String(describing: asset) == "AssetValue(fileChecksum: sum, size: 3)")
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import Foundation
+import Testing
+
+/// What apps keep of shares from one launch to the next.
+@Suite struct ShareArchiveTests {
+    private func sharedZone() async throws -> (owner: CKContainer, guest: CKContainer, share: CKShare, zoneID: CKRecordZone.ID) {
+        let (owner, guest) = try await twoAccounts()
+        let zone = try await owner.privateCloudDatabase.save(CKRecordZone(zoneName: "Garden"))
+        let share = CKShare(recordZoneID: zone.zoneID)
+        share.publicPermission = .readWrite
+        share[CKShare.SystemFieldKey.title] = "All of it"
+        let saved = try #require(try await owner.privateCloudDatabase.save(share) as? CKShare)
+        return (owner, guest, saved, zone.zoneID)
+    }
+
+    @Test func aZoneTellsByWhichShareItIsShared() async throws {
+        let (owner, _, share, zoneID) = try await sharedZone()
+        let zone = try await owner.privateCloudDatabase.recordZone(for: zoneID)
+        #expect(zone.share?.recordID == share.recordID)
+        #expect(zone.share?.recordID.recordName == CKRecordNameZoneWideShare)
+        #expect(zone.share?.action == CKRecord.ReferenceAction.none)
+        let again = try #require(try archived(zone))
+        #expect(again.zoneID == zoneID)
+        #expect(again.share?.recordID == share.recordID)
+        #expect(again.capabilities == zone.capabilities)
+        #expect(CKRecordZone(zoneName: "New").share == nil)
+        try await owner.privateCloudDatabase.deleteRecord(withID: share.recordID)
+        #expect(try await owner.privateCloudDatabase.recordZone(for: zoneID).share == nil)
+    }
+
+    @Test func anInvitationOutlivesALaunch() async throws {
+        let (_, guest, share, _) = try await sharedZone()
+        let metadata = try await guest.shareMetadata(for: try #require(share.url))
+        let kept = try #require(try archived(metadata))
+        #expect(kept == metadata)
+        #expect(kept.containerIdentifier == metadata.containerIdentifier)
+        #expect(kept.share.recordID == metadata.share.recordID)
+        #expect(kept.share[CKShare.SystemFieldKey.title] == "All of it")
+        #expect(kept.ownerIdentity == metadata.ownerIdentity)
+        #expect(kept.participantRole == metadata.participantRole)
+        #expect(kept.participantStatus == metadata.participantStatus)
+        #expect(kept.participantPermission == metadata.participantPermission)
+        #expect(kept.hierarchicalRootRecordID == nil)
+        #expect(kept.rootRecord == nil)
+        let joined = try await guest.accept(kept)
+        #expect(joined.currentUserParticipant?.acceptanceStatus == .accepted)
+        #expect(try await guest.sharedCloudDatabase.allRecordZones().map(\.zoneID.zoneName) == ["Garden"])
+    }
+
+    @Test func participantsAndPeopleAreArchived() async throws {
+        let (owner, _, share, _) = try await sharedZone()
+        let participant = try await owner.shareParticipant(forEmailAddress: guestAddress)
+        participant.permission = .readWrite
+        participant.role = .privateUser
+        let kept = try #require(try archived(participant))
+        #expect(kept == participant)
+        #expect(kept.participantID == participant.participantID)
+        #expect(kept.permission == .readWrite)
+        #expect(kept.role == .privateUser)
+        #expect(kept.acceptanceStatus == participant.acceptanceStatus)
+        #expect(kept.userIdentity.lookupInfo?.emailAddress == guestAddress)
+        let identity = try #require(try archived(participant.userIdentity))
+        #expect(identity == participant.userIdentity)
+        #expect(identity.hasiCloudAccount == participant.userIdentity.hasiCloudAccount)
+        #expect(identity.nameComponents?.givenName == participant.userIdentity.nameComponents?.givenName)
+        let info = try #require(try archived(CKUserIdentity.LookupInfo(phoneNumber: "+49 89 1")))
+        #expect(info == CKUserIdentity.LookupInfo(phoneNumber: "+49 89 1"))
+        let whole = try #require(try archived(share))
+        #expect(whole.participants == share.participants)
+        #expect(whole.publicPermission == .readWrite)
+        #expect(whole.url == share.url)
+    }
+
+    @Test func aRecordIsInOneShareOnly() async throws {
+        let (owner, _, _, zoneID) = try await sharedZone()
+        let root = plant("root", in: zoneID)
+        let error = await failure {
+            let results = try await owner.privateCloudDatabase.modifyRecords(
+                saving: [root, CKShare(rootRecord: root)], deleting: [], atomically: false)
+            for result in results.saveResults.values { _ = try result.get() }
+        }
+        #expect(error?.code == .alreadyShared)
+    }
+
+    @Test func whoMayHaveAnotherAddressIsToldToHaveItVerified() async throws {
+        let (owner, guest) = try await twoAccounts()
+        let zone = try await owner.privateCloudDatabase.save(CKRecordZone(zoneName: "Garden"))
+        let share = CKShare(recordZoneID: zone.zoneID)
+        let url = try #require((try await owner.privateCloudDatabase.save(share) as? CKShare)?.url)
+        let stranger = await failure { try await guest.shareMetadata(for: url) }
+        #expect(stranger?.code == .permissionFailure)
+        let unknown = try #require(await owner.shareParticipants(forEmailAddresses: ["nobody@example.org"])["nobody@example.org"])
+        #expect(throws: CKError.self) { try unknown.get() }
+    }
+}
