@@ -14,7 +14,11 @@ OPTIONS :=
 # Suites that `make sanitize` runs.
 SANITIZED := '^(ManagedModel|ObjectGraph|Parity|PredicateKit|SQLiteStore)Tests\.'
 
-.PHONY: demo check build test examples sanitize bench packages test-packages
+# Seeds that `make simulate` runs, from FIRST on; with SEED it runs that one alone and prints what happens.
+SEEDS := 1000
+FIRST := 1
+
+.PHONY: demo check build test examples sanitize bench simulate packages test-packages
 .DEFAULT_GOAL := build
 
 ## The server and two devices, on one page.
@@ -58,6 +62,11 @@ bench: packages
 	@rm -f $(BENCH_SCRATCH)/release.yaml
 	@swift build -c release --package-path Benchmarks --scratch-path $(BENCH_SCRATCH) -Xswiftc -disable-incremental-imports
 	@$(BENCH_SCRATCH)/release/bench --output Benchmarks/results.json $(OPTIONS)
+
+## Devices, users and a server through faults that seeds decide: Documentation/Simulation.md.
+simulate: packages
+	@$(BUILD) -c release --product simulate
+	@$(SCRATCH)/release/simulate $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --first $(FIRST))
 
 # What the build needs besides Swift.
 packages:

@@ -151,6 +151,16 @@ let package = Package(
         // For the unit tests of apps: accounts, devices, a clock and faults over the engine in process.
         .target(name: "CloudKitTesting", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
 
+        // Devices, users and a server in one thread: network, clocks, disks and randomness follow from a seed.
+        .target(
+            name: "SimulationKit",
+            dependencies: [
+                "CFaultyDisk", "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData", "ManagedModel", "ObjectGraph",
+                "SQLiteStore",
+            ]),
+        .executableTarget(
+            name: "simulate", dependencies: ["SimulationKit", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
+
         // MARK: Tests
         // Uses Apple's public API and nothing else, so that it compiles against Apple's frameworks, too.
         .testTarget(name: "ParityTests", dependencies: ["CoreData"]),
@@ -187,6 +197,7 @@ let package = Package(
                 "CloudCollaboration", "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData", "ManagedModel",
                 "MirroringCore", "ObjectGraph", "SQLiteStore",
             ]),
+        .testTarget(name: "SimulationTests", dependencies: ["SimulationKit"]),
         .testTarget(name: "CloudCollaborationTests", dependencies: ["CloudCollaboration", "CoreData"]),
         .testTarget(
             name: "CloudEngineTests", dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudWire"],

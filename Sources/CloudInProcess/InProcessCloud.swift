@@ -73,9 +73,11 @@ package final class InProcessCloud: Sendable {
     }
 
     /// Returns the transport of another device of a user.
-    package func addDevice(_ device: String, of user: String) async throws -> InProcessTransport {
+    ///
+    /// - Parameter executor: Where its answers are read; nil is wherever there is room.
+    package func addDevice(_ device: String, of user: String, executor: (any TaskExecutor)? = nil) async throws -> InProcessTransport {
         let token = try await store().addToken(userName: user, deviceLabel: device, now: clock.milliseconds)
-        return InProcessTransport(cloud: self, token: token, deviceID: device)
+        return InProcessTransport(cloud: self, token: token, deviceID: device, executor: executor)
     }
 
     /// The transport of a device on which nobody is signed in.
@@ -177,6 +179,8 @@ package final class InProcessCloud: Sendable {
         ended?.hub.close()
         try ended?.store.close()
     }
+
+    package var isStopped: Bool { running.withLock { $0 == nil } }
 
     /// Sends a heartbeat on every held connection.
     package func beat() { running.withLock { $0?.hub }?.beat() }

@@ -20,12 +20,14 @@ package final class InProcessTransport: CloudTransport {
     }
 
     package let deviceID: String
+    package let executor: (any TaskExecutor)?
     private let cloud: InProcessCloud
     private let token: String?
     private let state = Mutex(State())
 
     /// - Parameter token: nil if nobody is signed in.
-    init(cloud: InProcessCloud, token: String?, deviceID: String) {
+    init(cloud: InProcessCloud, token: String?, deviceID: String, executor: (any TaskExecutor)? = nil) {
+        self.executor = executor
         self.cloud = cloud
         self.token = token
         self.deviceID = deviceID
@@ -160,7 +162,7 @@ package final class InProcessTransport: CloudTransport {
             }
         case .file(let reader, let range):
             AsyncThrowingStream { continuation in
-                let task = Task {
+                let task = Task(executorPreference: executor) {
                     do {
                         var offset = range.lowerBound
                         while offset < range.upperBound {
@@ -201,7 +203,7 @@ package final class InProcessTransport: CloudTransport {
                 listener.close()
                 return continuation.finish(throwing: broken)
             }
-            let task = Task {
+            let task = Task(executorPreference: executor) {
                 for await event in listener.events {
                     var line: [UInt8] = []
                     if case .notification(let notification) = event { line = notification.encoded() }

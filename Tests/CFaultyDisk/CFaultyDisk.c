@@ -13,37 +13,51 @@
 
 typedef struct {
     sqlite3_file base;
-    int counts;
+    // The plan that was made for its path when it was opened, or -1: the plan of another folder does not touch it.
+    int plan;
     sqlite3_file *real;
 } FaultyFile;
+
+typedef struct {
+    char prefix[1024];
+    int operations, number, seen;
+} Plan;
+
+#define PLANS 256
 
 static sqlite3_vfs *real_vfs;
 static sqlite3_vfs faulty_vfs;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char prefix[1024];
-static int planned_operations, planned_number, seen;
+// The first is the one that faulty_disk_plan makes.
+static Plan plans[PLANS];
 
-static int matches(const char *path) {
-    return prefix[0] != 0 && path != NULL && strncmp(path, prefix, strlen(prefix)) == 0;
+static int plan_of(const char *path) {
+    int found = -1;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; path != NULL && found < 0 && i < PLANS; i++) {
+        if (plans[i].prefix[0] != 0 && strncmp(path, plans[i].prefix, strlen(plans[i].prefix)) == 0) found = i;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
 }
 
 // Whether this operation is the one that fails.
-static int fails(int operation, const char *path, int always) {
+static int fails(int operation, int plan) {
+    if (plan < 0) return 0;
+    Plan *it = &plans[plan];
     pthread_mutex_lock(&lock);
     int result = 0;
-    if ((planned_operations & operation) != 0 && (always || matches(path))) {
-        seen += 1;
-        if (planned_number > 0) result = seen == planned_number;
-        if (planned_number < 0) result = seen >= -planned_number;
+    if ((it->operations & operation) != 0) {
+        it->seen += 1;
+        if (it->number > 0) result = it->seen == it->number;
+        if (it->number < 0) result = it->seen >= -it->number;
     }
     pthread_mutex_unlock(&lock);
     return result;
 }
 
 #define REAL(file) (((FaultyFile *)(file))->real)
-
-// A file is judged by its name once, at opening; the plan of another folder does not touch it.
-static int concerns(sqlite3_file *file) { return ((FaultyFile *)file)->counts; }
+#define PLAN(file) (((FaultyFile *)(file))->plan)
 
 static int x_close(sqlite3_file *file) {
     int code = REAL(file)->pMethods->xClose(REAL(file));
@@ -54,11 +68,11 @@ static int x_read(sqlite3_file *file, void *buffer, int count, sqlite3_int64 off
     return REAL(file)->pMethods->xRead(REAL(file), buffer, count, offset);
 }
 static int x_write(sqlite3_file *file, const void *buffer, int count, sqlite3_int64 offset) {
-    if (concerns(file)) {
+    if (PLAN(file) >= 0) {
         sqlite3_int64 size = 0;
         REAL(file)->pMethods->xFileSize(REAL(file), &size);
-        if (offset + count > size && fails(FaultyDiskGrowth, NULL, 1)) return SQLITE_FULL;
-        if (fails(FaultyDiskWrite, NULL, 1)) {
+        if (offset + count > size && fails(FaultyDiskGrowth, PLAN(file))) return SQLITE_FULL;
+        if (fails(FaultyDiskWrite, PLAN(file))) {
             // A torn write: half of it reached the disk.
             REAL(file)->pMethods->xWrite(REAL(file), buffer, count / 2, offset);
             return SQLITE_IOERR_WRITE;
@@ -67,11 +81,11 @@ static int x_write(sqlite3_file *file, const void *buffer, int count, sqlite3_in
     return REAL(file)->pMethods->xWrite(REAL(file), buffer, count, offset);
 }
 static int x_truncate(sqlite3_file *file, sqlite3_int64 size) {
-    if (concerns(file) && fails(FaultyDiskTruncate, NULL, 1)) return SQLITE_IOERR_TRUNCATE;
+    if (fails(FaultyDiskTruncate, PLAN(file))) return SQLITE_IOERR_TRUNCATE;
     return REAL(file)->pMethods->xTruncate(REAL(file), size);
 }
 static int x_sync(sqlite3_file *file, int flags) {
-    if (concerns(file) && fails(FaultyDiskSync, NULL, 1)) return SQLITE_IOERR_FSYNC;
+    if (fails(FaultyDiskSync, PLAN(file))) return SQLITE_IOERR_FSYNC;
     return REAL(file)->pMethods->xSync(REAL(file), flags);
 }
 static int x_file_size(sqlite3_file *file, sqlite3_int64 *size) { return REAL(file)->pMethods->xFileSize(REAL(file), size); }
@@ -122,15 +136,13 @@ static int x_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int fl
         return code;
     }
     faulty->real = real;
-    pthread_mutex_lock(&lock);
-    faulty->counts = matches(path);
-    pthread_mutex_unlock(&lock);
+    faulty->plan = plan_of(path);
     faulty->base.pMethods = &methods;
     return SQLITE_OK;
 }
 static int x_delete(sqlite3_vfs *vfs, const char *path, int sync) {
     (void)vfs;
-    if (fails(FaultyDiskDelete, path, 0)) return SQLITE_IOERR_DELETE;
+    if (fails(FaultyDiskDelete, plan_of(path))) return SQLITE_IOERR_DELETE;
     return real_vfs->xDelete(real_vfs, path, sync);
 }
 
@@ -149,26 +161,55 @@ void faulty_disk_install(void) {
     sqlite3_vfs_register(&faulty_vfs, 1);
 }
 
+static void make(Plan *plan, const char *text, int operations, int n) {
+    strncpy(plan->prefix, text, sizeof(plan->prefix) - 1);
+    plan->operations = operations;
+    plan->number = n;
+    plan->seen = 0;
+}
+
 void faulty_disk_plan(const char *text, int operations, int n) {
     pthread_mutex_lock(&lock);
-    strncpy(prefix, text, sizeof(prefix) - 1);
-    planned_operations = operations;
-    planned_number = n;
-    seen = 0;
+    make(&plans[0], text, operations, n);
     pthread_mutex_unlock(&lock);
 }
 
-int faulty_disk_count(void) {
+static int count_of(int plan) {
     pthread_mutex_lock(&lock);
-    int count = seen;
+    int count = plans[plan].seen;
     pthread_mutex_unlock(&lock);
     return count;
 }
 
-void faulty_disk_clear(void) {
+int faulty_disk_count(void) { return count_of(0); }
+
+static void clear(int plan) {
     pthread_mutex_lock(&lock);
-    prefix[0] = 0;
-    planned_operations = 0;
-    planned_number = 0;
+    memset(&plans[plan], 0, sizeof(plans[plan]));
     pthread_mutex_unlock(&lock);
 }
+
+void faulty_disk_clear(void) { clear(0); }
+
+int faulty_disk_add(const char *text) {
+    int found = -1;
+    pthread_mutex_lock(&lock);
+    for (int i = 1; found < 0 && i < PLANS; i++) {
+        if (plans[i].prefix[0] == 0) found = i;
+    }
+    if (found > 0) make(&plans[found], text, 0, 0);
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+void faulty_disk_change(int plan, int operations, int n) {
+    pthread_mutex_lock(&lock);
+    plans[plan].operations = operations;
+    plans[plan].number = n;
+    plans[plan].seen = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+int faulty_disk_count_of(int plan) { return count_of(plan); }
+
+void faulty_disk_remove(int plan) { clear(plan); }

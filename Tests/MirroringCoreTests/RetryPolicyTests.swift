@@ -50,7 +50,7 @@ import Testing
 
     @Test func faultsOfTheServerAreNotTriedForEver() {
         #expect(decide(.internalError, attempt: 7) == .wait(seconds: 64, isOffline: false, reason: "r"))
-        #expect(decide(.internalError, attempt: 8) == .pause(reason: "r"))
+        #expect(decide(.internalError, attempt: 8) == .wait(seconds: 128, isOffline: false, reason: "r"))
     }
 
     @Test func everyCodeOfTheWireHasANumber() {

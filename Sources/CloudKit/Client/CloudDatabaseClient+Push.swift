@@ -20,7 +20,7 @@ extension CloudDatabaseClient {
 
     package func pushStream<C: Clock<Duration>>(clock: C) -> AsyncThrowingStream<PushEvent, any Error> {
         AsyncThrowingStream { continuation in
-            let task = Task {
+            let task = Task(executorPreference: transport.executor) {
                 do {
                     try await listen(clock: clock) { continuation.yield($0) }
                     continuation.finish(throwing: CKError(.networkFailure, "the server closed the push stream"))

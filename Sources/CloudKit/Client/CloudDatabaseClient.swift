@@ -33,16 +33,24 @@ package struct CloudDatabaseClient: Sendable {
     package func modifyRecords(
         _ request: ModifyRecordsRequest, idempotencyKey: String
     ) async throws(CKError) -> ModifyRecordsResponse {
-        let response = try await post(.modifyRecords, request, changesData: true, idempotencyKey: idempotencyKey)
+        try await modifyRecords(
+            encoded: request.encoded(), operationCount: request.operations.count, idempotencyKey: idempotencyKey)
+    }
+
+    /// Sends a request that was kept, byte for byte: with its key it counts as the same one.
+    package func modifyRecords(
+        encoded body: [UInt8], operationCount: Int, idempotencyKey: String
+    ) async throws(CKError) -> ModifyRecordsResponse {
+        let response = try await post(.modifyRecords, body: body, changesData: true, idempotencyKey: idempotencyKey)
         // An atomic request that failed brings its items with either status.
         if response.status >= 400, (try? WireError(json: response.body)) == nil,
-            let answer = try? ModifyRecordsResponse(json: response.body), answer.results.count == request.operations.count
+            let answer = try? ModifyRecordsResponse(json: response.body), answer.results.count == operationCount
         {
             return answer
         }
         let answer: ModifyRecordsResponse = try read(response)
-        guard answer.results.count == request.operations.count else {
-            throw CKError.unreadable("the server answered \(answer.results.count) of \(request.operations.count) operations")
+        guard answer.results.count == operationCount else {
+            throw CKError.unreadable("the server answered \(answer.results.count) of \(operationCount) operations")
         }
         return answer
     }
@@ -182,7 +190,12 @@ package struct CloudDatabaseClient: Sendable {
         _ operation: ServicePath.Operation, _ message: some WireMessage, changesData: Bool = false,
         idempotencyKey: String? = nil
     ) async throws(CKError) -> TransportResponse {
-        let body = message.encoded()
+        try await post(operation, body: message.encoded(), changesData: changesData, idempotencyKey: idempotencyKey)
+    }
+
+    private func post(
+        _ operation: ServicePath.Operation, body: [UInt8], changesData: Bool, idempotencyKey: String?
+    ) async throws(CKError) -> TransportResponse {
         guard body.count <= limits.requestBodyBytes else {
             throw CKError(.limitExceeded, "the request is larger than \(limits.requestBodyBytes) bytes; send fewer records")
         }

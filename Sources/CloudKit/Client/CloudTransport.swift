@@ -18,9 +18,14 @@ package protocol CloudTransport: Sendable {
 
     /// How links to shares on this server begin.
     var linkBase: String { get }
+
+    /// Where tasks run that outlive a call; nil is wherever there is room.
+    var executor: (any TaskExecutor)? { get }
 }
 
 extension CloudTransport {
+    package var executor: (any TaskExecutor)? { nil }
+
     package var linkBase: String { "https://tarn.invalid" }
 }
 

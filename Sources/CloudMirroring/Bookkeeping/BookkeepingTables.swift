@@ -94,6 +94,9 @@ enum MirrorState {
         case historyRead
         case fingerprint
         case lastSuccess
+        /// The request that was sent last and whose answer is not known: its key, its body, its body before it was sealed, what
+        /// its body does not say, and how often its outcome was uncertain.
+        case outboxKey, outboxBody, outboxOpened, outboxNotes, outboxAttempts
     }
 
     static func int(_ key: Key, _ reader: StoreReader) throws -> Int64? {
@@ -111,6 +114,12 @@ enum MirrorState {
     static func text(_ key: Key, _ reader: StoreReader) throws -> String? {
         var value: String?
         try reader.query("SELECT value FROM TARN_STATE WHERE key = ?", [.text(key.rawValue)]) { value = $0.text(0) }
+        return value
+    }
+
+    static func blob(_ key: Key, _ reader: StoreReader) throws -> [UInt8]? {
+        var value: [UInt8]?
+        try reader.query("SELECT value FROM TARN_STATE WHERE key = ?", [.text(key.rawValue)]) { value = $0.blob(0).map { [UInt8]($0) } }
         return value
     }
 

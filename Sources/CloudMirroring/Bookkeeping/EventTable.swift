@@ -76,6 +76,7 @@ extension MirrorFile {
             try BookkeepingTables.open(writer)
             try EventTable.endAll(at: now, writer)
             try forgiveRefusals(writer)
+            try doubtOutbox(writer)
         }
     }
 }

@@ -73,12 +73,12 @@ final class Mirror: Sendable {
             if commits.contains(where: { $0.store == store }) { feed.yield(.storeChanged) }
         }
         do {
-            try coordinator.observeOthers(of: self.store) { [feed] in feed.yield(.storeChanged) }
+            if surroundings.executor == nil { try coordinator.observeOthers(of: self.store) { [feed] in feed.yield(.storeChanged) } }
         } catch {
             // What other processes save is sent with the next save here, or the next sync.
             logger.warning("the store's file cannot be watched", metadata: ["store": "\(self.store.identifier ?? "")"])
         }
-        running.withLock { $0.loop = Task { await self.run() } }
+        running.withLock { $0.loop = begin { await self.run() } }
         feed.yield(.started)
     }
 
@@ -110,6 +110,10 @@ final class Mirror: Sendable {
         for task in tasks { await task.value }
     }
 
+    private func begin(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        Task(executorPreference: surroundings.executor, operation: body)
+    }
+
     private func run() async {
         // What an earlier life of the app left open; setting up reports a file that cannot be written.
         try? await onQueue { try self.file.begin() }
@@ -127,7 +131,7 @@ final class Mirror: Sendable {
         case .listen:
             running.withLock { running in
                 guard !running.isStopped else { return }
-                running.listener = Task { [file] in if file.scope == .public { await poll() } else { await listen() } }
+                running.listener = begin { [file, self] in if file.scope == .public { await poll() } else { await listen() } }
             }
         case .wait(let seconds, let timer): wait(seconds, timer)
         case .countPending: count()
@@ -139,7 +143,7 @@ final class Mirror: Sendable {
     private func begin(_ operation: SyncMachine.Operation, _ id: SyncMachine.OperationID) {
         running.withLock { running in
             guard !running.isStopped else { return }
-            running.operation = Task { [previous = running.operation] in
+            running.operation = begin { [previous = running.operation, self] in
                 await previous?.value
                 if Task.isCancelled { return }
                 let event = await began(operation)
@@ -159,7 +163,7 @@ final class Mirror: Sendable {
             // Only the last timer counts; the machine ignores the others.
             for timer in running.timers { timer.cancel() }
             running.timers = [
-                Task {
+                begin { [surroundings, feed] in
                     do { try await surroundings.sleep(seconds) } catch { return }
                     feed.yield(.timerFired(timer))
                 }
@@ -170,7 +174,7 @@ final class Mirror: Sendable {
     private func count() {
         running.withLock { running in
             guard !running.isStopped else { return }
-            running.counting = Task { [previous = running.counting] in
+            running.counting = begin { [previous = running.counting, self] in
                 await previous?.value
                 // A count that fails is no news; the operation that needs the store says what is wrong.
                 if let count = try? await onQueue({ try self.file.countPending() }) { feed.yield(.pendingCounted(count)) }
@@ -181,7 +185,8 @@ final class Mirror: Sendable {
     private func report(_ status: SyncStatus) {
         observer.status(status)
         guard status.activity == .idle, let success = status.lastSuccess else { return }
-        queue.async { try? self.file.remember(success: success) }
+        let remember: @Sendable () -> Void = { [file] in try? file.remember(success: success) }
+        if surroundings.executor == nil { queue.async(execute: remember) } else { remember() }
     }
 
     /// Keeps the push connection open; a connection that broke is tried again, soon at first.
@@ -275,6 +280,7 @@ final class Mirror: Sendable {
     }
 
     private func fetchChanges() async throws -> SyncMachine.Outcome {
+        try await settleOutbox()
         let cloud = try cloud.open()
         let position = try await onQueue { try self.file.position() }
         var recordsMax = MirrorCloud.pageRecordsMax
@@ -300,6 +306,7 @@ final class Mirror: Sendable {
     }
 
     private func planExport(itemsMax: Int) async throws -> SyncMachine.Outcome {
+        try await settleOutbox()
         let plan = try await onQueue { try self.file.nextBatch(itemsMax: itemsMax) }
         if plan.batch.items.isEmpty == false, permissions.isSignedOut {
             // Reading needs nobody; writing does.
@@ -319,21 +326,45 @@ final class Mirror: Sendable {
             preconditionFailure("a batch is planned before it is sent")
         }
         sent.withLock { $0 = batch }
-        let answer: MirrorCloud.Answer
-        do {
-            answer = try await cloud.open().send(batch, key: surroundings.makeName())
-        } catch {
-            if CloudFailure(error).code == .notAuthenticated { permissions.signIn(nil) }
-            throw error
+        let cloud = try cloud.open()
+        let (request, refused) = try await cloud.prepare(batch, key: surroundings.makeName())
+        guard let request else { return .batchSettled(try await onQueue { try self.file.settle(batch, outcomes: refused) }) }
+        try await onQueue { try self.file.put(request) }
+        let outcomes = try await exchange(request, cloud)
+        let verdict = try await onQueue {
+            // What could not be sent is settled with what was.
+            let rest = batch.items.filter { refused[$0.recordName] != nil }
+            return try self.file.settle(
+                ExportBatch(items: request.batch.items + rest), outcomes: outcomes.merging(refused) { sent, _ in sent })
         }
-        let verdict = try await onQueue { try self.file.settle(batch, outcomes: answer.outcomes, assets: answer.assets) }
         permissions.forget()
         return .batchSettled(verdict)
     }
 
+    private func exchange(_ request: OutgoingRequest, _ cloud: MirrorCloud) async throws -> [String: ItemOutcome] {
+        do {
+            return try await cloud.send(request)
+        } catch {
+            let failure = CloudFailure(error)
+            // A file that cannot be written keeps the request, which is the safe side.
+            try? await onQueue { try self.file.note(failure, of: request) }
+            if failure.code == .notAuthenticated { permissions.signIn(nil) }
+            throw error
+        }
+    }
+
+    /// Sends what was sent before and not answered once more: what became of it is known before anything is imported or sent.
+    private func settleOutbox() async throws {
+        guard let request = try await onQueue({ try self.file.outbox() }) else { return }
+        let outcomes = try await exchange(request, try cloud.open())
+        _ = try await onQueue { try self.file.settle(request.batch, outcomes: outcomes) }
+        permissions.forget()
+    }
+
     /// The store blocks its caller; the pool of tasks must not be blocked.
     func onQueue<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
-        try await withCheckedThrowingContinuation { continuation in
+        if surroundings.executor != nil { return try body() }
+        return try await withCheckedThrowingContinuation { continuation in
             queue.async { continuation.resume(with: Result { try body() }) }
         }
     }

@@ -72,35 +72,43 @@ struct MirrorCloud: Sendable {
         return contents
     }
 
-    struct Answer: Sendable {
-        var outcomes: [String: ItemOutcome] = [:]
-        var assets: [String: [String: AssetValue]] = [:]
-    }
-
-    /// Uploads the assets of a batch and sends its records. Items are independent.
+    /// Uploads the assets of a batch and writes its request. Items are independent.
     ///
     /// - Parameter key: A request that is sent again with it is carried out once.
-    func send(_ batch: ExportBatch, key: String) async throws -> Answer {
-        var answer = Answer()
-        var operations: [RecordOperation] = []
+    /// - Returns: What is to be sent, and items that cannot be.
+    func prepare(_ batch: ExportBatch, key: String) async throws -> (request: OutgoingRequest?, refused: [String: ItemOutcome]) {
+        var refused: [String: ItemOutcome] = [:]
+        var items: [ExportBatch.Item] = []
         for item in batch.items {
             switch try await upload(item) {
-            case .success(let assets):
-                answer.assets[item.recordName] = assets
-                operations.append(RecordOperation(item.kind, try sealer.sealed(item.with(assets))))
-            case .failure(let failure): answer.outcomes[item.recordName] = .refused(failure)
+            case .success(let assets): items.append(item.sent(with: assets))
+            case .failure(let failure): refused[item.recordName] = .refused(failure)
             }
         }
-        if operations.isEmpty { return answer }
+        if items.isEmpty { return (nil, refused) }
+        func body(_ records: [Record]) -> [UInt8] {
+            let operations = zip(items, records).map { RecordOperation($0.kind, $1) }
+            return ModifyRecordsRequest(operations: operations, zoneID: zoneID, atomic: false).encoded()
+        }
+        let records = items.map(\.record), sealed = try records.map { try sealer.sealed($0) }
+        return (
+            OutgoingRequest(
+                key: key, body: body(sealed), opened: sealed == records ? nil : body(records), batch: ExportBatch(items: items)),
+            refused
+        )
+    }
+
+    func send(_ request: OutgoingRequest) async throws -> [String: ItemOutcome] {
+        var outcomes: [String: ItemOutcome] = [:]
         let response = try await client.modifyRecords(
-            ModifyRecordsRequest(operations: operations, zoneID: zoneID, atomic: false), idempotencyKey: key)
+            encoded: request.body, operationCount: request.batch.items.count, idempotencyKey: request.key)
         for result in response.results {
             switch result {
-            case .record(let record): answer.outcomes[record.recordName] = record.isDeleted ? .deleted : .saved(try sealer.opened(record, mapping))
-            case .failure(let name, let error, _): answer.outcomes[name] = .refused(CloudFailure(error))
+            case .record(let record): outcomes[record.recordName] = record.isDeleted ? .deleted : .saved(try sealer.opened(record, mapping))
+            case .failure(let name, let error, _): outcomes[name] = .refused(CloudFailure(error))
             }
         }
-        return answer
+        return outcomes
     }
 
     /// - Returns: What the server calls the assets of an item by field, or why this item alone cannot be sent.
@@ -126,6 +134,7 @@ extension ExportBatch.Item {
         switch operation {
         case .create: .create
         case .update: .update
+        case .delete: .delete
         case .forceDelete: .forceDelete
         }
     }

@@ -33,6 +33,7 @@ extension MirrorFile {
             changes.author = MirrorNames.resetAuthor
             try writer.apply(changes)
             for table in ["TARN_RECORD", "TARN_LINK", "TARN_PARKED", "TARN_CONFLICT"] { try writer.execute("DELETE FROM \(table)") }
+            try clearOutbox(writer)
             for key in [MirrorState.Key.user, .lastSuccess] { try MirrorState.set(key, .null, writer) }
             try beginFullFetch(writer)
             return keys

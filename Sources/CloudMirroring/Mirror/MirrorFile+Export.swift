@@ -61,9 +61,10 @@ extension MirrorFile {
 
     /// Writes down what the server did with a batch.
     func settle(
-        _ batch: ExportBatch, outcomes: [String: ItemOutcome], assets: [String: [String: AssetValue]]
+        _ batch: ExportBatch, outcomes: [String: ItemOutcome], assets: [String: [String: AssetValue]] = [:]
     ) throws -> BatchVerdict {
         try store.write { writer in
+            try clearOutbox(writer)
             let bookkeeping = reader(writer)
             var records: [String: RecordState] = [:]
             var links: [String: LinkState] = [:]
@@ -97,7 +98,7 @@ extension MirrorFile {
         }
         let refusal = ItemOutcome.refused(CloudFailure(.invalidArguments, failure.reason))
         return try settle(
-            batch, outcomes: Dictionary(batch.items.map { ($0.recordName, refusal) }, uniquingKeysWith: { first, _ in first }), assets: [:])
+            batch, outcomes: Dictionary(batch.items.map { ($0.recordName, refusal) }, uniquingKeysWith: { first, _ in first }))
     }
 
     /// What the server refused is tried once more in each life of the app: its schema or its rules may be others now.
@@ -113,6 +114,7 @@ extension MirrorFile {
             try MirrorState.set(.token, .null, writer)
             try MirrorState.set(.generation, .int(generation), writer)
             try MirrorState.set(.isFullFetch, .int(1), writer)
+            if reset != .fetchAgain { try clearOutbox(writer) }
             switch reset {
             case .fetchAgain: return []
             case .uploadAgain:

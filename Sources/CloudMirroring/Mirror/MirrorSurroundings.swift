@@ -16,6 +16,9 @@ package struct MirrorSurroundings: Sendable {
 
     /// The client of a container's database, or an error that says what is not configured.
     package var connect: @Sendable (String, CKDatabase.Scope) throws -> CloudDatabaseClient = { try CKContainer(identifier: $0).client(for: $1) }
+    /// Where the mirror's tasks run, its work on the file included; nil is wherever there is room. A simulation has one
+    /// thread for everything, on which what happens next is its own decision; nobody else writes its files.
+    package var executor: (any TaskExecutor)?
     /// Where a schema is printed to.
     package var print: @Sendable (String) -> Void = { Swift.print($0) }
 

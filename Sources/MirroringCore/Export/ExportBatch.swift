@@ -10,6 +10,8 @@ package struct ExportBatch: Hashable, Sendable {
         case create
         /// Given fields are written if the change tag still holds.
         case update
+        /// If the change tag still holds: what others changed meanwhile is imported first, so that it is in the conflict log.
+        case delete
         /// Whatever the version; a record that is not there counts as deleted.
         case forceDelete
     }
@@ -30,6 +32,8 @@ package struct ExportBatch: Hashable, Sendable {
         /// The mark that is settled when the item is accepted.
         let mark: Int64
         let isLink: Bool
+        /// What was uploaded, of an item that has been sent.
+        private(set) var digests: [String: ContentDigest] = [:]
 
         package var recordName: String { record.recordName }
 
@@ -37,6 +41,39 @@ package struct ExportBatch: Hashable, Sendable {
             var record = record
             for upload in uploads { if let asset = assets[upload.field] { record.fields[upload.field] = Field(.asset(asset)) } }
             return record
+        }
+
+        /// The item as it is sent, which needs nothing more.
+        package func sent(with assets: [String: AssetValue]) -> Item {
+            var item = Item(operation: operation, record: with(assets), uploads: [], mark: mark, isLink: isLink)
+            item.digests = uploadedDigests
+            return item
+        }
+
+        var uploadedDigests: [String: ContentDigest] {
+            uploads.reduce(into: digests) { $0[$1.field] = ContentDigest($1.bytes) }
+        }
+
+        /// What its record does not say: the mark, whether it is a link, and digests, as a line of text.
+        package var note: String {
+            ([String(mark), isLink ? "link" : "object"] + uploadedDigests.sorted { $0.key < $1.key }.flatMap { [$0.key, $0.value.text] })
+                .joined(separator: " ")
+        }
+
+        /// An item that was sent, from what was kept of it; nil for a note of another kind.
+        package init?(_ operation: Operation, _ record: Record, note: some StringProtocol) {
+            let parts = note.split(separator: Character(" ")).map { String($0) }
+            guard parts.count >= 2, parts.count.isMultiple(of: 2), let mark = Int64(parts[0]) else { return nil }
+            self.init(operation: operation, record: record, uploads: [], mark: mark, isLink: parts[1] == "link")
+            for index in stride(from: 2, to: parts.count, by: 2) { digests[parts[index]] = ContentDigest(text: parts[index + 1]) }
+        }
+
+        private init(operation: Operation, record: Record, uploads: [Upload], mark: Int64, isLink: Bool) {
+            self.operation = operation
+            self.record = record
+            self.uploads = uploads
+            self.mark = mark
+            self.isLink = isLink
         }
     }
 
@@ -59,6 +96,9 @@ package struct ExportBatch: Hashable, Sendable {
     package private(set) var items: [Item] = []
     /// Records that turned out to need nothing: to be written before the next batch is planned.
     package private(set) var changes = BookkeepingChanges()
+
+    /// What was sent.
+    package init(items: [Item]) { self.items = items }
 
     package static func needs(of pending: [RecordState]) -> Needs {
         let uploads = pending.filter { $0.stage == .needsUpload }
@@ -88,7 +128,7 @@ package struct ExportBatch: Hashable, Sendable {
             switch state.stage {
             case .uploaded, .missing: continue
             case .needsDelete:
-                items.append(.deletion(of: state.recordName, type: mapping.recordType(of: state), mark: state.mark, isLink: false))
+                items.append(.deletion(of: state, type: mapping.recordType(of: state)))
             case .needsUpload:
                 // A row that is gone was deleted after history was read; the next scan sees to it.
                 guard let row = loaded.rows[state.key], let entity = mapping.entities[state.key.entityIndex] else { continue }
@@ -117,8 +157,11 @@ package struct ExportBatch: Hashable, Sendable {
 }
 
 extension ExportBatch.Item {
-    fileprivate static func deletion(of name: String, type: String, mark: Int64, isLink: Bool) -> Self {
-        Self(operation: .forceDelete, record: Record(recordName: name, recordType: type), uploads: [], mark: mark, isLink: isLink)
+    fileprivate static func deletion(of state: RecordState, type: String) -> Self {
+        Self(
+            operation: state.changeTag == nil ? .forceDelete : .delete,
+            record: Record(recordName: state.recordName, recordType: type, recordChangeTag: state.changeTag), uploads: [], mark: state.mark,
+            isLink: false)
     }
 
     /// nil when the row says what the server has.
@@ -139,7 +182,10 @@ extension ExportBatch.Item {
         switch link.stage {
         case .uploaded, .missing: return nil
         case .needsDelete:
-            self = .deletion(of: link.recordName, type: MirrorNames.linkRecordType, mark: link.mark, isLink: true)
+            // A link never changes, so there is nothing to be overlooked.
+            self.init(
+                operation: .forceDelete, record: Record(recordName: link.recordName, recordType: MirrorNames.linkRecordType), uploads: [],
+                mark: link.mark, isLink: true)
         case .needsUpload:
             // A link never changes: one that the server has already needs nothing.
             self.init(

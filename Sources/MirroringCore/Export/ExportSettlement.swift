@@ -74,10 +74,10 @@ package struct ExportSettlement: Hashable, Sendable {
             state.adopt(record, sent: item, assets, entity)
             if state.stage == .needsUpload, state.mark == item.mark { state.stage = .uploaded }
             changes.records.append(state)
-        case (.deleted, _), (.saved, .forceDelete):
+        case (.deleted, _), (.saved, .forceDelete), (.saved, .delete):
             verdict.accepted += 1
             changes.removedRecords.append(state.recordName)
-        case (.refused(let failure), .forceDelete) where failure.code == .unknownItem:
+        case (.refused(let failure), .forceDelete) where failure.code == .unknownItem, (.refused(let failure), .delete) where failure.code == .unknownItem:
             verdict.accepted += 1
             changes.removedRecords.append(state.recordName)
         case (.refused(let failure), .update) where failure.code == .unknownItem:
@@ -101,10 +101,10 @@ package struct ExportSettlement: Hashable, Sendable {
             link.changeTag = record.recordChangeTag
             if link.stage == .needsUpload { link.stage = .uploaded }
             changes.links.append(link)
-        case (.deleted, _), (.saved, .forceDelete):
+        case (.deleted, _), (.saved, .forceDelete), (.saved, .delete):
             verdict.accepted += 1
             changes.removedLinks.append(link.recordName)
-        case (.refused(let failure), .forceDelete) where failure.code == .unknownItem:
+        case (.refused(let failure), .forceDelete) where failure.code == .unknownItem, (.refused(let failure), .delete) where failure.code == .unknownItem:
             verdict.accepted += 1
             changes.removedLinks.append(link.recordName)
         case (.refused(let failure), .create) where failure.code == .serverRecordChanged:
@@ -157,7 +157,7 @@ extension RecordState {
             adopted.unapplied[name] = adopted.fields.removeValue(forKey: name)
         }
         adopted.digests = ancestor.digests.filter { adopted.fields[$0.key] != nil }
-        for upload in item.uploads { adopted.digests[upload.field] = ContentDigest(upload.bytes) }
+        adopted.digests.merge(item.uploadedDigests) { _, sent in sent }
         ancestor = adopted
         changeTag = record.recordChangeTag
         modified = record.modified

@@ -54,7 +54,8 @@ package struct RetryPolicy: Sendable {
             .operationCancelled, .partialFailure, .batchRequestFailed, .assetFileNotFound, .assetFileModified:
             return wait()
         case .internalError, .serverRejectedRequest, .constraintViolation:
-            return attempt < attemptsMax ? wait() : .pause(reason: reason)
+            // However long it lasts: nobody would notice that it was given up.
+            return wait()
         case .quotaExceeded:
             return .wait(seconds: failure.retryAfter ?? quotaSeconds, isOffline: false, reason: reason)
         case .badContainer, .missingEntitlement, .badDatabase:
@@ -87,6 +88,31 @@ package struct RetryPolicy: Sendable {
         case .permissionFailure, .invalidArguments, .serverRejectedRequest, .constraintViolation, .referenceViolation,
             .alreadyShared, .tooManyParticipants, .participantMayNeedVerification:
             .giveUp
+        }
+    }
+
+    /// What became of a request that failed as a whole.
+    package enum RequestFate: Hashable, Sendable {
+        /// It may have been carried out, or be carried out later.
+        case uncertain
+        /// This attempt was not carried out, for a reason that passes.
+        case notNow
+        /// It was not carried out, and will not be as it is.
+        case refused
+    }
+
+    package static func fate(of failure: CloudFailure) -> RequestFate {
+        switch failure.code {
+        case .networkFailure, .serverResponseLost, .operationCancelled: .uncertain
+        case .networkUnavailable, .serviceUnavailable, .requestRateLimited, .zoneBusy, .notAuthenticated, .accountTemporarilyUnavailable,
+            .quotaExceeded:
+            .notNow
+        case .internalError, .partialFailure, .badContainer, .missingEntitlement, .permissionFailure, .unknownItem, .invalidArguments,
+            .serverRecordChanged, .serverRejectedRequest, .assetFileNotFound, .assetFileModified, .incompatibleVersion, .constraintViolation,
+            .changeTokenExpired, .batchRequestFailed, .badDatabase, .zoneNotFound, .limitExceeded, .userDeletedZone,
+            .tooManyParticipants, .alreadyShared, .referenceViolation, .managedAccountRestricted, .participantMayNeedVerification,
+            .assetNotAvailable:
+            .refused
         }
     }
 

@@ -456,9 +456,9 @@ extension SyncMachine {
         case .stop(let reason):
             halt = failure
             state = .halted(reason: reason, isFinal: true)
-        case .fetchAgain: resetOrGiveUp(.fetchAgain, failure, now, &effects)
-        case .uploadAgain: resetOrGiveUp(.uploadAgain, failure, now, &effects)
-        case .removeRows: resetOrGiveUp(.removeRows, failure, now, &effects)
+        case .fetchAgain: resetSoon(.fetchAgain, failure, now, unit, &effects)
+        case .uploadAgain: resetSoon(.uploadAgain, failure, now, unit, &effects)
+        case .removeRows: resetSoon(.removeRows, failure, now, unit, &effects)
         case .split:
             itemsMax = max(1, itemsMax / 2)
             retry(failure, now, unit, &effects)
@@ -474,13 +474,10 @@ extension SyncMachine {
         wait(CloudFailure(.serverRejectedRequest, failure.reason), now, unit, &effects)
     }
 
-    private mutating func resetOrGiveUp(_ reset: Reset, _ failure: CloudFailure, _ now: Date, _ effects: inout [Effect]) {
-        guard attempt < RetryPolicy.attemptsMax else {
-            halt = failure
-            state = .halted(reason: failure.reason, isFinal: false)
-            return
-        }
+    /// At once for the first times, then after a wait: it is never given up.
+    private mutating func resetSoon(_ reset: Reset, _ failure: CloudFailure, _ now: Date, _ unit: Double, _ effects: inout [Effect]) {
         wishes.reset = reset
-        next(now, &effects)
+        if attempt < RetryPolicy.attemptsMax { return next(now, &effects) }
+        wait(CloudFailure(.serviceUnavailable, failure.reason), now, unit, &effects)
     }
 }

@@ -25,7 +25,9 @@ struct ServerModel {
         counter += 1
         let stamp = RecordStamp(timestamp: Int64(counter), userRecordName: "_user", deviceID: device)
         switch operation {
-        case .forceDelete:
+        case .delete where records[sent.recordName].map { $0.recordChangeTag != sent.recordChangeTag } ?? false:
+            return .refused(CloudFailure(.serverRecordChanged, "oplock"))
+        case .delete, .forceDelete:
             guard records.removeValue(forKey: sent.recordName) != nil else { return .refused(CloudFailure(.unknownItem, "not found")) }
             numbers[sent.recordName] = nil
             tombstones[sent.recordName] = counter

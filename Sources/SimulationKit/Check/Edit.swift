@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CoreData
+
+/// What one save changes, in terms of labels: taken from a context before it is saved.
+struct Edit: Sendable {
+    enum Change: Sendable {
+        case insert(label: String, entity: String)
+        /// An attribute or a to-one relationship; nil where there is nothing.
+        case set(label: String, key: String, old: String?, new: String?)
+        /// - Parameter seen: Values that the object had when it was deleted.
+        case delete(label: String, seen: [Seen])
+        case link(Pair)
+        case unlink(Pair)
+    }
+
+    /// A value of an object.
+    struct Seen: Sendable {
+        let key: String
+        let value: String
+    }
+
+    /// Two objects in a many-to-many relationship.
+    struct Pair: Hashable, Sendable {
+        let relationship: String
+        let first: String
+        let second: String
+
+        init(_ relationship: String, _ one: String, _ other: String) {
+            self.relationship = relationship
+            (first, second) = relationship == "related" && other < one ? (other, one) : (one, other)
+        }
+    }
+
+    private(set) var changes: [Change] = []
+
+    /// Of each many-to-many relationship the side that is looked at.
+    private static let linkKeys: Set<String> = ["tags", "related"]
+
+    init(_ context: NSManagedObjectContext) {
+        context.processPendingChanges()
+        for object in Self.sorted(context.insertedObjects) {
+            changes.append(.insert(label: Picture.label(object), entity: object.entity.name ?? ""))
+            addValues(of: object, old: { _ in nil })
+        }
+        for object in Self.sorted(context.updatedObjects) {
+            let committed = object.committedValues(forKeys: nil)
+            addValues(of: object) { committed[$0] }
+        }
+        for object in Self.sorted(context.deletedObjects) {
+            let committed = object.committedValues(forKeys: nil)
+            let seen = committed.sorted { $0.key < $1.key }.compactMap { key, value in
+                key == "label" ? nil : Self.text(value).map { Seen(key: key, value: $0) }
+            }
+            changes.append(.delete(label: committed["label"] as? String ?? "?", seen: seen))
+        }
+    }
+
+    private mutating func addValues(of object: NSManagedObject, old: (String) -> Any?) {
+        let label = Picture.label(object)
+        for (key, value) in object.changedValues().sorted(by: { $0.key < $1.key }) where key != "label" {
+            if let relationship = object.entity.relationshipsByName[key], relationship.isToMany {
+                guard Self.linkKeys.contains(key) else { continue }
+                let before = Set((old(key) as? Set<NSManagedObject> ?? []).map(Self.committedLabel))
+                let after = Set((value as? Set<NSManagedObject> ?? []).map(Self.committedLabel))
+                // A deleted object takes its links with it.
+                for other in after.subtracting(before).sorted() { changes.append(.link(Pair(key, label, other))) }
+                for other in before.subtracting(after).sorted() { changes.append(.unlink(Pair(key, label, other))) }
+            } else {
+                let before = Self.text(old(key)), after = Self.text(value)
+                if before != after { changes.append(.set(label: label, key: key, old: before, new: after)) }
+            }
+        }
+    }
+
+    private static func text(_ value: Any?) -> String? {
+        if let object = value as? NSManagedObject { return committedLabel(object) }
+        return Picture.text(value)
+    }
+
+    /// The label, of a deleted object, too.
+    private static func committedLabel(_ object: NSManagedObject) -> String {
+        if let label = object.value(forKey: "label") as? String { return label }
+        return object.committedValues(forKeys: ["label"])["label"] as? String ?? "?"
+    }
+
+    private static func sorted(_ objects: Set<NSManagedObject>) -> [NSManagedObject] {
+        objects.sorted { committedLabel($0) < committedLabel($1) }
+    }
+}

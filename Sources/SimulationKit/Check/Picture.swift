@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CoreData
+import Foundation
+
+/// What one device shows: every object by its label, in a form that does not depend on the device.
+struct Picture: Equatable, Sendable {
+    struct Entry: Equatable, Sendable {
+        var entity: String
+        /// Attributes, and to-one relationships by the label of their target.
+        var values: [String: String] = [:]
+        /// To-many relationships by the sorted labels of their targets.
+        var links: [String: [String]] = [:]
+    }
+
+    private(set) var entries: [String: Entry] = [:]
+    /// What is wrong with it by itself.
+    private(set) var faults: [String] = []
+
+    init(_ context: NSManagedObjectContext) throws {
+        let names = context.persistentStoreCoordinator?.managedObjectModel.entities.compactMap(\.name).sorted() ?? []
+        for name in names {
+            for object in try context.fetch(NSFetchRequest<NSManagedObject>(entityName: name)) { add(object, name) }
+        }
+    }
+
+    private mutating func add(_ object: NSManagedObject, _ name: String) {
+        guard let label = object.value(forKey: "label") as? String else { return faults.append("a \(name) has no label") }
+        guard entries[label] == nil else { return faults.append("\(label) is there twice") }
+        var entry = Entry(entity: name)
+        for attribute in object.entity.attributesByName.keys.sorted() where attribute != "label" {
+            entry.values[attribute] = Self.text(object.value(forKey: attribute))
+        }
+        for (relationship, description) in object.entity.relationshipsByName.sorted(by: { $0.key < $1.key }) {
+            let targets: [NSManagedObject]
+            if description.isToMany {
+                targets = Array(object.value(forKey: relationship) as? Set<NSManagedObject> ?? [])
+                if !targets.isEmpty { entry.links[relationship] = targets.map(Self.label).sorted() }
+            } else {
+                targets = [object.value(forKey: relationship) as? NSManagedObject].compactMap(\.self)
+                entry.values[relationship] = targets.first.map(Self.label)
+            }
+            for target in targets where !Self.refersBack(target, description.inverseRelationship, to: object) {
+                faults.append("\(label).\(relationship) has \(Self.label(target)), which does not have \(label)")
+            }
+        }
+        entries[label] = entry
+    }
+
+    private static func refersBack(_ target: NSManagedObject, _ inverse: NSRelationshipDescription?, to object: NSManagedObject) -> Bool {
+        guard let inverse else { return true }
+        let value = target.value(forKey: inverse.name)
+        return inverse.isToMany ? (value as? Set<NSManagedObject>)?.contains(object) == true : value as? NSManagedObject === object
+    }
+
+    static func label(_ object: NSManagedObject) -> String { object.value(forKey: "label") as? String ?? "?" }
+
+    /// A value as the reference model and the conflict log are compared by it.
+    static func text(_ value: Any?) -> String? {
+        switch value {
+        case let text as String: text
+        case let number as NSNumber: "\(number.int64Value)"
+        case let number as Int64: "\(number)"
+        case let number as Int: "\(number)"
+        case let data as Data: String(decoding: data, as: UTF8.self)
+        default: nil
+        }
+    }
+
+    /// How two pictures differ, for people.
+    func difference(from other: Picture) -> [String] {
+        var lines: [String] = []
+        for label in Set(entries.keys).union(other.entries.keys).sorted() where entries[label] != other.entries[label] {
+            guard let here = entries[label] else { lines.append("\(label) is missing"); continue }
+            guard let there = other.entries[label] else { lines.append("\(label) is too many"); continue }
+            for key in Set(here.values.keys).union(there.values.keys).sorted() where here.values[key] != there.values[key] {
+                lines.append("\(label).\(key) is \(here.values[key] ?? "nil"), elsewhere \(there.values[key] ?? "nil")")
+            }
+            for key in Set(here.links.keys).union(there.links.keys).sorted() where here.links[key] != there.links[key] {
+                lines.append("\(label).\(key) is \(here.links[key] ?? []), elsewhere \(there.links[key] ?? [])")
+            }
+        }
+        return lines
+    }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// The small model that says what may have become of each acknowledged save of one user: who wrote what, and what they saw
+/// when they wrote it.
+///
+/// A write supersedes what its writer saw. Of the others, which nobody superseded, one is what all devices show in the end,
+/// and the rest are in somebody's conflict log.
+struct Reference {
+    struct Write {
+        let value: String?
+        let device: String
+        var isSuperseded = false
+    }
+
+    struct Object {
+        let entity: String
+        var isDeleted = false
+        /// Whether a deletion may have been given up with the device's account.
+        var mayBeThere = false
+        /// Whether what was written last may be in an archive only.
+        var mayBeOlder = false
+        var writes: [String: [Write]] = [:]
+    }
+
+    private struct LinkWrite {
+        let isLinked: Bool
+        let device: String
+    }
+
+    private(set) var objects: [String: Object] = [:]
+    private var links: [Edit.Pair: [LinkWrite]] = [:]
+    /// Values that are kept apart: in a conflict log that went with an account, or in an archive.
+    var kept: Set<String> = []
+    /// Whether the user deleted everything at some time: then nothing is known but that all devices agree.
+    var isPurged = false
+
+    /// Properties that only the later version of the model has.
+    private static let newer: Set<String> = ["mood", "place"]
+
+    /// - Parameter version: Of the device's model: who deletes an object deletes what they cannot see, too.
+    mutating func take(_ edit: Edit, by device: String, version: Int) {
+        for change in edit.changes {
+            switch change {
+            case .insert(let label, let entity): objects[label] = Object(entity: entity)
+            case .set(let label, let key, let old, let new):
+                supersede(label, key, old)
+                objects[label]?.writes[key, default: []].append(Write(value: new, device: device))
+            case .delete(let label, let seen):
+                objects[label]?.isDeleted = true
+                for value in seen { supersede(label, value.key, value.value) }
+                if version == 1 { for key in Self.newer { supersedeAll(label, key) } }
+            case .link(let pair): links[pair, default: []].append(LinkWrite(isLinked: true, device: device))
+            case .unlink(let pair): links[pair, default: []].append(LinkWrite(isLinked: false, device: device))
+            }
+        }
+    }
+
+    private mutating func supersede(_ label: String, _ key: String, _ value: String?) {
+        guard let writes = objects[label]?.writes[key] else { return }
+        for index in writes.indices where writes[index].value == value { objects[label]?.writes[key]?[index].isSuperseded = true }
+    }
+
+    private mutating func supersedeAll(_ label: String, _ key: String) {
+        for index in objects[label]?.writes[key]?.indices ?? 0..<0 { objects[label]?.writes[key]?[index].isSuperseded = true }
+    }
+
+    /// Another user signed in on a device: what it had not sent is in an archive, or in no place if it was a deletion.
+    mutating func giveUp() {
+        for label in objects.keys {
+            objects[label]?.mayBeOlder = true
+            if objects[label]?.isDeleted == true { objects[label]?.mayBeThere = true }
+        }
+        links = [:]
+    }
+
+    /// - Parameters:
+    ///   - picture: What all devices show in the end.
+    ///   - log: Values in conflict logs.
+    func violations(_ picture: Picture, log: Set<String>) -> [String] {
+        if isPurged { return [] }
+        var found: [String] = []
+        for label in picture.entries.keys.sorted() where objects[label] == nil { found.append("\(label) was never saved") }
+        for (label, object) in objects.sorted(by: { $0.key < $1.key }) {
+            guard let entry = picture.entries[label] else {
+                if !object.isDeleted, !kept.contains(label) { found.append("\(label) was saved and is lost") }
+                if object.isDeleted { found += discarded(object, label, keeping: [:], log) }
+                continue
+            }
+            if object.isDeleted, !object.mayBeThere { found.append("\(label) was deleted and is there") }
+            found += discarded(object, label, keeping: entry.values, log)
+            found += wrong(object, label, entry.values)
+        }
+        return found + wrongLinks(picture)
+    }
+
+    private func discarded(_ object: Object, _ label: String, keeping values: [String: String], _ log: Set<String>) -> [String] {
+        var found: [String] = []
+        for (key, writes) in object.writes.sorted(by: { $0.key < $1.key }) {
+            for write in writes where !write.isSuperseded && write.value != values[key] {
+                guard let value = write.value, !log.contains(value), !kept.contains(value) else { continue }
+                // A reference to an object that is gone is gone with it.
+                if objects[value]?.isDeleted == true { continue }
+                found.append("\(label).\(key) = \(value), written by \(write.device), is neither shown nor in a conflict log")
+            }
+        }
+        return found
+    }
+
+    private func wrong(_ object: Object, _ label: String, _ values: [String: String]) -> [String] {
+        var found: [String] = []
+        for key in Set(object.writes.keys).union(values.keys).sorted() {
+            let writes = object.writes[key] ?? []
+            let value = values[key]
+            if writes.contains(where: { $0.value == value && !$0.isSuperseded }) || writes.isEmpty && value == nil { continue }
+            // A reference is emptied when its target goes, and may be written more than once.
+            let isReference = writes.contains { $0.value.map { objects[$0] != nil } ?? false }
+            if isReference, value == nil, writes.contains(where: { $0.value.map { objects[$0]?.isDeleted == true } ?? false }) { continue }
+            let isOlder = writes.contains { $0.value == value }
+            // What was written after it may have been given up with an account.
+            if object.mayBeOlder, isOlder || value == nil { continue }
+            if isReference, isOlder { continue }
+            found.append("\(label).\(key) is \(value ?? "nil"), \(isOlder ? "which somebody replaced" : "which nobody wrote")")
+        }
+        return found
+    }
+
+    private func wrongLinks(_ picture: Picture) -> [String] {
+        var found: [String] = []
+        for (pair, writes) in links.sorted(by: { ($0.key.first, $0.key.second) < ($1.key.first, $1.key.second) }) {
+            guard let first = picture.entries[pair.first], picture.entries[pair.second] != nil, let last = writes.last else { continue }
+            let isLinked = first.links[pair.relationship]?.contains(pair.second) == true
+            let isCertain = Set(writes.map(\.device)).count == 1 || Set(writes.map(\.isLinked)).count == 1
+            if isCertain, isLinked != last.isLinked {
+                found.append("\(pair.first).\(pair.relationship) \(isLinked ? "has" : "lacks") \(pair.second)")
+            }
+        }
+        return found
+    }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// Sees to it that what a device shows never goes back: to a value that it had replaced, or to an object that was gone.
+struct ViewWatch {
+    private var last: [String: [String: String]] = [:]
+    /// Values that were shown and replaced. A relationship may come back to a target.
+    private var left: [String: Set<String>] = [:]
+    private var gone: Set<String> = []
+
+    /// What is shown from now on has nothing to do with what was.
+    mutating func forget() { self = ViewWatch() }
+
+    mutating func look(_ picture: Picture) -> [String] {
+        var found: [String] = []
+        for (label, entry) in picture.entries {
+            if gone.contains(label) { found.append("\(label) was gone and is there again") }
+            let before = last[label] ?? [:]
+            for (key, value) in entry.values where before[key] != value && picture.entries[value] == nil {
+                if left["\(label).\(key)"]?.contains(value) == true { found.append("\(label).\(key) went back to \(value)") }
+            }
+            for (key, value) in before where entry.values[key] != value { left["\(label).\(key)", default: []].insert(value) }
+        }
+        for label in last.keys where picture.entries[label] == nil { gone.insert(label) }
+        for label in picture.entries.keys { gone.remove(label) }
+        last = picture.entries.mapValues(\.values)
+        return found.sorted()
+    }
+}

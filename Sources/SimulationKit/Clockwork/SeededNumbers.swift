@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// SplitMix64: the same numbers for the same seed, in every process.
+package struct SeededNumbers: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    package init(seed: UInt64) { state = seed }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// Numbers of their own for somebody, so that what one device draws does not shift what another gets.
+    mutating func fork() -> SeededNumbers { SeededNumbers(seed: next()) }
+
+    /// Whether something happens that happens so often in a hundred.
+    mutating func percent(_ chance: Int) -> Bool { Int.random(in: 0..<100, using: &self) < chance }
+
+    mutating func seconds(_ range: ClosedRange<Double>) -> Double { Double.random(in: range, using: &self) }
+
+    /// A name as apps and mirrors make them.
+    mutating func name() -> String {
+        let digits = Self.hex(next()) + Self.hex(next())
+        let cuts = [0, 8, 12, 16, 20, 32]
+        return zip(cuts, cuts.dropFirst()).map { String(digits[digits.index(digits.startIndex, offsetBy: $0)..<digits.index(digits.startIndex, offsetBy: $1)]) }
+            .joined(separator: "-")
+    }
+
+    static func hex(_ number: UInt64) -> String {
+        let digits = String(number, radix: 16, uppercase: true)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CFaultyDisk
+import CloudKit
+import CloudMirroring
+import CloudWire
+import CoreData
+import Foundation
+import ObjectGraph
+import SQLiteStore
+
+/// A device: the real container on a file in memory, with a clock, a network and a disk that the simulation decides on.
+final class SimulatedDevice: @unchecked Sendable {
+    // Unchecked: used on the simulation's thread only.
+    /// One life of the app.
+    struct Life {
+        let container: NSPersistentCloudKitContainer
+        let transport: SimulatedTransport
+    }
+
+    /// What the checks have yet to learn of: a save whose outcome the app never heard.
+    private struct Open {
+        let author: String
+        let edit: Edit
+    }
+
+    static let containerIdentifier = "iCloud.org.example.simulation"
+    private static let writes = Int32(FaultyDiskWrite.rawValue)
+    private static let everything = Int32(
+        FaultyDiskWrite.rawValue | FaultyDiskSync.rawValue | FaultyDiskGrowth.rawValue | FaultyDiskTruncate.rawValue
+            | FaultyDiskDelete.rawValue)
+
+    let name: String
+    private let folder: URL
+    private let disk: Int32
+    private let agenda: Agenda
+    private let executor: SimulationExecutor
+    private var random: SeededNumbers
+    /// Seconds that its clock is off.
+    private let skew: Double
+    var user: String
+    var version: Int
+    private(set) var life: Life?
+    private var open: Open?
+    private var saves = 0
+    private let changed = Box(false)
+    var watch = ViewWatch()
+
+    init(
+        _ name: String, of user: String, version: Int, in folder: URL, _ agenda: Agenda, _ executor: SimulationExecutor,
+        _ random: SeededNumbers, skew: Double
+    ) throws {
+        self.name = name
+        self.user = user
+        self.version = version
+        self.folder = folder.appendingPathComponent(name)
+        self.agenda = agenda
+        self.executor = executor
+        self.random = random
+        self.skew = skew
+        try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+        disk = faulty_disk_add(self.folder.path + "/")
+        precondition(disk > 0, "few enough devices are simulated at once")
+    }
+
+    var file: URL { folder.appendingPathComponent("Posts.sqlite") }
+
+    // MARK: Life
+
+    /// - Returns: What was saved by a save whose end the app did not live to see, if it was.
+    func boot(_ transport: SimulatedTransport) throws -> Edit? {
+        precondition(life == nil, "a device is booted when it is off")
+        let container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: SimulatedModel.model(version))
+        container.surroundings = surroundings(transport)
+        let description = NSPersistentStoreDescription(url: file)
+        description.cloudKitContainerOptions = NSPersistentCloudKitContainerOptions(containerIdentifier: Self.containerIdentifier)
+        container.persistentStoreDescriptions = [description]
+        var failure: (any Error)?
+        container.loadPersistentStores { _, error in failure = error ?? failure }
+        if let failure { throw failure }
+        container.persistentStoreCoordinator.observeCommits { [changed] _ in changed.value = true }
+        changed.value = true
+        life = Life(container: container, transport: transport)
+        defer { open = nil }
+        guard let open, let store else { return nil }
+        let history = try store.storage.read { try $0.history(after: 0) }
+        return history.contains { $0.author == open.author } ? open.edit : nil
+    }
+
+    private func surroundings(_ transport: SimulatedTransport) -> MirrorSurroundings {
+        let random = Box(self.random.fork())
+        var surroundings = MirrorSurroundings(
+            now: { [agenda, skew] in Date(timeIntervalSince1970: 1_900_000_000 + agenda.now + skew) },
+            sleep: { [agenda] in try await agenda.sleep($0) },
+            random: { random.value.seconds(0...1) }, makeName: { random.value.name() })
+        surroundings.executor = executor
+        surroundings.connect = { identifier, scope in
+            CloudDatabaseClient(containerIdentifier: identifier, environment: .development, scope: scope.wire, transport: transport)
+        }
+        return surroundings
+    }
+
+    var store: NSPersistentStore? { life?.container.persistentStoreCoordinator.persistentStores.first }
+
+    /// Ends the app as a power cut would: from now on nothing reaches the disk, or the network.
+    func kill() throws {
+        guard let life else { return }
+        faulty_disk_change(disk, Self.everything, -1)
+        try close(life)
+        faulty_disk_change(disk, 0, 0)
+    }
+
+    /// Ends the app in good order.
+    func quit() throws { if let life { try close(life) } }
+
+    private func close(_ life: Life) throws {
+        self.life = nil
+        life.transport.end()
+        let container = life.container
+        try executor.run { await container.stopSyncing() }
+        for store in container.persistentStoreCoordinator.persistentStores { try? container.persistentStoreCoordinator.remove(store) }
+    }
+
+    func discard() throws {
+        try quit()
+        faulty_disk_remove(disk)
+    }
+
+    /// From the n-th write from now on the disk takes nothing.
+    func failDisk(atWrite number: Int) { faulty_disk_change(disk, Self.writes, -Int32(number)) }
+
+    /// How many writes there were since ``failDisk(atWrite:)``.
+    var writesSeen: Int { Int(faulty_disk_count_of(disk)) }
+
+    // MARK: Objects
+
+    enum SaveOutcome {
+        case nothing
+        case saved(Edit)
+        /// The app does not know.
+        case failed(any Error)
+    }
+
+    func save(_ body: (NSManagedObjectContext) throws -> Void) throws -> SaveOutcome {
+        guard let life else { return .nothing }
+        saves += 1
+        let author = "\(name) \(saves)"
+        let context = life.container.newBackgroundContext()
+        return try context.performAndWait {
+            context.transactionAuthor = author
+            try body(context)
+            guard context.hasChanges else { return .nothing }
+            let edit = Edit(context)
+            do {
+                try context.save()
+                return .saved(edit)
+            } catch {
+                open = Open(author: author, edit: edit)
+                return .failed(error)
+            }
+        }
+    }
+
+    /// What the device shows, if that may have changed since it was asked last.
+    func pictureIfChanged() throws -> Picture? {
+        guard changed.value else { return nil }
+        changed.value = false
+        return try picture()
+    }
+
+    func picture() throws -> Picture? {
+        guard let life else { return nil }
+        let context = life.container.newBackgroundContext()
+        return try context.performAndWait { try Picture(context) }
+    }
+
+    /// All losing values that the container gives back: each is restored in a context of its own, and compared.
+    func conflictLog() throws -> (values: Set<String>, faults: [String]) {
+        guard let life else { return ([], []) }
+        var values: Set<String> = []
+        var faults: [String] = []
+        let context = life.container.newBackgroundContext()
+        try context.performAndWait {
+            for conflict in try life.container.conflicts() {
+                let losing = conflict.losingValue
+                let target = (losing as? NSManagedObjectID).flatMap { try? context.existingObject(with: $0) }
+                guard let text = target.map(Picture.label) ?? Picture.text(losing) else { continue }
+                values.insert(text)
+                let object = try life.container.restoreLosingValue(of: conflict, in: context)
+                let restored = object.value(forKey: conflict.propertyName)
+                let shown = (restored as? NSManagedObject).map(Picture.label) ?? Picture.text(restored)
+                if shown != text { faults.append("the conflict log restores \(shown ?? "nil") in the place of \(text)") }
+                context.rollback()
+            }
+        }
+        return (values, faults)
+    }
+
+    /// Labels and values of the copies that were made when the user changed.
+    func archived() throws -> Set<String> {
+        var found: Set<String> = []
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where name.contains("-archive-") && name.hasSuffix(".sqlite") {
+            for version in 1...SimulatedModel.versions {
+                let container = NSPersistentContainer(name: "Posts", managedObjectModel: SimulatedModel.model(version))
+                let description = NSPersistentStoreDescription(url: folder.appendingPathComponent(name))
+                description.isReadOnly = true
+                container.persistentStoreDescriptions = [description]
+                var failure: (any Error)?
+                container.loadPersistentStores { _, error in failure = error }
+                // It was made by the other version of the app.
+                if failure != nil { continue }
+                let context = container.newBackgroundContext()
+                let picture = try context.performAndWait { try Picture(context) }
+                for (label, entry) in picture.entries { found.formUnion([label] + entry.values.values) }
+            }
+        }
+        return found
+    }
+
+    /// Does to the mirror's own tables what only a broken mirror would do.
+    func tamper(_ sql: String) throws { try store?.storage.write { try $0.execute(sql) } }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CoreData
+import ManagedModel
+import ObjectGraph
+
+/// The model of the simulated app: each shape of relationship, and two versions.
+///
+/// Each object has a label of its own, which is set once: by it the checks know the object again on every device.
+enum SimulatedModel {
+    static let versions = 2
+
+    /// A model is read by many containers; it is never changed.
+    static func model(_ version: Int) -> NSManagedObjectModel { NSManagedObjectModel(version == 1 ? first : second) }
+
+    private static func entity(_ name: String, _ attributes: [Attribute], _ relationships: [Relationship]) -> Entity {
+        Entity(name: name, attributes: [Attribute(name: "label", type: .string)] + attributes, relationships: relationships)
+    }
+
+    private static var first: Model {
+        Model(entities: [
+            entity(
+                "Post",
+                [
+                    Attribute(name: "title", type: .string), Attribute(name: "content", type: .string),
+                    Attribute(name: "stars", type: .integer64),
+                ],
+                [
+                    Relationship(name: "attachments", destination: "Attachment", inverse: "post", isToMany: true, deleteRule: .cascade),
+                    Relationship(name: "tags", destination: "Tag", inverse: "posts", isToMany: true),
+                    Relationship(name: "related", destination: "Post", inverse: "related", isToMany: true),
+                ]),
+            entity(
+                "Attachment", [Attribute(name: "caption", type: .string)],
+                [
+                    Relationship(name: "post", destination: "Post", inverse: "attachments"),
+                    Relationship(name: "image", destination: "Image", inverse: "attachment", deleteRule: .cascade),
+                ]),
+            entity(
+                "Image", [Attribute(name: "data", type: .binaryData)],
+                [Relationship(name: "attachment", destination: "Attachment", inverse: "image")]),
+            entity(
+                "Tag", [Attribute(name: "name", type: .string)],
+                [
+                    Relationship(name: "posts", destination: "Post", inverse: "tags", isToMany: true),
+                    Relationship(name: "parent", destination: "Tag", inverse: "children"),
+                    Relationship(name: "children", destination: "Tag", inverse: "parent", isToMany: true),
+                ]),
+        ])
+    }
+
+    private static var second: Model {
+        var model = first
+        model.entities[0].attributes.append(Attribute(name: "mood", type: .string))
+        model.entities[0].relationships.append(Relationship(name: "place", destination: "Place", inverse: "posts"))
+        model.entities.append(
+            entity(
+                "Place", [Attribute(name: "name", type: .string)],
+                [Relationship(name: "posts", destination: "Post", inverse: "place", isToMany: true)]))
+        return model
+    }
+}

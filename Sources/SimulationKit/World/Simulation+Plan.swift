@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CloudMirroring
+import CloudWire
+
+extension Simulation {
+    /// Enters what the apps do and what happens to them.
+    ///
+    /// - Returns: Until when faults last.
+    func plan() -> Double {
+        let span = random.percent(50) ? random.seconds(30...120) : random.seconds(300...3000)
+        for device in devices {
+            for _ in 0..<Int.random(in: 4...16, using: &random) {
+                agenda.after(random.seconds(0...span)) { self.attempt { try self.edit(device) } }
+            }
+        }
+        plan(.cuts, 1...3, span) { device, seconds in
+            self.say("\(device.name) goes offline")
+            device.life?.transport.cut()
+            self.agenda.after(seconds) { self.mend(device) }
+        }
+        plan(.cuts, 0...2, span) { device, _ in
+            self.say("\(device.name) loses its connections")
+            device.life?.transport.breakConnections()
+        }
+        plan(.kills, 1...3, span) { device, seconds in
+            guard device.life != nil, self.deaths[device.name] == nil else { return }
+            let number = Int.random(in: 1...60, using: &self.random)
+            self.say("\(device.name) will die at write \(number)")
+            self.deaths[device.name] = number
+            device.failDisk(atWrite: number)
+            self.agenda.after(seconds) { self.attempt { if self.deaths[device.name] != nil { try self.die(device) } } }
+        }
+        plan(.restarts, 1...2, span) { _, seconds in
+            guard (try? self.cloud.stop()) != nil else { return }
+            self.say("the server stops")
+            self.agenda.after(seconds / 4) { self.startServer() }
+        }
+        plan(.quota, 1...2, span) { _, seconds in
+            self.say("the storage is full")
+            self.network.isFull = true
+            self.agenda.after(seconds) { self.network.isFull = false }
+        }
+        plan(.purge, 1...1, span) { device, _ in try self.purge(device.user) }
+        plan(.accounts, 1...2, span) { device, _ in try self.changeUser(of: device) }
+        plan(.versions, 1...2, span) { device, _ in try self.upgrade(device) }
+        if let canary { plan(canary, span) }
+        return span
+    }
+
+    private func plan(_ kind: FaultPlan.Kind, _ count: ClosedRange<Int>, _ span: Double, _ body: @escaping (SimulatedDevice, Double) throws -> Void) {
+        for _ in 0..<Int.random(in: count, using: &random) {
+            let due = random.seconds(0...span), seconds = random.seconds(1...span / 2)
+            let device = devices[Int.random(in: 0..<devices.count, using: &random)]
+            guard faults.kinds.contains(kind) else { continue }
+            let body = Box(body)
+            agenda.after(due) { self.attempt { try body.value(device, seconds) } }
+        }
+    }
+
+    private func plan(_ canary: Canary, _ span: Double) {
+        for _ in 0..<60 {
+            let due = random.seconds(0...span)
+            let device = devices[Int.random(in: 0..<devices.count, using: &random)]
+            agenda.after(due) {
+                let sql =
+                    switch canary {
+                    case .forgetsPending: "UPDATE TARN_RECORD SET stage = 0 WHERE stage = 1"
+                    case .ignoresAncestor: "UPDATE TARN_RECORD SET ancestor = NULL"
+                    case .dropsConflicts: "DELETE FROM TARN_CONFLICT"
+                    }
+                // Before the mirror has made its tables, and on a disk that is gone, there is nothing to spoil.
+                try? device.tamper(sql)
+            }
+        }
+    }
+
+    // MARK: What happens
+
+    private func edit(_ device: SimulatedDevice) throws {
+        guard device.life != nil, var workload = workloads[device.name] else { return }
+        defer { workloads[device.name] = workload }
+        switch try device.save({ try workload.change($0) }) {
+        case .nothing: break
+        case .saved(let edit): acknowledge(edit, by: device)
+        case .failed(let error):
+            guard let number = deaths[device.name], device.writesSeen >= number else { return fail("\(device.name) could not save: \(error)") }
+            say("\(device.name) could not save")
+        }
+    }
+
+    private func mend(_ device: SimulatedDevice) {
+        say("\(device.name) is online again")
+        device.life?.transport.mend()
+    }
+
+    private func startServer() {
+        guard cloud.isStopped else { return }
+        say("the server starts")
+        attempt { try cloud.start() }
+    }
+
+    private func purge(_ user: String) throws {
+        guard !cloud.isStopped else { return }
+        say("\(user) deletes everything")
+        references[user]?.isPurged = true
+        let transport = try executor.run { [cloud, executor] in try await cloud.addDevice("settings", of: user, executor: executor) }
+        let client = CloudDatabaseClient(
+            containerIdentifier: SimulatedDevice.containerIdentifier, environment: .development, scope: .private, transport: transport)
+        _ = try executor.run {
+            try await client.modifyZones(ZonesModifyRequest(operations: [.delete(ZoneID(zoneName: "com.apple.coredata.cloudkit.zone"))]))
+        }
+    }
+
+    private func changeUser(of device: SimulatedDevice) throws {
+        guard let other = users.first(where: { $0 != device.user }), !cloud.isStopped, device.life != nil, deaths[device.name] == nil else { return }
+        references[device.user]?.kept.formUnion(try device.conflictLog().values)
+        references[device.user]?.giveUp()
+        try device.quit()
+        say("\(device.name) changes to \(other)")
+        device.user = other
+        device.watch.forget()
+        try boot(device)
+    }
+
+    private func upgrade(_ device: SimulatedDevice) throws {
+        guard device.version < SimulatedModel.versions, device.life != nil, deaths[device.name] == nil, !cloud.isStopped else { return }
+        say("\(device.name) gets the later version")
+        try device.quit()
+        device.version = SimulatedModel.versions
+        try boot(device)
+    }
+
+    // MARK: The end
+
+    /// Ends all faults.
+    func heal() throws {
+        say("faults end")
+        network.faults.kinds = []
+        network.isFull = false
+        startServer()
+        for device in devices {
+            if deaths.removeValue(forKey: device.name) != nil { try device.kill() }
+            let isOld = faults.kinds.contains(.versions) && device.version < SimulatedModel.versions
+            if isOld {
+                try device.quit()
+                device.version = SimulatedModel.versions
+            }
+            try boot(device)
+            device.life?.transport.mend()
+        }
+    }
+
+    /// Compares what all devices show.
+    func conclude() throws {
+        for user in users {
+            let owned = devices.filter { $0.user == user }
+            guard let first = owned.first else { continue }
+            let witness = try SimulatedDevice(
+                "witness of \(user)", of: user, version: first.version, in: folder, agenda, executor, random.fork(), skew: 0)
+            devices.append(witness)
+            try boot(witness)
+        }
+        executor.settle()
+        while violations.isEmpty, let body = agenda.take() {
+            body()
+            executor.settle()
+        }
+        for user in users { try conclude(user) }
+    }
+
+    private func conclude(_ user: String) throws {
+        let owned = devices.filter { $0.user == user }
+        var log: Set<String> = []
+        for device in owned {
+            guard let status = device.life?.container.syncStatus else { continue }
+            if status.activity != .idle || status.pendingCount != 0 { fail("\(device.name) came to rest as \(status)") }
+            let (values, faults) = try device.conflictLog()
+            log.formUnion(values)
+            for fault in faults { fail("\(device.name): \(fault)") }
+        }
+        guard let last = try owned.last?.picture() else { return }
+        for device in owned.dropLast() {
+            for line in try device.picture()?.difference(from: last) ?? [] { fail("\(device.name) and \(owned.last?.name ?? ""): \(line)") }
+        }
+        if faults.kinds.contains(.accounts) {
+            for device in devices { references[user]?.kept.formUnion(try device.archived()) }
+        }
+        for violation in references[user]?.violations(last, log: log) ?? [] { fail("\(user): \(violation)") }
+    }
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CloudMirroring
+import CloudWire
+import Foundation
+
+/// One run: devices of one or two users, one server, and everything that happens to them, decided by a seed.
+///
+///     let report = try Simulation.run(seed: 42)
+///     print(report.violations)
+///
+/// What runs is the real container with its object graph, store and mirror, the real wire and the real service on its
+/// database. The simulation's are the network, the clocks, the randomness and the disk under the devices' stores. While faults
+/// last it checks what must always hold; then it lets time pass until nothing is left to be done, and checks what the devices
+/// show against each other, against a device that saw nothing of it, and against a reference model.
+package final class Simulation: @unchecked Sendable {
+    // Unchecked: everything is on the thread that called `run`.
+    package struct Report: Sendable {
+        package let seed: UInt64
+        package let faults: String
+        /// What did not hold; empty for a good run.
+        package var violations: [String] = []
+        package var digest = ""
+        package var events = 0
+        /// Acknowledged saves.
+        package var saves = 0
+        package var trace: [String] = []
+    }
+
+    /// A bug that is planted to see that the checks find it.
+    package enum Canary: String, CaseIterable, Sendable {
+        /// A mirror that forgets that something waits to be sent.
+        case forgetsPending
+        /// A merge that does not know what the server had before.
+        case ignoresAncestor
+        /// A device whose conflict log is empty.
+        case dropsConflicts
+    }
+
+    let seed: UInt64
+    let canary: Canary?
+    var random: SeededNumbers
+    let agenda = Agenda()
+    let executor = SimulationExecutor()
+    let network: SimulatedNetwork
+    let faults: FaultPlan
+    let cloud: InProcessCloud
+    let folder: URL
+    var users: [String] = []
+    var references: [String: Reference] = [:]
+    var devices: [SimulatedDevice] = []
+    var workloads: [String: Workload] = [:]
+    /// At which write a device dies.
+    var deaths: [String: Int] = [:]
+    private var transports: [String: InProcessTransport] = [:]
+    private let trace: Box<Trace>
+    private(set) var violations: [String] = []
+    private var saves = 0
+    private var events = 0
+    private var serverTime = 0.0
+
+    /// Virtual seconds in which everything has to come to rest, once faults end.
+    static let restSeconds = 8 * 3600.0
+    static let eventsMax = 40_000
+
+    package static func run(seed: UInt64, canary: Canary? = nil, keepsTrace: Bool = false) throws -> Report {
+        let simulation = try Simulation(seed: seed, canary: canary, keepsTrace: keepsTrace)
+        defer { simulation.discard() }
+        try simulation.run()
+        let trace = simulation.trace.value
+        return Report(
+            seed: seed, faults: simulation.faults.description, violations: simulation.violations, digest: trace.digest,
+            events: simulation.events, saves: simulation.saves, trace: trace.lines)
+    }
+
+    private init(seed: UInt64, canary: Canary?, keepsTrace: Bool) throws {
+        self.seed = seed
+        self.canary = canary
+        random = SeededNumbers(seed: seed)
+        faults = FaultPlan(&random)
+        let trace = Box(Trace(keepsLines: keepsTrace))
+        self.trace = trace
+        network = SimulatedNetwork(agenda, executor, faults, random.fork()) { [agenda] in trace.value.add(Self.line(agenda.now, $0)) }
+        cloud = try InProcessCloud(seed: random.next())
+        let memory = FileManager.default.isWritableFile(atPath: "/dev/shm") ? URL(fileURLWithPath: "/dev/shm") : FileManager.default.temporaryDirectory
+        folder = memory.appendingPathComponent("tarn-simulation-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    private static func line(_ now: Double, _ text: String) -> String { "\(Double(Int(now * 1000)) / 1000) \(text)" }
+
+    func say(_ text: String) { trace.value.add(Self.line(agenda.now, text)) }
+
+    func fail(_ violation: String) {
+        say("VIOLATION \(violation)")
+        if violations.count < 20 { violations.append(violation) }
+    }
+
+    private func discard() {
+        for device in devices { try? device.discard() }
+        try? cloud.stop()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    // MARK: Running
+
+    private func run() throws {
+        say("faults: \(faults.description)")
+        try setUp()
+        try go(until: plan())
+        guard violations.isEmpty else { return }
+        try heal()
+        try go(until: agenda.now + Self.restSeconds)
+        guard violations.isEmpty else { return }
+        try conclude()
+    }
+
+    private func setUp() throws {
+        users = faults.kinds.contains(.accounts) || random.percent(20) ? ["mia", "bo"] : ["mia"]
+        for user in users {
+            references[user] = Reference()
+            _ = try executor.run { [cloud] in try await cloud.addUser(user, device: "first") }
+        }
+        let count = Int.random(in: 2...4, using: &random)
+        for (index, name) in ["phone", "tablet", "laptop", "watch"].prefix(count).enumerated() {
+            let user = users[index % users.count]
+            let isOff = faults.kinds.contains(.skew) && random.percent(50)
+            let skew = random.seconds(-5...5) * 86_400
+            let isNewer = random.percent(50)
+            let device = try SimulatedDevice(
+                name, of: user, version: faults.kinds.contains(.versions) && isNewer ? 2 : 1, in: folder, agenda, executor,
+                random.fork(), skew: isOff ? skew : 0)
+            devices.append(device)
+            workloads[name] = Workload(random.fork(), prefix: String(name.prefix(1)))
+            try boot(device)
+        }
+    }
+
+    func transport(_ device: SimulatedDevice) throws -> SimulatedTransport {
+        let (name, user) = (device.name, device.user)
+        let base = try transports["\(name) \(user)"] ?? executor.run { [cloud, executor] in try await cloud.addDevice(name, of: user, executor: executor) }
+        transports["\(name) \(user)"] = base
+        return SimulatedTransport(name, base, network)
+    }
+
+    func boot(_ device: SimulatedDevice) throws {
+        guard device.life == nil else { return }
+        say("\(device.name) boots as \(device.user) with version \(device.version)")
+        if let edit = try device.boot(try transport(device)) {
+            say("\(device.name) finds its last save")
+            acknowledge(edit, by: device)
+        }
+    }
+
+    func acknowledge(_ edit: Edit, by device: SimulatedDevice) {
+        saves += 1
+        for change in edit.changes { say("\(device.name) saved \(change)") }
+        references[device.user]?.take(edit, by: device.name, version: device.version)
+    }
+
+    /// Takes entries of the agenda until a time, or until there are none.
+    private func go(until end: Double) throws {
+        var count = 0
+        while violations.isEmpty, let due = agenda.nextDue, due <= end, let body = agenda.take() {
+            cloud.clock.advance(by: .seconds(agenda.now - serverTime))
+            serverTime = agenda.now
+            body()
+            executor.settle()
+            try afterEvent()
+            events += 1
+            count += 1
+            if count > Self.eventsMax { return fail("there is no rest: \(Self.eventsMax) events") }
+        }
+    }
+
+    private func afterEvent() throws {
+        for device in devices {
+            if let number = deaths[device.name], device.writesSeen >= number { try die(device) }
+            guard let picture = try device.pictureIfChanged() else { continue }
+            for fault in picture.faults { fail("\(device.name): \(fault)") }
+            if references[device.user]?.isPurged == true { continue }
+            for fault in device.watch.look(picture) { fail("\(device.name): \(fault)") }
+        }
+    }
+
+    func die(_ device: SimulatedDevice) throws {
+        deaths[device.name] = nil
+        guard device.life != nil else { return }
+        say("\(device.name) dies")
+        try device.kill()
+        agenda.after(random.seconds(0.5...60)) { self.attempt { try self.boot(device) } }
+    }
+
+    /// For entries of the agenda: what is thrown in one is a violation.
+    func attempt(_ body: () throws -> Void) {
+        do { try body() } catch { fail("\(error)") }
+    }
+}

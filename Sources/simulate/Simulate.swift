@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import Foundation
+import SimulationKit
+import Synchronization
+
+/// Runs simulations by their seeds; the last line of the output says how many were run and how many failed.
+@main
+struct Simulate: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "simulate", abstract: "Runs devices, users and a server through faults that a seed decides.")
+
+    @Option(help: "How many seeds to run.") var seeds: UInt64 = 100
+    @Option(help: "The first seed.") var first: UInt64 = 1
+    @Option(help: "Runs this seed alone, and prints what happens.") var seed: UInt64?
+    @Option(help: "How many run at the same time.") var jobs = max(1, ProcessInfo.processInfo.activeProcessorCount)
+    @Option(help: "A bug that is planted: \(Simulation.Canary.allCases.map(\.rawValue).joined(separator: ", ")).") var canary: String?
+    @Flag(help: "Prints a line for each seed.") var lines = false
+
+    func run() throws {
+        let canary = try canary.map { name in
+            guard let canary = Simulation.Canary(rawValue: name) else { throw ValidationError("There is no canary \(name).") }
+            return canary
+        }
+        if let seed {
+            let report = try Simulation.run(seed: seed, canary: canary, keepsTrace: true)
+            for line in report.trace { print(line) }
+            try finish(run: 1, failed: report.violations.isEmpty ? 0 : 1, digest: report.digest)
+        }
+        try runAll(canary)
+    }
+
+    private struct Tally {
+        var next: UInt64
+        var failed = 0
+        var saves = 0
+        var digests: [UInt64: String] = [:]
+        var error: (any Error)?
+    }
+
+    private func runAll(_ canary: Simulation.Canary?) throws {
+        let tally = Mutex(Tally(next: first))
+        let end = first + seeds
+        let start = ContinuousClock.now
+        DispatchQueue.concurrentPerform(iterations: max(1, jobs)) { _ in
+            while let seed = tally.withLock({ tally -> UInt64? in
+                guard tally.next < end, tally.error == nil else { return nil }
+                defer { tally.next += 1 }
+                return tally.next
+            }) {
+                do {
+                    let report = try Simulation.run(seed: seed, canary: canary)
+                    tally.withLock { tally in
+                        tally.saves += report.saves
+                        tally.digests[seed] = report.digest
+                        if !report.violations.isEmpty { tally.failed += 1 }
+                        if lines { print("seed \(seed) \(report.digest) \(report.events) events, \(report.saves) saves: \(report.faults)") }
+                        for violation in report.violations.prefix(3) { print("seed \(seed) [\(report.faults)]: \(violation)") }
+                    }
+                } catch {
+                    tally.withLock { $0.error = error }
+                }
+            }
+        }
+        let result = tally.withLock { $0 }
+        if let error = result.error { throw error }
+        let seconds = Double((ContinuousClock.now - start) / .milliseconds(1)) / 1000
+        print("\(result.saves) saves in \(seconds) seconds")
+        let digest = Simulation.digest(of: result.digests.sorted { $0.key < $1.key }.map(\.value))
+        try finish(run: seeds, failed: result.failed, digest: digest)
+    }
+
+    private func finish(run: UInt64, failed: Int, digest: String) throws -> Never {
+        print("seeds run: \(run), failed: \(failed), digest: \(digest)")
+        throw ExitCode(failed == 0 ? 0 : 1)
+    }
+}

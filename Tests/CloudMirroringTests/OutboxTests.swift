@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CoreData
+import Foundation
+import Testing
+
+/// Requests whose answers are lost: what became of them is found out before anything newer is done.
+@Suite(.timeLimit(.minutes(10))) struct OutboxTests {
+    private static let lost = Faults.Fault.answer { _ in throw CKError(.networkFailure, "the answer was lost") }
+
+    private func title(_ device: Device) throws -> String? {
+        try device.read { try $0.all("Post").first?.value(forKey: "title") as? String }
+    }
+
+    private func setTitle(_ title: String, _ device: Device) throws {
+        try device.edit { try $0.all("Post").first?.setValue(title, forKey: "title") }
+    }
+
+    /// A value arrives, its answer does not; somebody who saw it replaces it.
+    @Test(arguments: [false, true]) func whatArrivedUnansweredDoesNotWinAgain(isKilled: Bool) async throws {
+        let cloud = try InProcessCloud()
+        let laptop = try Device("laptop", try await cloud.addUser("mia", device: "laptop"))
+        let transport = try await cloud.addDevice("tablet", of: "mia")
+        let faults = Faults(transport)
+        var tablet = try Device("tablet", transport, over: faults)
+        try laptop.edit { $0.insert("Post", ["title": "first"]) }
+        try await laptop.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(60))
+
+        faults.plan("records/modify", Self.lost)
+        try setTitle("second", tablet)
+        try await tablet.until { $0.activity == .offline }
+        if isKilled { try await tablet.kill() } else { transport.goOffline() }
+        try await laptop.container.sync(timeout: .seconds(60))
+        #expect(try title(laptop) == "second")
+        try setTitle("third", laptop)
+        try await laptop.container.sync(timeout: .seconds(60))
+
+        if isKilled { tablet = try Device("tablet", transport, file: tablet.file) } else { transport.goOnline() }
+        try await tablet.container.sync(timeout: .seconds(60))
+        try await laptop.container.sync(timeout: .seconds(60))
+        #expect(try title(tablet) == "third" && title(laptop) == "third")
+        #expect(try tablet.container.conflicts().isEmpty && laptop.container.conflicts().isEmpty)
+        for device in [tablet, laptop] { try await device.discard() }
+    }
+
+    /// The very same request is sent again, although the objects changed meanwhile; what is new goes with the next.
+    @Test func theSameRequestIsSentAgainAndThenWhatIsNew() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let faults = Faults(transport)
+        let tablet = try Device("tablet", transport, over: faults)
+        try await tablet.settles()
+        faults.plan("records/modify", .fail(CKError(.networkFailure, "the request was lost")))
+        try tablet.edit { $0.insert("Post", ["title": "first"]) }
+        try await tablet.until { $0.activity == .offline }
+        try setTitle("second", tablet)
+        try await tablet.container.sync(timeout: .seconds(60))
+        let saves = faults.bodies.filter { $0.firstRange(of: Array("\"operations\"".utf8)) != nil && $0.firstRange(of: Array("CD_title".utf8)) != nil }
+        #expect(saves.count == 3 && saves[0] == saves[1])
+        #expect(saves.last?.firstRange(of: Array("second".utf8)) != nil && saves.first?.firstRange(of: Array("second".utf8)) == nil)
+        try await tablet.discard()
+    }
+
+    /// A request that nobody ever answers is given up after some attempts, and the rest goes on.
+    @Test func whatNobodyAnswersIsGivenUp() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let faults = Faults(transport)
+        let tablet = try Device("tablet", transport, over: faults)
+        try await tablet.settles()
+        let fault = Faults.Fault.fail(CKError(.networkFailure, "the connection broke"))
+        for _ in 0..<8 { faults.plan("records/modify", fault) }
+        try tablet.edit { $0.insert("Post", ["title": "first"]) }
+        tablet.timers.runFreely()
+        try await tablet.settles { faults.isSpent }
+        let saves = faults.bodies.filter { $0.firstRange(of: Array("CD_title".utf8)) != nil }
+        #expect(saves.count == 9 && Set(saves.prefix(8)).count == 1)
+        #expect(try tablet.container.conflicts().isEmpty)
+        try await tablet.discard()
+    }
+}
