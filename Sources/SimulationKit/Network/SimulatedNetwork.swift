@@ -43,13 +43,13 @@ final class SimulatedNetwork: @unchecked Sendable {
         if Self.operation(of: request) == DevicePath.Operation.createToken.rawValue { return refuse(WireError(.notFound, "there is no courier")) }
         if fate != .delivered { say("\(label) \(fate)") }
         switch fate {
-        case .requestLost: give(up: pending, label, Self.patience, .networkFailure, "the request was lost")
+        case .requestLost: give(up: pending, label, Self.patience, request.changesData ? .serverResponseLost : .networkFailure, "the request was lost")
         case .late:
             deliver(request, from: transport, label, after: late) { _ in }
-            give(up: pending, label, Self.patience, .networkFailure, "the request timed out")
+            give(up: pending, label, Self.patience, request.changesData ? .serverResponseLost : .networkFailure, "the request timed out")
         case .answerLost:
             deliver(request, from: transport, label, after: there) { _ in }
-            give(up: pending, label, Self.patience, .networkFailure, "the answer was lost")
+            give(up: pending, label, Self.patience, request.changesData ? .serverResponseLost : .networkFailure, "the answer was lost")
         case .doubled:
             answer(request, from: transport, label, there, back, pending) { $0 }
             deliver(request, from: transport, label + " again", after: there + back * 4) { _ in }
