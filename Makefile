@@ -7,9 +7,10 @@ SCRATCH := "$${TARN_BUILD:-$$HOME/.cache/tarn-build}"
 # that was compiled for the old layout (-disable-incremental-imports).
 BUILD := swift build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error -Xswiftc -disable-incremental-imports
 
-# Benchmarks are a package of their own, with products of their own. OPTIONS go to the program: `make bench OPTIONS=--no-large`.
-BENCH_SCRATCH := "$${TARN_BENCH_BUILD:-$$HOME/.cache/tarn-bench}"
+# OPTIONS go to the program: `make bench OPTIONS=--no-large`.
 OPTIONS :=
+# Where `make bench-anchors` puts what the server is compared with.
+ANCHORS := "$${TARN_BENCH_ANCHORS:-$$HOME/.cache/tarn-bench-anchors}"
 
 # Suites that `make sanitize` runs.
 SANITIZED := '^(ManagedModel|ObjectGraph|Parity|PredicateKit|SQLiteStore)Tests\.'
@@ -18,7 +19,7 @@ SANITIZED := '^(ManagedModel|ObjectGraph|Parity|PredicateKit|SQLiteStore)Tests\.
 SEEDS := 1000
 FIRST := 1
 
-.PHONY: demo check build test examples sanitize bench simulate packages test-packages
+.PHONY: demo check build test examples sanitize bench bench-anchors simulate packages test-packages
 .DEFAULT_GOAL := build
 
 ## The server and two devices, on one page.
@@ -56,12 +57,16 @@ sanitize: packages
 			-Xswiftc -disable-incremental-imports --filter $(SANITIZED) || exit 1; \
 	done
 
-## The works of Documentation/Benchmarks.md, beside SQLite's C API and GRDB: a table, and Benchmarks/results.json.
+## The works of Documentation/Benchmarks.md, beside what others need for them: a table, and Benchmarks/results.json.
 bench: packages
-	@# Plans are kept until files of Benchmarks come or go; those of the library, a folder beside it, do not count.
-	@rm -f $(BENCH_SCRATCH)/release.yaml
-	@swift build -c release --package-path Benchmarks --scratch-path $(BENCH_SCRATCH) -Xswiftc -disable-incremental-imports
-	@$(BENCH_SCRATCH)/release/bench --output Benchmarks/results.json $(OPTIONS)
+	@TARN_BENCH=1 $(BUILD) -c release --product bench
+	@$(BUILD) -c release --product tarn
+	@$(SCRATCH)/release/bench --tarn $(SCRATCH)/release/tarn --anchors $(ANCHORS) --output Benchmarks/results.json $(OPTIONS)
+
+## Kinto over PostgreSQL, in a folder of their own, for `make bench`.
+bench-anchors:
+	@.ci/install-packages postgresql python3-venv
+	@.ci/bench-anchors $(ANCHORS)
 
 ## Devices, users and a server through faults that seeds decide: Documentation/Simulation.md.
 simulate: packages

@@ -229,7 +229,31 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-for target in package.targets where target.type != .plugin && !["CRuntimeRecords", "CAllocationCounter", "CFaultyDisk", "TypicalCloudCodeTests"].contains(target.name) {
+// What `make bench` measures with. Builds and tests of the library do not pay for it.
+if Context.environment["TARN_BENCH"] != nil {
+    package.targets += [
+        // The C library's own count of the heap.
+        .systemLibrary(name: "CMalloc", path: "Benchmarks/CMalloc"),
+        .executableTarget(
+            name: "bench",
+            dependencies: [
+                "CMalloc", "CloudKit", "CloudWire", "CoreData", "TarnCommands",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            path: "Benchmarks/Bench",
+            exclude: ["Bench.xcdatamodeld"],
+            plugins: ["ModelCompilerPlugin"]),
+    ]
+}
+
+for target in package.targets where target.type != .plugin && !["CRuntimeRecords", "CAllocationCounter", "CFaultyDisk", "CMalloc", "TypicalCloudCodeTests"].contains(target.name) {
     target.swiftSettings = (target.swiftSettings ?? []) + [
         .treatAllWarnings(as: .error),
         .enableUpcomingFeature("ExistentialAny"),

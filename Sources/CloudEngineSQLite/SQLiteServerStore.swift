@@ -23,6 +23,8 @@ package final class SQLiteServerStore: Sendable {
     let pool: DatabasePool
     let readers: ReaderGate
     let writer: GroupCommit
+    /// For what every request looks up by its key: it is over before a switch of threads would be.
+    let lookups: DatabaseQueue
     let userNames = Mutex<[UserNameKey: String]>([:])
     /// Users whose data are not processed; nil until they were first read.
     let restrictions = Mutex<Set<Restriction>?>(nil)
@@ -51,6 +53,11 @@ package final class SQLiteServerStore: Sendable {
         writeLock = try FileLock(path: folder.writeLock)
         do {
             (pool, key) = try writeLock.withLock { try Self.open(folder.database) }
+            var configuration = Configuration()
+            configuration.label = "tarn.lookups"
+            configuration.busyMode = .timeout(10)
+            configuration.readonly = true
+            lookups = try DatabaseQueue(path: folder.database, configuration: configuration)
         } catch let error as DatabaseError {
             throw StorageFailure(error)
         }
@@ -62,6 +69,7 @@ package final class SQLiteServerStore: Sendable {
     package func close() throws {
         readers.close()
         do {
+            try lookups.close()
             try writeLock.withLock { try pool.close() }
         } catch let error as DatabaseError {
             throw StorageFailure(error)

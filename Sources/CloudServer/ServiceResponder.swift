@@ -107,6 +107,7 @@ package struct ServiceResponder: HTTPResponder {
 
     /// One line for each request: never a token, a name or a value.
     private func log(_ answer: ServiceResponse, took duration: Duration) {
+        guard answer.failure != nil || logger.logLevel <= .info else { return }
         var metadata: Logger.Metadata = [
             "request": "\(answer.requestUUID)", "endpoint": "\(answer.endpoint)", "status": "\(answer.status)",
             "milliseconds": "\(duration / .milliseconds(1))",

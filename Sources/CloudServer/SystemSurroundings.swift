@@ -10,8 +10,12 @@ extension CloudService.Surroundings {
         CloudService.Surroundings(
             now: { Int64((Date.now.timeIntervalSince1970 * 1000).rounded(.down)) },
             randomBytes: { count in
+                // Each draw is a call of the system, so a draw gives eight bytes.
                 var random = SystemRandomNumberGenerator()
-                return (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+                var bytes: [UInt8] = []
+                bytes.reserveCapacity(count + 7)
+                while bytes.count < count { withUnsafeBytes(of: random.next()) { bytes.append(contentsOf: $0) } }
+                return Array(bytes.prefix(count))
             })
     }
 }

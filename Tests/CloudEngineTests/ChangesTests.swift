@@ -47,6 +47,33 @@ import Testing
         #expect(try await bench.zoneChanges(since: token, limit: limit).picture == "")
     }
 
+    /// What is sent without being read is what would be sent if it were read.
+    @Test(arguments: [1, 3, 200]) func textsSayWhatRecordsSay(_ limit: Int) async throws {
+        let bench = try await Bench.withGarden()
+        try await bench.modify(
+            .init(.create, .plant("p1", ["name": .string("\"ASSETID"), "note": .string("🌱\n\\ \"")])),
+            .init(.create, .plant("p2", ["list": .list([.int64(1)], of: .int64)])), .init(.create, .plant("p3")))
+        // As if a file had been uploaded.
+        try await bench.write { _, unit, call in
+            var zone = try #require(try unit.zone(named: Bench.garden.zoneName))
+            zone.change = try unit.raiseCounter(by: 1)
+            let photo = AssetValue(fileChecksum: "AQID", size: 3)
+            let record = Record.plant("p4", tag: "1", ["photo": .asset(photo), "all": .list([.asset(photo)], of: .asset)])
+            try unit.save([StoredRecord(record: record, change: zone.change)], in: zone.key, at: call.now)
+            try unit.save(zone, at: call.now)
+        }
+        let start = try #require(try await bench.zoneChanges(limit: 1).changes?.syncToken)
+        try await bench.modify(.init(.forceDelete, .plant("p3")))
+        for token in [nil, start] {
+            let request = ZoneChangesRequest(
+                zones: [ZoneChangesQuery(zoneID: Bench.garden, syncToken: token, resultsLimit: limit)])
+            let read = try await bench.read { try $0.zoneChanges(request, in: $1, $2) }
+            let sent = try await bench.read { try $0.zoneChanges(request, asTexts: true, in: $1, $2) }
+            #expect(sent.zones.first?.texts != nil)
+            #expect(try ZoneChangesResponse(json: sent.encoded()) == read)
+        }
+    }
+
     @Test func aPageEndsAtItsBytes() async throws {
         var limits = Limits()
         limits.responseRecordBytes = 1500

@@ -6,7 +6,7 @@ import CloudWire
 import Foundation
 import Testing
 
-private func transport(_ address: String, request: Duration = .seconds(30)) throws -> HTTPTransport {
+private func transport(_ address: String, request: Duration = .seconds(600)) throws -> HTTPTransport {
     var timeouts = HTTPTransport.Timeouts()
     timeouts.request = request
     return HTTPTransport(server: try #require(ServerAddress(address)), token: "s3cr3t", timeouts: timeouts)

@@ -6,6 +6,7 @@ import CloudWire
 /// The operations of one modify request on their way: decided one by one, then written together.
 struct RecordBatch {
     private let operations: [RecordOperation]
+    private let names: Set<String>
     private let zone: StoredZone
     private let engine: Engine
     private let unit: any UnitOfWork
@@ -30,6 +31,7 @@ struct RecordBatch {
         _ operations: [RecordOperation], zone: StoredZone, _ engine: Engine, _ unit: any UnitOfWork, _ call: Call
     ) throws {
         self.operations = operations
+        names = Set(operations.map(\.record.recordName))
         self.zone = zone
         self.engine = engine
         self.unit = unit
@@ -184,8 +186,7 @@ struct RecordBatch {
             return .save(remaining)
         }
         guard case .save(var record) = decision else { return decision }
-        let names = Set(operations.map(\.record.recordName))
-        let (unit, zone) = (unit, zone)
+        let (names, unit, zone) = (names, unit, zone)
         try sharing.complete(&record, operation, over: current) { name in
             // The root of a share may come with it; whether it is refused is not known yet where it comes later.
             if names.contains(name) { return true }

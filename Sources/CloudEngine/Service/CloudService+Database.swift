@@ -125,7 +125,7 @@ extension CloudService {
                     response.encoded(numbersAsStrings: message.numbersAsStrings), endpoint: exchange.operation.rawValue)
             }
             return try await read(exchange, numbersAsStrings: message.numbersAsStrings) {
-                try engine.zoneChanges(message, in: $0, $1)
+                try engine.zoneChanges(message, asTexts: true, in: $0, $1)
             }
         case .listSubscriptions:
             return try await read(exchange) { try engine.listSubscriptions(in: $0, $1) }

@@ -8,7 +8,8 @@ struct SharePresenter {
     private let view: any PartitionView
     private let zone: StoredZone
     private let caller: String
-    private let isShared: Bool
+    /// Whether there is anything to add.
+    let isShared: Bool
     private let zoneShare: String?
 
     init(_ view: any PartitionView, _ zone: StoredZone, _ call: Call) throws {

@@ -48,6 +48,12 @@ package protocol PartitionView: AccessView, SharingView, ReferenceView, QuerySub
         _ slice: ChangeSlice, in zone: Int64, includingDeleted: Bool, limit: Int, bytesMax: Int
     ) throws -> [StoredRecord]
 
+    /// The same one after the other, each as `Record.encoded()` wrote it, until `visit` returns false.
+    func recordTexts(
+        _ slice: ChangeSlice, in zone: Int64, includingDeleted: Bool,
+        _ visit: (_ text: UnsafeRawBufferPointer, _ change: Int64) throws -> Bool
+    ) throws
+
     /// What the fields of a record type hold, or nil for a type that was never used in this container and environment.
     func schema(ofType recordType: String) throws -> RecordTypeSchema?
     /// Record types of this container and environment, by name.

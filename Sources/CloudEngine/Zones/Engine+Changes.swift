@@ -53,10 +53,13 @@ extension Engine {
     /// A page ends at `Limits.recordsPerResponse` records or `Limits.responseRecordBytes` bytes, all zones counted
     /// together; a zone that gets no room answers an empty page with more to come.
     ///
+    /// - Parameter asTexts: Whether records may come as ``ZoneChanges/texts``, for an answer that is to be sent.
+    ///
     /// Source: *CloudKit Web Services Reference*, "Fetching Record Zone Changes".
     package func zoneChanges(
-        _ request: ZoneChangesRequest, in view: any PartitionView, _ call: Call
+        _ request: ZoneChangesRequest, asTexts: Bool = false, in view: any PartitionView, _ call: Call
     ) throws -> ZoneChangesResponse {
+        let asTexts = asTexts && !request.numbersAsStrings
         try checkCount(request.zones.count, of: "zones", atMost: limits.recordsPerResponse)
         let state = try view.state()
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
@@ -65,7 +68,7 @@ extension Engine {
             zones: try request.zones.map { query in
                 do {
                     let limit = try pageLimit(query.resultsLimit ?? request.resultsLimit)
-                    return .changes(try page(query, limit: limit, &room, addresses, state, view, call))
+                    return .changes(try page(query, asTexts: asTexts, limit: limit, &room, addresses, state, view, call))
                 } catch let error as WireError {
                     return .failure(query.zoneID, error)
                 }
@@ -78,7 +81,7 @@ extension Engine {
     }
 
     private func page(
-        _ query: ZoneChangesQuery, limit: Int, _ room: inout PageRoom, _ addresses: AssetAddresses,
+        _ query: ZoneChangesQuery, asTexts: Bool, limit: Int, _ room: inout PageRoom, _ addresses: AssetAddresses,
         _ state: PartitionState, _ view: any PartitionView, _ call: Call
     ) throws -> ZoneChanges {
         guard query.zoneID.zoneName != ZoneID.defaultZoneName else {
@@ -90,6 +93,16 @@ extension Engine {
         let shares = try SharePresenter(view, zone, call)
         var walk = try ZoneWalk(query, zone, state, feed, sealer)
         let limit = min(limit, room.records)
+        if asTexts, query.desiredKeys == nil, query.desiredRecordTypes == nil, access.visibleShares == nil, !shares.isShared {
+            let (texts, moreComing) = try texts(&walk, zone, limit: limit, bytesMax: room.bytes, addresses, view, call)
+            room.records -= texts.count
+            room.bytes -= texts.byteCount
+            var page = ZoneChanges(
+                zoneID: zoneID(of: zone, call), records: [],
+                syncToken: walk.token(moreComing: moreComing).sealed(for: feed, by: sealer), moreComing: moreComing)
+            page.texts = texts
+            return page
+        }
         var found: [StoredRecord] = []
         if limit > 0, room.bytes > 0 {
             // One record more than the page holds tells whether there are more.
@@ -113,6 +126,34 @@ extension Engine {
             },
             syncToken: walk.token(moreComing: moreComing).sealed(for: feed, by: sealer),
             moreComing: moreComing)
+    }
+
+    /// The same records as their texts; those with assets are read, since they get addresses.
+    ///
+    /// - Returns: Also whether there are more.
+    private func texts(
+        _ walk: inout ZoneWalk, _ zone: StoredZone, limit: Int, bytesMax: Int, _ addresses: AssetAddresses, _ view: any PartitionView,
+        _ call: Call
+    ) throws -> (RecordTexts, moreComing: Bool) {
+        let zoneID = zoneID(of: zone, call)
+        var texts = RecordTexts(zoneID: zoneID)
+        var last: Int64?
+        var hasMore = false
+        try view.recordTexts(walk.slice, in: zone.key, includingDeleted: walk.includesDeleted) { text, change in
+            guard texts.count < limit, texts.byteCount < bytesMax else {
+                hasMore = true
+                return false
+            }
+            if RecordTexts.isComplete(text) {
+                texts.append(text: text)
+            } else {
+                texts.append(try Record(json: Array(text)).presented(zoneID: zoneID, desiredKeys: nil, addresses))
+            }
+            last = change
+            return true
+        }
+        if let last { walk.advance(to: last) }
+        return (texts, hasMore)
     }
 
     /// Records of a zone by their changes, as far as the caller sees them. Without a token deletions are passed over, so a

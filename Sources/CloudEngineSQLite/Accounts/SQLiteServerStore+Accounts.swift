@@ -15,7 +15,7 @@ struct UserNameKey: Hashable, Sendable {
 extension SQLiteServerStore: AccountStorage {
     package func device(forToken token: String) async throws -> DeviceIdentity? {
         let hash = Self.hash(token)
-        return try await reading { db in
+        return try lookingUp { db in
             let statement = try db.cachedStatement(sql: "SELECT account, device FROM devices WHERE token_hash = ?")
             return try Row.fetchOne(statement, arguments: [hash]).map { DeviceIdentity(account: $0[0], deviceID: $0[1]) }
         }
@@ -138,6 +138,15 @@ extension SQLiteServerStore {
     func reading<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         do {
             return try await readers.read(body)
+        } catch let error as DatabaseError {
+            throw StorageFailure(error)
+        }
+    }
+
+    /// Reads a row by its key, on the caller's thread.
+    func lookingUp<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        do {
+            return try lookups.unsafeRead(body)
         } catch let error as DatabaseError {
             throw StorageFailure(error)
         }

@@ -56,11 +56,7 @@ extension SQLiteUnit {
         _ slice: ChangeSlice, in zone: Int64, includingDeleted: Bool, limit: Int, bytesMax: Int
     ) throws -> [StoredRecord] {
         guard let part else { return [] }
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT change, body FROM records WHERE part = ? AND zone = ? AND change > ? AND change < ?
-                \(includingDeleted ? "" : " AND deleted = 0") ORDER BY change\(slice.isNewestFirst ? " DESC" : "") LIMIT ?
-                """)
+        let statement = try db.cachedStatement(sql: Self.changes(slice, includingDeleted: includingDeleted) + " LIMIT ?")
         let rows = try Row.fetchCursor(statement, arguments: [part, zone, slice.after, slice.before, limit])
         var found: [StoredRecord] = []
         var bytes = 0
@@ -70,6 +66,29 @@ extension SQLiteUnit {
             found.append(StoredRecord(record: try Self.decode(Record.self, body), change: row[0]))
         }
         return found
+    }
+
+    private static func changes(_ slice: ChangeSlice, includingDeleted: Bool) -> String {
+        """
+        SELECT change, body FROM records WHERE part = ? AND zone = ? AND change > ? AND change < ?
+        \(includingDeleted ? "" : " AND deleted = 0") ORDER BY change\(slice.isNewestFirst ? " DESC" : "")
+        """
+    }
+
+    func recordTexts(
+        _ slice: ChangeSlice, in zone: Int64, includingDeleted: Bool,
+        _ visit: (_ text: UnsafeRawBufferPointer, _ change: Int64) throws -> Bool
+    ) throws {
+        guard let part else { return }
+        let statement = try db.cachedStatement(sql: Self.changes(slice, includingDeleted: includingDeleted))
+        let rows = try Row.fetchCursor(statement, arguments: [part, zone, slice.after, slice.before])
+        while let row = try rows.next() {
+            let wantsMore = try row.withUnsafeData(atIndex: 1) { body in
+                guard let body else { throw StorageFailure(.corrupt, "a stored message could not be read") }
+                return try body.withUnsafeBytes { try visit($0, row[0]) }
+            }
+            guard wantsMore else { return }
+        }
     }
 
     func schema(ofType recordType: String) throws -> RecordTypeSchema? {

@@ -176,7 +176,12 @@ extension ZoneChangesResult: WireMessage {
             case .changes(let changes):
                 writer.member("syncToken", changes.syncToken)
                 writer.member("moreComing", changes.moreComing)
-                writer.member("records", changes.records)
+                if let texts = changes.texts {
+                    writer.key("records")
+                    writer.array(written: texts.bytes)
+                } else {
+                    writer.member("records", changes.records)
+                }
             case .failure(_, let error): error.writeMembers(to: &writer)
             }
         }

@@ -26,6 +26,13 @@ package struct JSONWriter {
         end(UInt8(ascii: "]"))
     }
 
+    /// - Parameter elements: What stands between the brackets, already written.
+    package mutating func array(written elements: [UInt8]) {
+        begin(UInt8(ascii: "["))
+        bytes.append(contentsOf: elements)
+        end(UInt8(ascii: "]"))
+    }
+
     private mutating func begin(_ bracket: UInt8) {
         comma()
         bytes.append(bracket)

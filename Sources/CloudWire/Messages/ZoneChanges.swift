@@ -48,6 +48,8 @@ package struct ZoneChanges: Hashable, Sendable {
     package var zoneID: ZoneID
     /// Deleted records have `isDeleted`, and their type where the server tells it.
     package var records: [Record]
+    /// The records instead, where a server sends on what it has stored.
+    package var texts: RecordTexts?
     /// To be kept after every page.
     package var syncToken: String
     package var moreComing: Bool

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import Foundation
+package import Foundation
 import Synchronization
 
 /// A program that was started, as the system knows it: its number, and the ends of its pipes.
 ///
 /// Foundation's `Process` is not used: on Linux it may miss the end of a program, and then it is waited for without end.
-struct Spawned {
-    var id: pid_t
+package struct Spawned {
+    package var id: pid_t
     /// To write to the program's standard input. Whoever has it closes it.
-    var input: Int32
+    package var input: Int32
     /// To read the program's standard output. Whoever has it closes it.
-    var output: Int32
+    package var output: Int32
 
     /// Held while pipes are made and a program is started, so that no program gets the pipes of another: it would keep
     /// them open.
@@ -22,7 +22,7 @@ struct Spawned {
     ///
     /// - Parameter log: Where standard error goes, after what is in the file already.
     /// - Throws: `POSIXError` if it cannot be started.
-    static func start(program: String, arguments: [String], environment: [String: String], log: String) throws -> Spawned {
+    package static func start(program: String, arguments: [String], environment: [String: String], log: String) throws -> Spawned {
         try turn.withLock { _ in
             try startInTurn(program: program, arguments: arguments, environment: environment, log: log)
         }
@@ -104,13 +104,13 @@ struct Spawned {
     }
 
     /// Waits until the program has ended, and leaves its number taken. Blocks its thread.
-    static func waitForTheEnd(of id: pid_t) {
+    package static func waitForTheEnd(of id: pid_t) {
         var details = siginfo_t()
         while waitid(P_PID, id_t(id), &details, WEXITED | WNOWAIT) != 0, errno == EINTR {}
     }
 
     /// - Returns: The exit code; 128 and the signal's number, as in a shell, for a program that a signal ended.
-    static func release(_ id: pid_t) -> Int32 {
+    package static func release(_ id: pid_t) -> Int32 {
         var status: Int32 = 0
         while waitpid(id, &status, 0) < 0, errno == EINTR {}
         let signal = status & 0x7F

@@ -11,6 +11,8 @@ struct Work {
     var repeats = 1
     /// Rounds are fewer where one takes seconds.
     var roundsMax = Int.max
+    /// Whether a first round fills caches and is not counted.
+    var warmsUp = true
     let entrants: [Entrant]
 
     enum Unit {
@@ -20,15 +22,15 @@ struct Work {
         case nanoseconds(each: Int)
         /// The median of the times that the entrant took by itself.
         case microseconds
-        /// What the entrant measured itself.
-        case bytes
+        /// What the entrant measured itself; steps that it timed as well are shown by their 99th percentile.
+        case own(String)
 
         var name: String {
             switch self {
             case .milliseconds: "ms"
             case .nanoseconds: "ns"
             case .microseconds: "µs"
-            case .bytes: "bytes"
+            case .own(let name): name
             }
         }
     }

@@ -75,7 +75,7 @@ enum Faulting {
                 }
             }
         }
-        return Work(id: id, title: title, unit: .bytes, roundsMax: 1, entrants: [tarn])
+        return Work(id: id, title: title, unit: .own("bytes"), roundsMax: 1, entrants: [tarn])
     }
 
     /// Of the heap of the thread that started the program, on which all of this runs.

@@ -47,7 +47,7 @@ struct Runner {
         var measurement = Measurement(work: work)
         var check: Int?
         note("\(work.id) \(work.title)")
-        for round in (warmsUp ? -1 : 0)..<min(rounds, work.roundsMax) {
+        for round in (warmsUp && work.warmsUp ? -1 : 0)..<min(rounds, work.roundsMax) {
             for entrant in work.entrants {
                 var best: (value: Double, tail: Double?)?
                 for _ in 0..<work.repeats {
@@ -81,12 +81,17 @@ struct Runner {
         switch unit {
         case .milliseconds: return (time.nanoseconds / 1e6, nil)
         case .nanoseconds(let count): return (time.nanoseconds / Double(count), nil)
-        case .bytes: return (outcome.measured ?? .nan, nil)
+        case .own: return (outcome.measured ?? .nan, outcome.samples.isEmpty ? nil : tail(outcome.samples))
         case .microseconds:
             let sorted = outcome.samples.sorted()
             precondition(!sorted.isEmpty, "a work in microseconds times its steps")
-            return (sorted[sorted.count / 2].nanoseconds / 1e3, sorted[sorted.count * 99 / 100].nanoseconds / 1e3)
+            return (sorted[sorted.count / 2].nanoseconds / 1e3, tail(sorted))
         }
+    }
+
+    /// In microseconds.
+    private static func tail(_ samples: [Duration]) -> Double {
+        samples.sorted()[samples.count * 99 / 100].nanoseconds / 1e3
     }
 }
 

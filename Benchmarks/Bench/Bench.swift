@@ -4,10 +4,15 @@
 import ArgumentParser
 import Foundation
 
-/// Measures the works, compares them with their anchors, and says which goals are met.
 @main struct Bench: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bench", abstract: "Times Core Data's work beside SQLite's C API and GRDB.")
+        commandName: "bench", abstract: "Times the work of Core Data, of the server and of sync beside that of others.",
+        subcommands: [MeasureCommand.self, BareServer.self, DeviceProgram.self], defaultSubcommand: MeasureCommand.self)
+}
+
+/// Measures the works, compares them with their anchors, and says which goals are met.
+struct MeasureCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "measure", abstract: "Measure the works.")
 
     @Option(help: "How many rows the works have.")
     var rows = 100_000
@@ -21,6 +26,15 @@ import Foundation
     @Option(help: "Only these works, by identifier: L1,R2.")
     var only: String?
 
+    @Option(help: "The executable tarn, for the works of the server; without it they are left out.")
+    var tarn: String?
+
+    @Option(help: "Where Kinto was installed, for the same.")
+    var anchors: String?
+
+    @Option(help: "Mebibytes of the asset of B1.")
+    var mebibytes = 1024
+
     @Option(help: "Where the verdicts go, as JSON.")
     var output: String?
 
@@ -33,7 +47,9 @@ import Foundation
         let posts = Posts(rows, in: scratch)
         let wanted = only.map { Set($0.split(separator: ",").map(String.init)) }
         let runner = Runner(rounds: rounds, note: note)
-        let measurements = try works(posts).filter { wanted?.contains($0.id) ?? true }.map(runner.measure)
+        let stage = tarn.map { CloudStage(tarn: $0, anchors: anchors, in: scratch) }
+        let works = works(posts) + (try Coding.works()) + (stage.map(works) ?? [])
+        let measurements = try works.filter { wanted?.contains($0.id) ?? true }.map(runner.measure)
         print(Table.of(measurements).text)
         var verdicts = Goal.all.compactMap { $0.verdict(measurements) }
         if wanted?.contains("G10") ?? true { verdicts += try linearity(posts, scratch).verdicts() }
@@ -44,6 +60,11 @@ import Foundation
     private func works(_ posts: Posts) -> [Work] {
         [Inserting.work(posts)] + Reading.works(posts) + LookingUp.works(posts) + Finding.works(posts) + Changing.works(posts)
             + Committing.works(posts) + Linking.works(posts) + Faulting.works(posts)
+    }
+
+    private func works(_ stage: CloudStage) -> [Work] {
+        Serving.works(stage, large: large) + Waiting.works(stage) + Carrying.works(stage, bytes: mebibytes << 20)
+            + Mirroring.works(stage, large: large)
     }
 
     private func linearity(_ posts: Posts, _ scratch: Scratch) -> Linearity {

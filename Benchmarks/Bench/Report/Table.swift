@@ -25,14 +25,16 @@ struct Table {
 
     /// Every entrant of every work.
     static func of(_ measurements: [Measurement]) -> Table {
-        var table = Table("work", "entrant", "median", "p99", "÷ C", "unit")
+        var table = Table("work", "entrant", "median", "p99", "÷ anchor", "unit")
         for measurement in measurements {
-            for entrant in measurement.work.entrants {
+            let entrants = measurement.work.entrants
+            let anchor = (entrants.first { $0.name == Entrant.sqlite } ?? entrants.dropFirst().first)?.name ?? ""
+            for entrant in entrants {
                 guard let median = measurement.median(entrant.name) else { continue }
                 table.add(
                     "\(measurement.work.id) \(measurement.work.title)", entrant.name, format(median),
                     measurement.tail(entrant.name).map(format) ?? "",
-                    measurement.ratio(entrant.name, to: Entrant.sqlite).map(format) ?? "", measurement.work.unit.name)
+                    measurement.ratio(entrant.name, to: anchor).map(format) ?? "", measurement.work.unit.name)
             }
         }
         return table
@@ -50,6 +52,6 @@ struct Table {
     }
 
     static func format(_ value: Double) -> String {
-        String(format: value < 10 ? "%.2f" : value < 100 ? "%.1f" : "%.0f", value)
+        String(format: value < 0.1 ? "%.4f" : value < 10 ? "%.2f" : value < 100 ? "%.1f" : "%.0f", value)
     }
 }

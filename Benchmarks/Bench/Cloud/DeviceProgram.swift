@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import CoreData
+import Foundation
+
+/// The other device: tells when what was saved elsewhere is there. Where the server is stands in its environment.
+struct DeviceProgram: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "device", shouldDisplay: false)
+
+    @Argument var folder: String
+    @Option(help: "Tell when the store has that many objects of this entity.") var count: Int?
+    @Option var entity = "Post"
+    @Option(help: "Read this property of each, so that it is really there.") var reading: String?
+
+    func run() throws {
+        let container = try MirroredModel.container(in: URL(fileURLWithPath: folder))
+        if let count {
+            let work = self
+            Thread.detachNewThread { work.waitForAll(count, in: container) }
+            RunLoop.main.run()
+        } else {
+            tellEach(in: container)
+        }
+    }
+
+    /// Prints the time at which all were there.
+    private func waitForAll(_ count: Int, in container: NSPersistentCloudKitContainer) {
+        let context = container.newBackgroundContext()
+        let (entity, reading) = (entity, reading)
+        let changed = DispatchSemaphore(value: 0)
+        let observer = NotificationCenter.default.addObserver(
+            forName: .NSPersistentStoreRemoteChange, object: nil, queue: nil
+        ) { _ in changed.signal() }
+        defer { NotificationCenter.default.removeObserver(observer) }
+        func isComplete() -> Bool {
+            context.performAndWait {
+                let request = NSFetchRequest<NSManagedObject>(entityName: entity)
+                guard (try? context.count(for: request)) == count else { return false }
+                guard let reading else { return true }
+                context.reset()
+                let all = (try? context.fetch(request)) ?? []
+                return all.allSatisfy { $0.value(forKey: reading) != nil }
+            }
+        }
+        while !isComplete() { _ = changed.wait(timeout: .now() + 1) }
+        Program.tell("\(MirroredModel.now)")
+    }
+
+    /// Prints a line when it is ready, and for each object that appears in the view context the time.
+    private func tellEach(in container: NSPersistentCloudKitContainer) {
+        let entity = entity
+        let observer = NotificationCenter.default.addObserver(
+            forName: NSManagedObjectContext.didChangeObjectsNotification, object: container.viewContext, queue: nil
+        ) { notification in
+            let inserted = notification.userInfo?[NSInsertedObjectsKey] as? Set<NSManagedObject> ?? []
+            for object in inserted where object.entity.name == entity && object.value(forKey: "title") != nil {
+                Program.tell("\(MirroredModel.now)")
+            }
+        }
+        defer { NotificationCenter.default.removeObserver(observer) }
+        Program.tell("ready")
+        RunLoop.main.run()
+    }
+}
