@@ -64,9 +64,9 @@ import Testing
         }
         let start = try #require(try await bench.zoneChanges(limit: 1).changes?.syncToken)
         try await bench.modify(.init(.forceDelete, .plant("p3")))
-        for token in [nil, start] {
-            let request = ZoneChangesRequest(
-                zones: [ZoneChangesQuery(zoneID: Bench.garden, syncToken: token, resultsLimit: limit)])
+        for (token, reverse) in [(nil, false), (start, false), (nil, true), (start, true)] {
+            let query = ZoneChangesQuery(zoneID: Bench.garden, syncToken: token, resultsLimit: limit, reverse: reverse)
+            let request = ZoneChangesRequest(zones: [query])
             let read = try await bench.read { try $0.zoneChanges(request, in: $1, $2) }
             let sent = try await bench.read { try $0.zoneChanges(request, asTexts: true, in: $1, $2) }
             #expect(sent.zones.first?.texts != nil)

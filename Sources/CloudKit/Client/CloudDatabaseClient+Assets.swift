@@ -14,7 +14,7 @@ extension CloudDatabaseClient {
     /// Sends the content of an asset; the record that names it is saved afterwards, with the value returned here.
     ///
     /// - Parameters:
-    ///   - source: At most `limits.assetBytes`.
+    ///   - source: How large it may be is the server's operator to say.
     ///   - progress: Told of pieces as they are sent.
     /// - Throws: ``CKError`` with `.assetFileNotFound`, `.assetFileModified` if the file changed meanwhile,
     ///   `.limitExceeded`, or what the server says.
@@ -23,9 +23,6 @@ extension CloudDatabaseClient {
         zoneID: ZoneID = .defaultZone, progress: ByteProgress? = nil
     ) async throws(CKError) -> AssetValue {
         let before = try FileState(source)
-        guard before.byteCount <= limits.assetBytes else {
-            throw CKError(.limitExceeded, "an asset of \(before.byteCount) bytes is larger than \(limits.assetBytes)")
-        }
         let item = AssetUploadRequest.Item(recordType: recordType, recordName: recordName, fieldName: fieldName)
         let granted: AssetUploadResponse = try read(
             try await post(.uploadAssets, AssetUploadRequest(items: [item], zoneID: zoneID)))
