@@ -19,7 +19,10 @@ SANITIZED := '^(ManagedModel|ObjectGraph|Parity|PredicateKit|SQLiteStore)Tests\.
 SEEDS := 1000
 FIRST := 1
 
-.PHONY: demo check build test examples sanitize bench bench-anchors simulate packages test-packages
+# Seconds for each target of `make fuzz`.
+SECONDS_EACH := 60
+
+.PHONY: demo check build test examples sanitize fuzz bench bench-anchors simulate packages test-packages
 .DEFAULT_GOAL := build
 
 ## The server and two devices, on one page.
@@ -56,6 +59,11 @@ sanitize: packages
 		ASAN_OPTIONS=detect_leaks=0 swift test --sanitize=$$kind --scratch-path $(SCRATCH)-$$kind \
 			-Xswiftc -disable-incremental-imports --filter $(SANITIZED) || exit 1; \
 	done
+
+## Coverage-guided fuzzing of requests, schemas and queries: what reaches new code goes into the corpus, which the tests
+## read. `make fuzz SECONDS_EACH=3600` looks longer.
+fuzz:
+	@.ci/fuzz $(SCRATCH)-fuzz $(SECONDS_EACH)
 
 ## The works of Documentation/Benchmarks.md, beside what others need for them: a table, and Benchmarks/results.json.
 bench: packages

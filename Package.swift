@@ -201,6 +201,7 @@ let package = Package(
         .testTarget(name: "CloudCollaborationTests", dependencies: ["CloudCollaboration", "CoreData"]),
         .testTarget(
             name: "CloudEngineTests", dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudWire"],
+            exclude: ["Fuzzing/Corpus"],
             resources: [.copy("Samples")]),
         .testTarget(
             name: "CloudServerTests",
@@ -223,7 +224,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
-            exclude: ["Page"]),
+            exclude: ["Page", "Plain"]),
         .testTarget(name: "RepositoryTests"),
     ],
     swiftLanguageModes: [.v6]

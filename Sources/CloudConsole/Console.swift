@@ -25,6 +25,7 @@ package struct Console: PageResponder {
         case ("GET", "/cloudkit.js"): return Page.file(CloudKitScript.text, type: "text/javascript; charset=utf-8", isPublic: true)
         case ("GET", "/console.css"): return Page.file(ConsoleStyle.text, type: "text/css; charset=utf-8")
         case ("GET", "/console.js"): return Page.file(ConsoleScript.log, type: "text/javascript; charset=utf-8")
+        case ("GET", "/console-record.js"): return Page.file(ConsoleScript.record, type: "text/javascript; charset=utf-8")
         case ("GET", "/signin.js"): return Page.file(ConsoleScript.signIn, type: "text/javascript; charset=utf-8")
         case ("GET", "/"): return Page.redirect("/console")
         case (_, "/signin"): return await SignInPages(console: self).respond(to: request)

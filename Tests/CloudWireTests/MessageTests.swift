@@ -5,7 +5,7 @@ import CloudWire
 import Testing
 
 @Suite struct MessageTests {
-    static let goldens = recordGoldens + feedGoldens + otherGoldens + queryGoldens
+    static let goldens = recordGoldens + feedGoldens + otherGoldens + queryGoldens + peopleGoldens
 
     @Test(arguments: goldens)
     func aMessageHasTheBytesThatAreWrittenDown(_ golden: Golden) throws {

@@ -120,7 +120,7 @@ struct ConsolePages {
             let base = "/console/c/\(container)/\(environment.rawValue)"
             menu += [
                 ("Types", base + "/types"), ("Records", base + "/records"), ("Zones", base + "/zones"),
-                ("Schema", base + "/schema"), ("Tokens", base + "/tokens"),
+                ("Schema", base + "/schema"), ("Roles", base + "/roles"), ("Tokens", base + "/tokens"),
             ]
         }
         menu += [("Users", "/console/users"), ("Log", "/console/log")]

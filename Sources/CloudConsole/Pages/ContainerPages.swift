@@ -33,14 +33,16 @@ struct ContainerPages {
         case "types": return try await place.types()
         case "schema": return try await place.schema()
         case "tokens": return try await place.tokens()
+        case "upload": return try await RecordPage.upload(place)
+        case "roles": return try await place.roles()
         case "records": return try await RecordPages(place: place).respond()
         case "zones": return try await ZonePages(place: place).respond()
         default: return Page.problem("There is no such page.", status: 404)
         }
     }
 
-    func page(_ template: String, _ values: [String: Any], title: String) -> ServiceResponse {
-        pages.page(template, values, title: title, visit, container: container, environment: environment)
+    func page(_ template: String, _ values: [String: Any], title: String, script: String? = nil) -> ServiceResponse {
+        pages.page(template, values, title: title, visit, container: container, environment: environment, script: script)
     }
 
     /// The call of the operator: as such in the public database, as a user in the operator's own.
@@ -60,6 +62,30 @@ struct ContainerPages {
         _ type: Response.Type = Response.self
     ) async throws -> Response {
         try Response(json: try await service.perform(operation, message?.encoded() ?? [], as: try await call(scope)))
+    }
+
+    // MARK: Roles
+
+    /// Who has which of the custom roles that the schema makes.
+    private func roles() async throws -> ServiceResponse {
+        let accounts = try await pages.console.storage.profiles().map(\.accountName)
+        let chosen = (visit.isPost ? visit.fields["account"] : visit.query["account"]).flatMap { accounts.contains($0) ? $0 : nil }
+        var values: [String: Any] = [:]
+        var held: Set<String> = []
+        var all = Array(try await schemas.export(environment).roles)
+        if let chosen, let account = try await pages.console.storage.account(named: chosen) {
+            let user = try await service.userRecordName(of: account, in: container)
+            if visit.isPost {
+                let wanted = Set(all.filter { visit.fields["r.\($0)"] != nil })
+                try await service.setRoles(wanted, ofUser: user, containerIdentifier: container, environment: environment)
+                values["saved"] = "The roles of \(chosen) were saved."
+            }
+            (all, held) = try await service.roles(ofUser: user, containerIdentifier: container, environment: environment)
+            values["chosen"] = chosen
+        }
+        values["accounts"] = accounts.map { ["name": $0, "isOn": $0 == chosen] as [String: Any] }
+        values["roles"] = all.sorted().map { ["name": $0, "isOn": held.contains($0)] as [String: Any] }
+        return page("roles", values, title: "Roles")
     }
 
     // MARK: Tokens

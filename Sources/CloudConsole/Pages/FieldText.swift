@@ -6,7 +6,9 @@ import CloudWire
 /// Values of fields as a person reads and types them.
 enum FieldText {
     static func isEditable(_ type: String) -> Bool {
-        ["STRING", "INT64", "DOUBLE", "TIMESTAMP", "REFERENCE", "STRING_LIST", "NUMBER"].contains(type)
+        let element = type.hasSuffix("_LIST") ? String(type.dropLast(5)) : type
+        // Places are written with a comma, as the members of lists are.
+        return ["STRING", "INT64", "DOUBLE", "TIMESTAMP", "REFERENCE", "NUMBER"].contains(element) || type == "LOCATION"
     }
 
     static func text(_ value: FieldValue?) -> String {
@@ -33,11 +35,30 @@ enum FieldText {
         case "NUMBER": Int64(text).map { FieldValue.int64($0) } ?? value(text, type: "DOUBLE")
         case "TIMESTAMP": milliseconds(text).map { FieldValue.timestamp($0) }
         case "REFERENCE": .reference(RecordReference(recordName: text))
-        case "STRING_LIST":
-            .list(text.split(separator: ",").map { .string(String($0.drop { $0 == " " })) }, of: .string)
-        default: nil
+        case "LOCATION": location(text)
+        default: type.hasSuffix("_LIST") ? list(text, of: String(type.dropLast(5))) : nil
         }
     }
+
+    private static func list(_ text: String, of type: String) -> FieldValue? {
+        var elements: [FieldValue] = []
+        for part in text.split(separator: ",") {
+            let trimmed = String(part.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+            guard let element = value(trimmed, type: type), element.type != nil else { return nil }
+            elements.append(element)
+        }
+        return elements.allSatisfy { $0.type == elements.first?.type } ? .list(elements, of: elements.first?.type) : nil
+    }
+
+    /// `48.137, 11.575`: degrees north and east.
+    private static func location(_ text: String) -> FieldValue? {
+        let numbers = text.split { $0 == "," || $0 == " " }.map { Double($0) }
+        guard numbers.count == 2, let latitude = numbers[0], let longitude = numbers[1], -90...90 ~= latitude, -180...180 ~= longitude
+        else { return nil }
+        return .location(RecordLocation(latitude: latitude, longitude: longitude))
+    }
+
+    static func isAsset(_ type: String) -> Bool { type == "ASSETID" || type == "ASSET" }
 
     /// `2030-01-02 03:04:05.000` in UTC.
     static func date(_ milliseconds: Int64?) -> String {

@@ -46,6 +46,11 @@ struct RecordPage {
         } else {
             if current != nil { kind = .update }
             for (field, schema) in fields {
+                if FieldText.isAsset(schema.type) {
+                    guard let receipt = form["a.\(field)"], !receipt.isEmpty else { continue }
+                    record.fields[field] = Field(.asset(try AssetValue(json: Array(receipt.utf8))))
+                    continue
+                }
                 guard let text = form["f.\(field)"], text != FieldText.text(current?.fields[field]?.value) else { continue }
                 guard !text.isEmpty else {
                     if current?.fields[field] != nil { record.fields[field] = Field(nil) }
@@ -80,15 +85,37 @@ struct RecordPage {
             "created": FieldText.date(current?.created?.timestamp), "modified": FieldText.date(current?.modified?.timestamp),
             "fields": names.sorted().map { name -> [String: Any] in
                 let value = current?.fields[name]?.value
-                return [
-                    "name": name, "type": fields[name]?.type ?? "", "isEditable": FieldText.isEditable(fields[name]?.type ?? ""),
-                    "value": form["f.\(name)"] ?? FieldText.text(value),
+                let fieldType = fields[name]?.type ?? ""
+                var row: [String: Any] = [
+                    "name": name, "type": fieldType, "isEditable": FieldText.isEditable(fieldType),
+                    "isAsset": FieldText.isAsset(fieldType), "value": form["f.\(name)"] ?? FieldText.text(value),
                 ]
+                if case .asset(let asset)? = value, let address = asset.downloadURL { row["file"] = address }
+                if fieldType == "LOCATION" { row["hint"] = "48.137, 11.575" }
+                if fieldType.hasSuffix("_LIST") { row["hint"] = "a, b, c" }
+                return row
             },
+            "upload": "\(place.base)/upload/\(scope.rawValue)/\(QueryItems.encode(zone))",
         ]
         if let share = current?.sharing.share { values["share"] = share }
         if let parent = current?.sharing.parent { values["parent"] = parent }
         if let problem { values["problem"] = problem }
-        return place.page("record", values, title: current?.recordName ?? "New \(type)")
+        return place.page("record", values, title: current?.recordName ?? "New \(type)", script: "/console-record.js")
+    }
+
+    // MARK: Files
+
+    /// Asks where a file may be sent to, for the script of the page.
+    static func upload(_ place: ContainerPages) async throws -> ServiceResponse {
+        guard place.visit.isPost, place.rest.count == 3, let scope = DatabaseScope(rawValue: place.rest[1]) else {
+            return Page.problem("There is no such page.", status: 404)
+        }
+        let fields = place.visit.fields
+        let item = AssetUploadRequest.Item(
+            recordType: fields["type"] ?? "", recordName: fields["record"].flatMap { $0.isEmpty ? nil : $0 },
+            fieldName: fields["field"] ?? "")
+        let request = AssetUploadRequest(items: [item], zoneID: RecordPages.zoneID(place.rest[2]))
+        let response: AssetUploadResponse = try await place.ask(.uploadAssets, request, scope)
+        return Page.json(response.encoded())
     }
 }

@@ -14,6 +14,44 @@ enum ConsoleScript {
 
         """
 
+    /// Sends files of a record's form before the form itself.
+    static let record = """
+        "use strict";
+        const form = document.getElementById("record");
+        for (const picker of form.querySelectorAll("input[type=file]")) {
+          const receipt = picker.nextElementSibling;
+          const state = receipt.nextElementSibling;
+          picker.addEventListener("change", async () => {
+            const file = picker.files[0];
+            receipt.value = "";
+            state.textContent = "";
+            if (!file) return;
+            const buttons = form.querySelectorAll("button");
+            for (const button of buttons) button.disabled = true;
+            try {
+              state.textContent = "Sending …";
+              const ask = new URLSearchParams({
+                form: form.elements.form.value, type: form.dataset.type, field: picker.dataset.field,
+                record: form.elements.name ? form.elements.name.value : ""
+              });
+              const answer = await fetch(form.dataset.upload, { method: "POST", body: ask });
+              if (!answer.ok) throw new Error("status " + answer.status);
+              const token = (await answer.json()).tokens[0];
+              if (token.serverErrorCode) throw new Error(token.reason);
+              const sent = await fetch(token.url, { method: "POST", body: file });
+              const values = await sent.json();
+              if (values.serverErrorCode) throw new Error(values.reason);
+              receipt.value = JSON.stringify(values.singleFile);
+              state.textContent = "Sent; save the record to keep it.";
+            } catch (error) {
+              state.textContent = "The file could not be sent: " + error.message;
+            }
+            for (const button of buttons) button.disabled = false;
+          });
+        }
+
+        """
+
     /// Adds requests to the log as they are answered.
     static let log = """
         "use strict";

@@ -65,6 +65,8 @@ enum ConsoleStyle {
         .actions { display: flex; gap: .75em; margin-top: 1em; flex-wrap: wrap; }
         .secret { font: 14px/1.5 ui-monospace, monospace; background: var(--tint); padding: .75em 1em; border-radius: 6px;
           overflow-wrap: anywhere; }
+        .file { display: flex; flex-wrap: wrap; gap: .75em; align-items: center; }
+        .file input[type=file] { width: auto; flex: 1 1 16em; }
         .gone { color: var(--faint); text-decoration: line-through; }
 
         """

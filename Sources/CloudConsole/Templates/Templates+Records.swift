@@ -31,12 +31,13 @@ extension Templates {
         "record": #"""
             {{> place}}
             {{#problem}}<p class="problem" role="alert">{{problem}}</p>{{/problem}}
-            <form class="card" method="post">
+            <form class="card" method="post" id="record" data-upload="{{upload}}" data-type="{{type}}">
             <input type="hidden" name="form" value="{{form}}"><input type="hidden" name="tag" value="{{tag}}">
             {{#isNew}}<label for="name">Name</label><input id="name" name="name" placeholder="made by the server">{{/isNew}}
             {{^isNew}}<p class="faint">Type {{type}} · created {{created}} · modified {{modified}} · tag {{tag}}{{#share}} · in share {{share}}{{/share}}{{#parent}} · below {{parent}}{{/parent}}</p>{{/isNew}}
             {{#fields}}<label for="f.{{name}}">{{name}} <span class="faint">{{type}}</span></label>
-            {{#isEditable}}<input id="f.{{name}}" name="f.{{name}}" value="{{value}}">{{/isEditable}}{{^isEditable}}<pre id="f.{{name}}">{{value}}</pre>{{/isEditable}}{{/fields}}
+            {{#isEditable}}<input id="f.{{name}}" name="f.{{name}}" value="{{value}}"{{#hint}} placeholder="{{hint}}"{{/hint}}>{{/isEditable}}{{#isAsset}}<p class="file">{{#file}}<a href="{{file}}" download="{{name}}">{{value}}</a>{{/file}}{{^file}}<span class="faint">no file</span>{{/file}}
+            <input type="file" id="f.{{name}}" data-field="{{name}}"><input type="hidden" name="a.{{name}}"><span class="faint" role="status"></span></p>{{/isAsset}}{{^isEditable}}{{^isAsset}}<pre id="f.{{name}}">{{value}}</pre>{{/isAsset}}{{/isEditable}}{{/fields}}
             <div class="actions"><button name="do" value="save">Save</button>{{^isNew}}<button class="danger" name="do" value="delete">Delete</button>{{/isNew}}</div>
             </form>
 

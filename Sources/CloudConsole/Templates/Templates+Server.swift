@@ -51,6 +51,19 @@ extension Templates {
             <div class="actions"><button name="do" value="add-key">Register key</button></div></form>
 
             """#,
+        "roles": #"""
+            {{> place}}
+            {{^roles}}<p>There are no roles of this app's own. <code>CREATE ROLE Moderators;</code> in the schema makes one.</p>{{/roles}}
+            {{#saved}}<p class="good" role="status">{{saved}}</p>{{/saved}}
+            <form class="card" method="get"><div class="row">
+            <div><label for="account">Account</label><select id="account" name="account">{{#accounts}}<option{{#isOn}} selected{{/isOn}}>{{name}}</option>{{/accounts}}</select></div>
+            <button class="plain">Show roles</button></div></form>
+            {{#chosen}}<form class="card" method="post"><input type="hidden" name="form" value="{{form}}"><input type="hidden" name="account" value="{{chosen}}">
+            <h2>Roles of {{chosen}}</h2>
+            {{#roles}}<p><label class="inline"><input type="checkbox" name="r.{{name}}" value="yes"{{#isOn}} checked{{/isOn}}> {{name}}</label></p>{{/roles}}
+            <div class="actions"><button>Save</button></div></form>{{/chosen}}
+
+            """#,
         "log": #"""
             <p class="faint" id="state" role="status">Waiting for the first answer.</p>
             <div class="scroll"><table><thead><tr><th scope="col">Time</th><th scope="col">Method</th><th scope="col">Endpoint</th><th scope="col" class="number">Status</th><th scope="col">Error</th><th scope="col" class="number">ms</th><th scope="col">Request</th></tr></thead><tbody id="rows"></tbody></table></div>

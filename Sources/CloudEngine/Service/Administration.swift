@@ -8,6 +8,7 @@ package protocol AdministrationStorage: Sendable {
     /// Containers that anything is known of.
     func containers() async throws -> [String]
     func profiles() async throws -> [AccountProfile]
+    func account(named name: String) async throws -> Int64?
     /// Makes an account and returns the token of its first device.
     func addUser(name: String, deviceLabel: String, now: Int64) async throws -> String
     func setPassword(_ password: String, ofUser name: String) async throws
@@ -78,6 +79,28 @@ extension CloudService {
     package func schema(of containerIdentifier: String) -> SchemaService {
         SchemaService(
             containerIdentifier: containerIdentifier, engine: engine, storage: storage, surroundings: surroundings)
+    }
+
+    /// The custom roles of a container, and which of them a user has.
+    package func roles(
+        ofUser userRecordName: String, containerIdentifier: String, environment: CloudEnvironment
+    ) async throws -> (all: [String], held: Set<String>) {
+        let partition = Partition(
+            containerIdentifier: containerIdentifier, environment: environment, scope: .public, owner: Partition.publicOwner)
+        return try await storage.read(partition) { (try $0.roles(), try $0.roles(ofUser: userRecordName)) }
+    }
+
+    /// Sets the custom roles of a user, in place of those before.
+    ///
+    /// - Throws: `WireError` with `.badRequest` for a user or a role that is not there.
+    package func setRoles(
+        _ roles: Set<String>, ofUser userRecordName: String, containerIdentifier: String, environment: CloudEnvironment
+    ) async throws {
+        let partition = Partition(
+            containerIdentifier: containerIdentifier, environment: environment, scope: .public, owner: Partition.publicOwner)
+        let call = call(partition, Caller(userRecordName: "", deviceID: "", kind: .operator), baseURL: "")
+        let engine = engine
+        try await storage.write(partition) { try engine.setRoles(roles, ofUser: userRecordName, in: $0, call) }
     }
 
     package func profile(ofAccount account: Int64) async throws -> AccountProfile? {

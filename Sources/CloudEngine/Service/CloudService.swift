@@ -71,6 +71,9 @@ package struct CloudService: Sendable {
 
     private func route(_ request: ServiceRequest) async throws -> ServiceResponse {
         if request.path == "/health" { return .json(Array(#"{"status":"ok"}"#.utf8), endpoint: "health") }
+        if request.path == OpenAPIDocument.path, request.method == "GET" {
+            return .json(OpenAPIDocument.bytes, endpoint: "openapi")
+        }
         if request.path == "/ready" { return try await respondWhetherReady() }
         if request.path.hasPrefix(AssetPath.prefix) { return try await respondToAsset(request) }
         if request.path.hasPrefix(CourierAddress.prefix) { return try await respondToCourier(request) }

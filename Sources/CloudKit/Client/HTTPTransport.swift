@@ -43,7 +43,18 @@ package struct HTTPTransport: CloudTransport {
         try await translatingErrors(of: request) {
             guard case .file = request.body else {
                 let outgoing = try httpRequest(request)
-                return try await withDeadline(timeouts.whole(request)) { try await exchange(outgoing, request) }
+                return try await withDeadline(timeouts.whole(request)) {
+                    // The server may have closed kept connections just then. What is asked can be asked again: requests
+                    // that write carry an idempotency key.
+                    for _ in 0..<Self.keptConnectionsTried {
+                        do {
+                            return try await exchange(outgoing, request)
+                        } catch where HTTPFailure.isOfAConnection(error) {
+                            continue
+                        }
+                    }
+                    return try await exchange(outgoing, request)
+                }
             }
             return try await whileHeard(
                 within: timeouts.silence(request), by: ContinuousClock(), orThrow: HTTPFailure.DeadlineExceeded()
@@ -52,6 +63,8 @@ package struct HTTPTransport: CloudTransport {
             }
         }
     }
+
+    private static let keptConnectionsTried = 2
 
     private func exchange(_ outgoing: HTTPClientRequest, _ request: TransportRequest) async throws -> TransportResponse {
         let answer = try await Self.client.execute(outgoing, deadline: .distantFuture)
@@ -144,6 +157,8 @@ enum HTTPFailure {
         case let error as HTTPClientError where error == .connectTimeout || error == .tlsHandshakeTimeout:
             return unreachable(error)
         case let error as IOError where neverConnected.contains(error.errnoCode): return unreachable(error)
+        case let error as ChannelError where isClosed(error):
+            return CKError(.networkFailure, "the connection to the server broke off", cause: error)
         case is HTTPClientError, is IOError:
             return CKError(.networkFailure, "the connection to the server broke off", cause: error)
         case is HTTPParserError:
@@ -161,6 +176,24 @@ enum HTTPFailure {
 
     /// The errors of the library that does TLS for the HTTP client, which is not one of ours to import.
     private static func isAboutTLS(_ error: any Error) -> Bool { String(reflecting: type(of: error)).hasPrefix("NIOSSL.") }
+
+    /// Whether a connection broke off, as kept ones do when the other side has enough of them.
+    static func isOfAConnection(_ error: any Error) -> Bool {
+        switch error {
+        case let error as HTTPClientError: error == .remoteConnectionClosed
+        case let error as IOError: error.errnoCode == ECONNRESET || error.errnoCode == EPIPE
+        case let error as HTTPParserError: error == .invalidEOFState
+        case let error as ChannelError: isClosed(error)
+        default: false
+        }
+    }
+
+    private static func isClosed(_ error: ChannelError) -> Bool {
+        switch error {
+        case .ioOnClosedChannel, .alreadyClosed, .outputClosed, .inputClosed, .eof: true
+        default: false
+        }
+    }
 
     private static let neverConnected: Set<CInt> = [
         ECONNREFUSED, EHOSTUNREACH, EHOSTDOWN, ENETUNREACH, ENETDOWN, EADDRNOTAVAIL, ETIMEDOUT,

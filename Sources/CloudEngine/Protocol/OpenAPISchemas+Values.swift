@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+
+extension OpenAPISchemas {
+    /// Fields, what they hold, and what errors hold.
+    static var values: [(key: String, value: JSONTree)] {
+        [
+            (key: "Anything", value: object([:])),
+            (key: "Nothing", value: object([:])),
+            (key: "Health", value: object(["status": choice(["ok", "ready"])], required: ["status"])),
+            (key: "Error", value: failed([:])),
+            (
+                key: "ZoneID",
+                value: object(
+                    ["zoneName": text("Garden", ZoneID.defaultZoneName, "Nowhere"), "ownerRecordName": text()], required: ["zoneName"])
+            ),
+            (key: "RecordName", value: object(["recordName": recordName, "zoneID": ref("ZoneID")], required: ["recordName"])),
+            (
+                key: "Reference",
+                value: object(
+                    [
+                        "recordName": recordName, "zoneID": ref("ZoneID"),
+                        "action": choice(["NONE", "DELETE_SELF", "VALIDATE"]),
+                    ], required: ["recordName"])
+            ),
+            (
+                key: "Location",
+                value: object(
+                    [
+                        "latitude": ["type": "number", "minimum": -90, "maximum": 90],
+                        "longitude": ["type": "number", "minimum": -180, "maximum": 180],
+                        "horizontalAccuracy": ["type": "number"], "verticalAccuracy": ["type": "number"],
+                        "altitude": ["type": "number"], "speed": ["type": "number"], "course": ["type": "number"],
+                        "timestamp": ["type": "integer"],
+                    ], required: ["latitude", "longitude"])
+            ),
+            (
+                key: "Asset",
+                value: object(
+                    [
+                        "fileChecksum": text(), "size": ["type": "integer", "minimum": 0], "receipt": string,
+                        "referenceChecksum": string, "wrappingKey": string, "downloadURL": string,
+                    ], required: ["fileChecksum"])
+            ),
+            (key: "Field", value: ["anyOf": .array(fields + [cleared])]),
+        ]
+    }
+
+    /// A field that a request clears.
+    private static var cleared: JSONTree { object(["value": ["type": "null"]], required: ["value"]) }
+
+    private static var fields: [JSONTree] {
+        FieldType.allCases.map { field($0.rawValue, value(of: $0)) }
+            + FieldType.allCases.map { field($0.rawValue + "_LIST", list(value(of: $0))) }
+            + [field("EMPTY_LIST", ["type": "array", "maxItems": 0])]
+    }
+
+    private static func field(_ type: String, _ value: JSONTree) -> JSONTree {
+        object(["type": ["const": .text(type)], "value": value, "isEncrypted": flag], required: ["type", "value"])
+    }
+
+    /// Numbers may be written as strings, and are, for who asks for `numbersAsStrings`.
+    private static func value(of type: FieldType) -> JSONTree {
+        switch type {
+        case .string: text("Sage", "Mint", "")
+        case .int64: ["type": ["integer", "string"], "examples": [0, 3, -7, "9007199254740993"]]
+        case .double: ["type": ["number", "string"], "examples": [0, 12, "0.25"]]
+        case .timestamp: ["type": ["integer", "string"], "examples": [0, 1_893_456_000_000]]
+        case .bytes: ["type": "string", "contentEncoding": "base64", "examples": ["", "/wA="]]
+        case .reference: ref("Reference")
+        case .location: ref("Location")
+        case .asset: ref("Asset")
+        }
+    }
+
+    // MARK: Records
+
+    static var records: [(key: String, value: JSONTree)] {
+        let names: KeyValuePairs<String, JSONTree> = [
+            "recordName": recordName, "recordType": recordType, "recordChangeTag": text("1", "2"), "zoneID": ref("ZoneID"),
+            "parent": ref("RecordName"), "share": ref("RecordName"), "shortGUID": string, "createShortGUID": flag,
+            "created": ref("Stamp"), "modified": ref("Stamp"), "deleted": flag, "forRecord": ref("ShareRoot"),
+            "publicPermission": permission, "participants": list(ref("Participant")), "owner": ref("Participant"),
+            "currentUserParticipant": ref("Participant"),
+            "fields": ["type": "object", "additionalProperties": either(ref("Field"), ["type": "null"])],
+        ]
+        return [
+            (
+                key: "Stamp",
+                value: object(
+                    ["timestamp": ["type": "integer"], "userRecordName": string, "deviceID": string], required: ["timestamp"])
+            ),
+            (key: "ShareRoot", value: object(["recordName": recordName, "recordChangeTag": string], required: ["recordName"])),
+            (
+                key: "RecordToSave",
+                value: object([
+                    "recordName": recordName, "recordType": recordType, "recordChangeTag": text("1", "2"),
+                    "parent": ref("RecordName"), "createShortGUID": flag, "forRecord": ref("ShareRoot"),
+                    "publicPermission": permission, "participants": list(ref("Participant")),
+                    "fields": [
+                        "type": "object", "additionalProperties": either(ref("Field"), ["type": "null"]),
+                        "propertyNames": fieldName,
+                    ],
+                ])
+            ),
+            (key: "Record", value: object(names, required: ["recordName"])),
+            (
+                key: "RecordResult",
+                value: either(ref("Record"), failed(["recordName": string, "serverRecord": ref("Record")]))
+            ),
+            (
+                key: "RecordOperation",
+                value: object(
+                    [
+                        "operationType": choice(RecordOperation.Kind.allCases.map(\.rawValue)), "record": ref("RecordToSave"),
+                        "desiredKeys": desiredKeys,
+                    ], required: ["operationType", "record"])
+            ),
+            (
+                key: "ModifyRecordsRequest",
+                value: object(
+                    [
+                        "operations": list(ref("RecordOperation")), "zoneID": ref("ZoneID"), "atomic": flag,
+                        "desiredKeys": desiredKeys, "numbersAsStrings": flag,
+                    ], required: ["operations"])
+            ),
+            (key: "RecordsResponse", value: object(["records": list(ref("RecordResult")), "syncToken": string], required: ["records"])),
+            (
+                key: "LookupRecordsRequest",
+                value: object(
+                    [
+                        "records": list(object(["recordName": recordName, "desiredKeys": desiredKeys], required: ["recordName"])),
+                        "zoneID": ref("ZoneID"), "desiredKeys": desiredKeys, "numbersAsStrings": flag,
+                    ], required: ["records"])
+            ),
+            (
+                key: "Filter",
+                value: object(
+                    [
+                        "fieldName": fieldName, "systemFieldName": systemField,
+                        "comparator": choice(QueryFilter.Comparator.allCases.map(\.rawValue)), "fieldValue": ref("Field"),
+                        "distance": ["type": "number", "minimum": 0],
+                    ], required: ["comparator"])
+            ),
+            (
+                key: "Sort",
+                value: object([
+                    "fieldName": fieldName, "systemFieldName": systemField, "ascending": flag,
+                    "relativeLocation": either(
+                        object(["type": ["const": "LOCATION"], "value": ref("Location")], required: ["value"]), ref("Location")),
+                ])
+            ),
+            (
+                key: "Query",
+                value: object(
+                    ["recordType": recordType, "filterBy": list(ref("Filter")), "sortBy": list(ref("Sort"))], required: ["recordType"])
+            ),
+            (
+                key: "QueryRecordsRequest",
+                value: object(
+                    [
+                        "query": ref("Query"), "zoneID": ref("ZoneID"), "zoneWide": flag, "resultsLimit": limit,
+                        "continuationMarker": text(), "desiredKeys": desiredKeys, "numbersAsStrings": flag,
+                    ], required: ["query"])
+            ),
+            (
+                key: "QueryRecordsResponse",
+                value: object(
+                    ["records": list(ref("RecordResult")), "continuationMarker": string, "syncToken": string], required: ["records"])
+            ),
+            (
+                key: "AssetUploadRequest",
+                value: object(
+                    [
+                        "zoneID": ref("ZoneID"),
+                        "tokens": list(
+                            object(
+                                ["recordType": recordType, "recordName": recordName, "fieldName": fieldName],
+                                required: ["recordType", "fieldName"])),
+                    ], required: ["tokens"])
+            ),
+            (
+                key: "AssetUploadResponse",
+                value: object(
+                    [
+                        "tokens": list(
+                            either(
+                                object(
+                                    ["recordName": string, "fieldName": string, "url": string],
+                                    required: ["recordName", "fieldName", "url"]),
+                                failed(["recordName": string, "fieldName": string])))
+                    ], required: ["tokens"])
+            ),
+            (key: "AssetUploadReceipt", value: object(["singleFile": ref("Asset")], required: ["singleFile"])),
+            (
+                key: "RereferenceAssetsRequest",
+                value: object(
+                    [
+                        "zoneID": ref("ZoneID"),
+                        "assets": list(
+                            object(["recordName": recordName, "fieldName": fieldName], required: ["recordName", "fieldName"])),
+                    ], required: ["assets"])
+            ),
+            (
+                key: "RereferenceAssetsResponse",
+                value: object(
+                    ["assets": list(either(ref("Asset"), failed(["recordName": string, "fieldName": string])))], required: ["assets"])
+            ),
+        ]
+    }
+
+    static var permission: JSONTree { choice(["NONE", "READ_ONLY", "READ_WRITE", "UNKNOWN"]) }
+    private static var systemField: JSONTree { choice(QueryKey.SystemField.allCases.map(\.rawValue)) }
+}

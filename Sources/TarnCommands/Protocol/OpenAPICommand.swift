@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import ArgumentParser
+import CloudEngine
+
+package struct OpenAPICommand: ParsableCommand {
+    package static let configuration = CommandConfiguration(
+        commandName: "openapi", abstract: "Print the server's protocol as an OpenAPI 3.1 document.",
+        discussion: "The server has the same document at \(OpenAPIDocument.path).")
+
+    package init() {}
+
+    package func run() { print(String(decoding: OpenAPIDocument.bytes, as: UTF8.self), terminator: "") }
+}
