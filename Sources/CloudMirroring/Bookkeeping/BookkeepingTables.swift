@@ -32,7 +32,10 @@ enum BookkeepingTables {
         failure TEXT, generation INTEGER NOT NULL, creator TEXT)
         """,
         "CREATE UNIQUE INDEX IF NOT EXISTS TARN_RECORD_ROW ON TARN_RECORD (entity, pk)",
-        "CREATE INDEX IF NOT EXISTS TARN_RECORD_PENDING ON TARN_RECORD (mark, name) WHERE stage <> 0",
+        "DROP INDEX IF EXISTS TARN_RECORD_PENDING",
+        // The stage stands in the index, so that what waits is counted without a look at the rows.
+        "CREATE INDEX IF NOT EXISTS TARN_RECORD_WAITING ON TARN_RECORD (mark, name, stage) WHERE stage <> 0 AND failure IS NULL",
+        "CREATE INDEX IF NOT EXISTS TARN_RECORD_REFUSED ON TARN_RECORD (failure) WHERE stage <> 0 AND failure IS NOT NULL",
         """
         CREATE TABLE IF NOT EXISTS TARN_LINK (name TEXT PRIMARY KEY NOT NULL, entities TEXT NOT NULL, \
         relationships TEXT NOT NULL, first TEXT NOT NULL, second TEXT NOT NULL, tag TEXT, stage INTEGER NOT NULL, \
@@ -40,7 +43,9 @@ enum BookkeepingTables {
         """,
         "CREATE INDEX IF NOT EXISTS TARN_LINK_FIRST ON TARN_LINK (first, second)",
         "CREATE INDEX IF NOT EXISTS TARN_LINK_SECOND ON TARN_LINK (second)",
-        "CREATE INDEX IF NOT EXISTS TARN_LINK_PENDING ON TARN_LINK (mark, name) WHERE stage <> 0",
+        "DROP INDEX IF EXISTS TARN_LINK_PENDING",
+        "CREATE INDEX IF NOT EXISTS TARN_LINK_WAITING ON TARN_LINK (mark, name, stage) WHERE stage <> 0 AND failure IS NULL",
+        "CREATE INDEX IF NOT EXISTS TARN_LINK_REFUSED ON TARN_LINK (failure) WHERE stage <> 0 AND failure IS NOT NULL",
         """
         CREATE TABLE IF NOT EXISTS TARN_PARKED (source TEXT NOT NULL, relationship TEXT NOT NULL, destination TEXT NOT NULL, \
         PRIMARY KEY (source, relationship)) WITHOUT ROWID

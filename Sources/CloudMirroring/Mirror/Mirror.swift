@@ -33,6 +33,18 @@ final class Mirror: Sendable {
         var isStopped = false
     }
 
+    /// How much waits to be sent, so that it is counted when something else than sending changed it.
+    private struct Waiting {
+        var count: Int?
+        /// Tells whether something changed while it was counted.
+        var changes = 0
+
+        mutating func forget() {
+            count = nil
+            changes += 1
+        }
+    }
+
     let store: NSPersistentStore
     let file: MirrorFile
     private let coordinator: NSPersistentStoreCoordinator
@@ -44,6 +56,7 @@ final class Mirror: Sendable {
     private let prepared = Mutex<ExportBatch?>(nil)
     /// The batch that was sent last.
     private let sent = Mutex<ExportBatch?>(nil)
+    private let waiting = Mutex(Waiting())
     private let asks = Asks()
     let permissions: PermissionCache
     private let queue: DispatchQueue
@@ -80,6 +93,11 @@ final class Mirror: Sendable {
         }
         running.withLock { $0.loop = begin { await self.run() } }
         feed.yield(.started)
+    }
+
+    private func storeChanged() {
+        waiting.withLock { $0.forget() }
+        feed.yield(.storeChanged)
     }
 
     /// Where the records are.
@@ -237,6 +255,10 @@ final class Mirror: Sendable {
     // MARK: Operations
 
     private func outcome(of operation: SyncMachine.Operation) async -> SyncMachine.Outcome {
+        switch operation {
+        case .planExport, .sendBatch: break
+        case .setUp, .fetchChanges, .quarantine, .reset: waiting.withLock { $0.forget() }
+        }
         do {
             switch operation {
             case .setUp: return try await setUp()
@@ -307,7 +329,9 @@ final class Mirror: Sendable {
 
     private func planExport(itemsMax: Int) async throws -> SyncMachine.Outcome {
         try await settleOutbox()
-        let plan = try await onQueue { try self.file.nextBatch(itemsMax: itemsMax) }
+        let before = waiting.withLock { $0 }
+        let plan = try await onQueue { try self.file.nextBatch(itemsMax: itemsMax, pending: before.count) }
+        waiting.withLock { if $0.changes == before.changes { $0.count = plan.pending } }
         if plan.batch.items.isEmpty == false, permissions.isSignedOut {
             // Reading needs nobody; writing does.
             let user = try await cloud.open().user()
@@ -337,6 +361,7 @@ final class Mirror: Sendable {
             return try self.file.settle(
                 ExportBatch(items: request.batch.items + rest), outcomes: outcomes.merging(refused) { sent, _ in sent })
         }
+        waiting.withLock { if let count = $0.count { $0.count = max(0, count - verdict.accepted - verdict.failed) } }
         permissions.forget()
         return .batchSettled(verdict)
     }

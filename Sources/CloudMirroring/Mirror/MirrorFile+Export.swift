@@ -18,7 +18,9 @@ extension MirrorFile {
     }
 
     /// Reads history and prepares the next batch.
-    func nextBatch(itemsMax: Int) throws -> PlannedBatch {
+    ///
+    /// - Parameter pending: How much waits, where that is known: counting takes the longer the more it is.
+    func nextBatch(itemsMax: Int, pending: Int?) throws -> PlannedBatch {
         try store.write { writer in
             try scan(writer)
             let bookkeeping = reader(writer)
@@ -27,7 +29,7 @@ extension MirrorFile {
                 try self.writer(writer).write(batch.changes, now: now)
                 if batch.items.isEmpty, !batch.changes.isEmpty { continue }
                 return PlannedBatch(
-                    batch: batch, pending: batch.items.isEmpty ? 0 : try bookkeeping.pendingCount(),
+                    batch: batch, pending: batch.items.isEmpty ? 0 : try pending ?? bookkeeping.pendingCount(),
                     refusal: try bookkeeping.refusal())
             }
         }
