@@ -19,6 +19,8 @@ extension NSPersistentCloudKitContainer {
             case deletionElsewhere = 1
             /// The object was deleted here; the losing value came from another device.
             case deletionHere = 2
+            /// A value of another device, by the attribute's `syncPolicy` or by the app's resolver; the losing value was set here.
+            case valueSetElsewhere = 3
         }
 
         public struct ID: Hashable, Sendable {

@@ -40,7 +40,7 @@ extension NSPersistentCloudKitContainer {
         }
         guard let entity = persistentStoreCoordinator.managedObjectModel.entitiesByName[conflict.entityName] else { throw Self.unrestorable(conflict) }
         let siblings = try conflicts().filter {
-            $0.id.store == conflict.id.store && $0.recordName == conflict.recordName && $0.winner != .valueSetHere
+            $0.id.store == conflict.id.store && $0.recordName == conflict.recordName && $0.winner != .valueSetHere && $0.winner != .valueSetElsewhere
         }
         let object = NSEntityDescription.insertNewObject(forEntityName: conflict.entityName, into: context)
         if let store = allMirrors.first(where: { $0.store.number == conflict.id.store })?.store, entity.isAbstract == false {

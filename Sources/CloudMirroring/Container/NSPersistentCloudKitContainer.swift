@@ -64,6 +64,8 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
     /// What syncing does now; of several stores what most deserves attention.
     public var syncStatus: SyncStatus { board.current }
 
+    func status(of mirror: Mirror) -> SyncStatus { board.status(of: mirror.store.number) }
+
     /// The present status and each later one, until the container goes. A slow reader misses those in between.
     public var syncStatusUpdates: AsyncStream<SyncStatus> { board.updates() }
 
@@ -143,7 +145,8 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         else { return }
         let identifier = options.containerIdentifier
         let scope = options.databaseScope
-        let mapping = RecordMapping(model: model, configuration: description.configuration)
+        var mapping = RecordMapping(model: model, configuration: description.configuration)
+        mapping.resolver = options.resolver
         let file = MirrorFile(
             store: store.storage, mapping: mapping, containerIdentifier: identifier, scope: scope,
             accountChangePolicy: options.accountChangePolicy, pollSeconds: options.publicPollInterval.seconds, surroundings: surroundings)

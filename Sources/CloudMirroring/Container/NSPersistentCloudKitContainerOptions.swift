@@ -42,6 +42,15 @@ open class NSPersistentCloudKitContainerOptions: NSObject, @unchecked Sendable {
 
     open var accountChangePolicy = AccountChangePolicy.remove
 
+    /// Decides on attributes that two devices changed at the same time; nil leaves it to each attribute's `syncPolicy` in the
+    /// model's user info: `latest`, `earliest`, `max`, `min`, `counter` (both changes are added), `set-union` (lines of a text).
+    ///
+    ///     options.resolveMergeConflict = { conflict in conflict.attributeName == "title" ? .keepHere : .byPolicy }
+    ///
+    /// It is called on any thread while the store is written, and must not touch the store. Every value that loses is in the
+    /// conflict log, two if the decision is a third one. All devices should decide alike.
+    open var resolveMergeConflict: (@Sendable (MergeConflict) -> MergeDecision)?
+
     public init(containerIdentifier: String) { self.containerIdentifier = containerIdentifier }
 }
 

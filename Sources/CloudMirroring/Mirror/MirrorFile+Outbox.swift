@@ -50,6 +50,11 @@ extension MirrorFile {
         }
     }
 
+    func namesInOutbox(_ reader: StoreReader) throws -> Set<String> {
+        guard try MirrorState.text(.outboxKey, reader) != nil, let body = try MirrorState.blob(.outboxBody, reader) else { return [] }
+        return Set(try ModifyRecordsRequest(json: body).operations.map(\.record.recordName))
+    }
+
     func clearOutbox(_ writer: StoreWriter) throws {
         guard try MirrorState.text(.outboxKey, writer) != nil else { return }
         for key in [MirrorState.Key.outboxKey, .outboxBody, .outboxOpened, .outboxNotes, .outboxAttempts] {

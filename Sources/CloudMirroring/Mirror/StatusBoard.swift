@@ -21,6 +21,10 @@ final class StatusBoard: Sendable {
 
     var current: NSPersistentCloudKitContainer.SyncStatus { state.withLock { $0.combined } }
 
+    func status(of store: UInt16) -> NSPersistentCloudKitContainer.SyncStatus {
+        state.withLock { .init(combining: $0.statuses[store].map { [$0] } ?? []) }
+    }
+
     func put(_ status: SyncStatus, of store: UInt16) {
         state.withLock { state in
             state.statuses[store] = status

@@ -117,6 +117,8 @@ package struct ConflictEntry: Hashable, Sendable {
         case remoteDeletion = 1
         /// The object was deleted here.
         case localDeletion = 2
+        /// Another device's value, by the attribute's merge policy.
+        case remote = 3
     }
 
     package var entity: String

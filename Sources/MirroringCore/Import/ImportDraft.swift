@@ -75,14 +75,19 @@ struct ImportDraft {
             for change in merge.remoteChanges {
                 log(change.value, of: change.property, state, winner: .localDeletion, losing: record.modified, winning: nil)
             }
+            logUnknownChanges(record, state, entity)
             adopt(record, into: &state, entity: entity, digests: [:])
             return put(state)
         }
         let local = LocalRecord(row: row, names: loaded.names, parked: parked(of: record.recordName))
-        let outcome = merge.merge(into: local)
         // A record that this device made and nobody changed since: the answer to the first attempt was lost,
         // and what "loses" is an older value of our own.
         let isEcho = state.changeTag == nil && record.created == record.modified
+        let outcome = isEcho ? merge.merge(into: local) : merge.merge(into: local) { mapping.resolver?($0) ?? $0.byPolicy }
+        for lost in outcome.lostHere {
+            log(lost.value, of: lost.property, state, winner: .remote, losing: nil, winning: record.modified)
+        }
+        for (property, value) in outcome.merged { rows.set(value, slot: property.slot, of: state.key) }
         for lost in isEcho ? [] : outcome.lost {
             log(lost.value, of: lost.property, state, winner: .local, losing: record.modified, winning: nil)
         }
@@ -91,6 +96,18 @@ struct ImportDraft {
         if state.stage != .needsDelete { state.stage = outcome.isLocalAhead ? .needsUpload : .uploaded }
         state.failure = nil
         put(state)
+    }
+
+    /// Values of a later version of the model: the app's next version can show them, and bring them back.
+    private mutating func logUnknownChanges(_ record: Record, _ state: RecordState, _ entity: EntityMapping) {
+        let unknown = entity.ancestor(of: record.fields).unapplied
+        for (field, value) in unknown.sorted(by: { $0.key < $1.key }) where state.ancestor.unapplied[field] != value {
+            guard let property = MirrorNames.property(ofField: field) else { continue }
+            conflicts.append(
+                ConflictEntry(
+                    entity: mapping.model.entities[state.key.entityIndex].name, recordName: state.recordName, property: property,
+                    losing: value.value, winner: .localDeletion, losingStamp: record.modified, winningStamp: nil))
+        }
     }
 
     private mutating func insert(_ record: Record, _ entity: EntityMapping) {

@@ -12,7 +12,8 @@ import ManagedModel
 ///     yes             yes, equally   nothing
 ///     yes             yes            nothing             the remote value goes to the conflict log
 ///
-/// The local value of a field that both sides changed wins because it was not sent yet: it reaches the server
+/// An attribute with another ``MergePolicy`` than the latest, or a resolver of the app's, may turn the last line around, or
+/// give a value made of both. The local value of a field that both sides changed wins because it was not sent yet: it reaches the server
 /// after the other one and so is the later by the server's clock, on every device.
 ///
 /// Source: the talk *Using Core Data With CloudKit* (2019) promises that the last writer wins; Differs: by field
@@ -22,6 +23,10 @@ struct RecordMerge {
         /// Properties whose remote content the row takes.
         var taken: [(property: PropertyMapping, content: RemoteContent)] = []
         var lost: [(property: PropertyMapping, value: FieldValue?)] = []
+        /// Local values that gave way.
+        var lostHere: [(property: PropertyMapping, value: FieldValue?)] = []
+        /// Values made of both.
+        var merged: [(property: PropertyMapping, value: StoredValue)] = []
         /// Whether the row, once merged, still differs from the record.
         var isLocalAhead = false
         /// Digests for the new ancestor.
@@ -43,7 +48,8 @@ struct RecordMerge {
         }
     }
 
-    func merge(into local: LocalRecord) -> Outcome {
+    /// - Parameter resolve: Decides on an attribute that both sides changed.
+    func merge(into local: LocalRecord, resolve: (AttributeConflict) -> MergeResolution = { _ in .here }) -> Outcome {
         var outcome = Outcome()
         for property in entity.properties {
             let before = property.content(in: ancestor.fields)
@@ -59,13 +65,46 @@ struct RecordMerge {
             } else if property.isSame(here, as: there, digest: digestThere) {
                 continue
             } else if isLocallyChanged {
-                outcome.isLocalAhead = true
-                outcome.lost.append((property, value(of: there)))
+                settle(property, before: before, there: there, here: here, row: local.row, resolve, &outcome)
             } else {
                 outcome.taken.append((property, there))
             }
         }
         return outcome
+    }
+
+    private func settle(
+        _ property: PropertyMapping, before: RemoteContent, there: RemoteContent, here: LocalContent, row: Row,
+        _ resolve: (AttributeConflict) -> MergeResolution, _ outcome: inout Outcome
+    ) {
+        var resolution = MergeResolution.here
+        if case .attribute(let attribute) = property.kind, let ancestor = storedAncestor(before, property) {
+            resolution = resolve(
+                AttributeConflict(
+                    entity: entity.entity.name, attribute: attribute, ancestor: ancestor, here: row.values[property.slot],
+                    elsewhere: stored(there, for: property)))
+        }
+        switch resolution {
+        case .here:
+            outcome.isLocalAhead = true
+            outcome.lost.append((property, value(of: there)))
+        case .elsewhere:
+            outcome.taken.append((property, there))
+            outcome.lostHere.append((property, here.value))
+        case .merged(let value, let keepsAll):
+            outcome.merged.append((property, value))
+            outcome.isLocalAhead = true
+            if keepsAll { return }
+            outcome.lost.append((property, self.value(of: there)))
+            outcome.lostHere.append((property, here.value))
+        }
+    }
+
+    /// nil where it is not known: nothing was ever exchanged, or it was an asset that is not at hand.
+    private func storedAncestor(_ content: RemoteContent, _ property: PropertyMapping) -> StoredValue? {
+        if ancestor.fields.isEmpty { return nil }
+        if case .asset(let asset) = content, assets[asset] == nil { return nil }
+        return stored(content, for: property)
     }
 
     /// Everything a new row takes.

@@ -77,6 +77,9 @@ package enum CloudModelRules {
     private static func check(_ attribute: Attribute, of entity: ResolvedEntity, _ violations: inout [Violation]) {
         func violated(_ what: String) { violations.append(Violation(entity: entity.name, property: attribute.name, what: what)) }
         if attribute.type.cloudType == nil { violated("has a type that cannot be mirrored") }
+        if let policy = attribute.userInfo[MergePolicy.userInfoKey], MergePolicy(rawValue: policy)?.fits(attribute.type) != true {
+            violated("has a syncPolicy that does not exist or does not fit its type")
+        }
         if !attribute.isOptional, attribute.defaultValue.isNull { violated("must be optional or have a default value") }
     }
 

@@ -28,6 +28,12 @@ package enum MirrorNames {
     package static func field(for property: String) -> String {
         "CD_" + String(property.map { $0 == "." ? "_" : $0 })
     }
+    /// The property of a field of a model that is not at hand; nil for a field that is no property's, or an asset's.
+    static func property(ofField field: String) -> String? {
+        guard field.hasPrefix("CD_"), !field.hasSuffix(assetSuffix), field != moveReceipt, field != entityNameField else { return nil }
+        return String(field.dropFirst(3))
+    }
+
     package static let assetSuffix = "_ckAsset"
     package static func assetField(for property: String) -> String { field(for: property) + assetSuffix }
 

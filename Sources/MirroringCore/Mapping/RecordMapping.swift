@@ -16,6 +16,8 @@ package struct RecordMapping: Sendable {
     package let entities: [Int: EntityMapping]
     package let links: [LinkKind: LinkMapping]
     private let roots: [String: Int]
+    /// Decides on an attribute that two devices changed; nil leaves it to the attribute's policy.
+    package var resolver: (@Sendable (AttributeConflict) -> MergeResolution?)?
 
     /// - Parameter configuration: nil for all entities. An unknown configuration maps nothing.
     package init(model: ResolvedModel, configuration: String? = nil) {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CloudWire
+import CoreData
+import Foundation
+import Testing
+
+/// What an app can show of one object, and what it can send to somebody who helps.
+@Suite(.timeLimit(.minutes(10))) struct ObjectStateTests {
+    private func states(_ device: Device) throws -> [String: NSPersistentCloudKitContainer.ObjectSyncState] {
+        let ids = try device.read { context in
+            Dictionary(uniqueKeysWithValues: try context.all("Post").map { ($0.value(forKey: "title") as? String ?? "", $0.objectID) })
+        }
+        let states = try device.container.syncStates(of: Array(ids.values))
+        return ids.compactMapValues { states[$0] }
+    }
+
+    @Test func anObjectGoesFromWaitingToTheServer() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let gate = Gate()
+        gate.open()
+        let faults = Faults(transport)
+        let tablet = try Device("tablet", transport, over: faults)
+        try await tablet.settles()
+        tablet.container.pauseSyncing()
+        try tablet.edit { $0.insert("Post", ["title": "new"]) }
+        #expect(try states(tablet) == ["new": .waiting])
+
+        // The server has it and its answer is lost: nobody knows.
+        faults.plan("records/modify", .answer { _ in throw CKError(.networkFailure, "the answer was lost") })
+        tablet.container.resumeSyncing()
+        try await tablet.until { $0.activity == .offline }
+        #expect(try states(tablet) == ["new": .uploading])
+
+        try await tablet.container.sync(timeout: .seconds(60))
+        let date = Date(timeIntervalSince1970: Double(cloud.clock.milliseconds) / 1000)
+        #expect(try states(tablet) == ["new": .onServer(since: date)])
+        // A change makes it wait again.
+        tablet.container.pauseSyncing()
+        try tablet.edit { try $0.post(titled: "new")?.setValue("text", forKey: "content") }
+        #expect(try states(tablet) == ["new": .waiting])
+        try await tablet.discard()
+    }
+
+    @Test func whatTheServerRefusesSaysWhy() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let faults = Faults(transport)
+        let tablet = try Device("tablet", transport, over: faults)
+        faults.refuseAll("records/modify", containing: "poison", status: 400, WireError(.badRequest, "this is no good"))
+        try tablet.edit { context in
+            context.insert("Post", ["title": "poison"])
+            context.insert("Post", ["title": "fine"])
+        }
+        try await tablet.until { if case .error = $0.activity { $0.pendingCount == 0 } else { false } }
+        let states = try states(tablet)
+        #expect(states["poison"] == .refused(because: "this is no good"))
+        if case .onServer? = states["fine"] {} else { Issue.record("\(states)") }
+
+        let bundle = String(decoding: try tablet.container.supportBundle(), as: UTF8.self)
+        #expect(bundle.contains("\"this is no good\" : 1") && bundle.contains("\"Post waiting\" : 1") && bundle.contains("\"Post uploaded\" : 1"))
+        #expect(!bundle.contains("poison") && !bundle.contains("fine\""))
+        try await tablet.discard()
+    }
+
+    @Test func anObjectOfAStoreThatIsNotSyncedIsLocal() async throws {
+        let cloud = try InProcessCloud()
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet")) { $0.cloudKitContainerOptions = nil }
+        try tablet.edit { $0.insert("Post", ["title": "mine"]) }
+        #expect(try states(tablet) == ["mine": .localOnly])
+        try await tablet.discard()
+    }
+}
