@@ -104,6 +104,13 @@ enum MirrorState {
         case outboxKey, outboxBody, outboxOpened, outboxNotes, outboxAttempts
     }
 
+    /// Number of the last history transaction that was read; 0 for a store that was never mirrored.
+    static func read(_ reader: StoreReader) throws -> Int64 {
+        var isThere = false
+        try reader.query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'TARN_STATE'") { _ in isThere = true }
+        return isThere ? try int(.historyRead, reader) ?? 0 : 0
+    }
+
     static func int(_ key: Key, _ reader: StoreReader) throws -> Int64? {
         var value: Int64?
         try reader.query("SELECT value FROM TARN_STATE WHERE key = ?", [.text(key.rawValue)]) { value = $0.optionalInt(0) }

@@ -91,6 +91,7 @@ final class Mirror: Sendable {
             // What other processes save is sent with the next save here, or the next sync.
             logger.warning("the store's file cannot be watched", metadata: ["store": "\(self.store.identifier ?? "")"])
         }
+        self.store.keepHistory { try MirrorState.read($0) }
         running.withLock { $0.loop = begin { await self.run() } }
         feed.yield(.started)
     }

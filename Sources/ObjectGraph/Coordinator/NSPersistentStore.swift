@@ -44,6 +44,20 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     final var source: NSPersistentStoreDescription?
     private final var entities: Set<Int> = []
     final let othersObservers = Mutex<[@Sendable () -> Void]>([])
+    /// Who reads history says up to which transaction they have read, inside the transaction that purges.
+    private let historyKeepers = Mutex<[@Sendable (StoreReader) throws -> Int64]>([])
+
+    /// Keeps what somebody has yet to read of history from being purged.
+    ///
+    /// - Parameter position: The number of the last transaction that was read.
+    package final func keepHistory(after position: @escaping @Sendable (StoreReader) throws -> Int64) {
+        historyKeepers.withLock { $0.append(position) }
+    }
+
+    /// The transaction up to which history may be purged.
+    final func purgeable(before number: Int64, _ reader: StoreReader) throws -> Int64 {
+        try historyKeepers.withLock { $0 }.reduce(number) { min($0, try $1(reader) + 1) }
+    }
     /// The last history transaction that listeners were told of.
     final let announced = Mutex<Int64>(0)
 

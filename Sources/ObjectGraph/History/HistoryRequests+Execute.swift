@@ -124,7 +124,7 @@ extension NSPersistentStoreCoordinator {
                 case .date(let date):
                     number = try writer.lastTransaction(before: date.timeIntervalSinceReferenceDate) + 1
                 }
-                return try writer.purgeHistory(before: number)
+                return try writer.purgeHistory(before: try store.purgeable(before: number, writer))
             }
         }
     }
