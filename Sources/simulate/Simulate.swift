@@ -26,11 +26,14 @@ struct Simulate: ParsableCommand {
         }
         if let seed {
             let report = try Simulation.run(seed: seed, canary: canary, keepsTrace: true)
-            for line in report.trace { print(line) }
+            for line in report.trace { say(line) }
             try finish(run: 1, failed: report.violations.isEmpty ? 0 : 1, digest: report.digest)
         }
         try runAll(canary)
     }
+
+    /// A line at once, also into a file: a run that is cut off has said what it found.
+    private func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 
     private struct Tally {
         var next: UInt64
@@ -56,8 +59,8 @@ struct Simulate: ParsableCommand {
                         tally.saves += report.saves
                         tally.digests[seed] = report.digest
                         if !report.violations.isEmpty { tally.failed += 1 }
-                        if lines { print("seed \(seed) \(report.digest) \(report.events) events, \(report.saves) saves: \(report.faults)") }
-                        for violation in report.violations.prefix(3) { print("seed \(seed) [\(report.faults)]: \(violation)") }
+                        if lines { say("seed \(seed) \(report.digest) \(report.events) events, \(report.saves) saves: \(report.faults)") }
+                        for violation in report.violations.prefix(3) { say("seed \(seed) [\(report.faults)]: \(violation)") }
                     }
                 } catch {
                     tally.withLock { $0.error = error }
@@ -67,13 +70,13 @@ struct Simulate: ParsableCommand {
         let result = tally.withLock { $0 }
         if let error = result.error { throw error }
         let seconds = Double((ContinuousClock.now - start) / .milliseconds(1)) / 1000
-        print("\(result.saves) saves in \(seconds) seconds")
+        say("\(result.saves) saves in \(seconds) seconds")
         let digest = Simulation.digest(of: result.digests.sorted { $0.key < $1.key }.map(\.value))
         try finish(run: seeds, failed: result.failed, digest: digest)
     }
 
     private func finish(run: UInt64, failed: Int, digest: String) throws -> Never {
-        print("seeds run: \(run), failed: \(failed), digest: \(digest)")
+        say("seeds run: \(run), failed: \(failed), digest: \(digest)")
         throw ExitCode(failed == 0 ? 0 : 1)
     }
 }
