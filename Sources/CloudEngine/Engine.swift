@@ -28,6 +28,8 @@ package struct Outcome<Response: Sendable>: Sendable {
     package var notifications: [PushNotification]
     /// For the partitions of others.
     package var news: [ShareNews]
+    /// Whether those who listen to the public database are to be told.
+    package var changesPublicDatabase = false
 
     package init(_ response: Response, notifications: [PushNotification] = [], news: [ShareNews] = []) {
         self.response = response

@@ -72,6 +72,8 @@ package struct Call: Sendable {
     package var callerName = NameComponents()
     /// Whether the answer is to tell the present point of the zone's history.
     package var wantsSyncToken = false
+    /// What goes beyond the documented protocol, and the caller asked for.
+    package var capabilities: Set<Capability> = []
 
     package init(
         partition: Partition, caller: Caller, now: Int64, baseURL: String, makeIdentifier: @escaping @Sendable () -> String

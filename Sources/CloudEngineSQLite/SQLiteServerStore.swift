@@ -28,6 +28,7 @@ package final class SQLiteServerStore: Sendable {
     let userNames = Mutex<[UserNameKey: String]>([:])
     /// Users whose data are not processed; nil until they were first read.
     let restrictions = Mutex<Set<Restriction>?>(nil)
+    let uploads = UploadTurns()
     private let writeLock: FileLock
     private let serverLock: FileLock?
     private let key: SymmetricKey

@@ -12,6 +12,8 @@ import Synchronization
 package final class PushHub: PushBus {
     /// Listeners of one user at most; one more ends the oldest, whose device then listens again.
     static let listenersPerAudience = 64
+    /// The same for a public database.
+    static let listenersPerPublicDatabase = 100_000
 
     private struct State {
         var audiences: [PushAudience: [PushMailbox]] = [:]
@@ -38,24 +40,31 @@ package final class PushHub: PushBus {
         _ notifications: [PushNotification], to audience: PushAudience, exceptDevice deviceID: String
     ) {
         let mailboxes = state.withLock { $0.audiences[audience] ?? [] }
-        for mailbox in mailboxes where mailbox.deviceID != deviceID {
+        // Devices of different users may have one name.
+        for mailbox in mailboxes where audience.isPublic || mailbox.deviceID != deviceID {
             for notification in notifications { mailbox.put(notification) }
         }
     }
 
-    package func listen(_ audience: PushAudience, deviceID: String) -> PushListener {
+    package func listen(_ audiences: [PushAudience], deviceID: String) -> PushListener {
         let mailbox = PushMailbox(deviceID: deviceID)
-        let (isClosed, ended) = state.withLock { state -> (Bool, PushMailbox?) in
-            guard !state.isClosed else { return (true, nil) }
-            state.audiences[audience, default: []].append(mailbox)
-            guard let count = state.audiences[audience]?.count, count > Self.listenersPerAudience else { return (false, nil) }
-            return (false, state.audiences[audience]?.removeFirst())
+        let (isClosed, ended) = state.withLock { state -> (Bool, [PushMailbox]) in
+            guard !state.isClosed else { return (true, []) }
+            var ended: [PushMailbox] = []
+            for audience in audiences {
+                state.audiences[audience, default: []].append(mailbox)
+                let most = audience.isPublic ? Self.listenersPerPublicDatabase : Self.listenersPerAudience
+                if let count = state.audiences[audience]?.count, count > most, let oldest = state.audiences[audience]?.removeFirst() {
+                    ended.append(oldest)
+                }
+            }
+            return (false, ended)
         }
         if isClosed { mailbox.close() }
-        ended?.close()
+        for mailbox in ended { mailbox.close() }
         let close: @Sendable () -> Void = { [weak self] in
             mailbox.close()
-            self?.remove(mailbox, from: audience)
+            for audience in audiences { self?.remove(mailbox, from: audience) }
         }
         return PushListener(events: AsyncStream(unfolding: { await mailbox.next() }, onCancel: close), close: close)
     }
@@ -118,7 +127,9 @@ package final class PushHub: PushBus {
     }
 
     /// How many listen.
-    package var listeners: Int { state.withLock { $0.audiences.values.reduce(0) { $0 + $1.count } } }
+    package var listeners: Int {
+        state.withLock { state in Set(state.audiences.values.flatMap { $0.map(ObjectIdentifier.init) }).count }
+    }
 
     private func remove(_ mailbox: PushMailbox, from audience: PushAudience) {
         state.withLock { state in

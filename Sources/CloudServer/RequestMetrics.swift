@@ -26,10 +26,10 @@ package final class RequestMetrics: Sendable {
     private static let seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
     private let state = Mutex(State())
-    private let gauges: @Sendable () -> [(name: String, help: String, value: Int)]
+    private let gauges: @Sendable () async -> [(name: String, help: String, value: Int)]
 
     /// - Parameter gauges: What is measured when somebody asks.
-    package init(gauges: @escaping @Sendable () -> [(name: String, help: String, value: Int)] = { [] }) {
+    package init(gauges: @escaping @Sendable () async -> [(name: String, help: String, value: Int)] = { [] }) {
         self.gauges = gauges
     }
 
@@ -46,7 +46,7 @@ package final class RequestMetrics: Sendable {
     }
 
     /// Source: Prometheus, *Exposition formats*, text format 0.0.4.
-    var text: String {
+    func text() async -> String {
         let (answered, times) = state.withLock { ($0.answered, $0.times) }
         var lines = ["# HELP tarn_requests_total Requests answered.", "# TYPE tarn_requests_total counter"]
         for (key, count) in answered.sorted(by: { ($0.key.endpoint, $0.key.status) < ($1.key.endpoint, $1.key.status) }) {
@@ -64,7 +64,7 @@ package final class RequestMetrics: Sendable {
             lines.append("\(name)_sum{endpoint=\"\(endpoint)\"} \(times.sum)")
             lines.append("\(name)_count{endpoint=\"\(endpoint)\"} \(times.count)")
         }
-        for gauge in gauges() {
+        for gauge in await gauges() {
             lines += ["# HELP \(gauge.name) \(gauge.help)", "# TYPE \(gauge.name) gauge", "\(gauge.name) \(gauge.value)"]
         }
         return lines.joined(separator: "\n") + "\n"

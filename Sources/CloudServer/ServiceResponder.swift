@@ -30,7 +30,7 @@ package struct ServiceResponder: HTTPResponder {
     }
 
     package func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
-        if request.method == .get, request.uri.path == "/metrics" { return measurements }
+        if request.method == .get, request.uri.path == "/metrics" { return await measurements() }
         let start = ContinuousClock.now
         var headers: [String: String] = [:]
         for field in request.headers { headers[field.name.canonicalName] = field.value }
@@ -50,10 +50,10 @@ package struct ServiceResponder: HTTPResponder {
         return response(to: answer)
     }
 
-    private var measurements: Response {
+    private func measurements() async -> Response {
         Response(
             status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: metrics.text)))
+            body: ResponseBody(byteBuffer: ByteBuffer(string: await metrics.text())))
     }
 
     /// A gateway in front tells how it was reached. Only the caller's own addresses of assets depend on it.

@@ -21,12 +21,14 @@ extension Limits {
     package static let settings: [Setting] = [
         Setting("assetBytes", \.assetBytesNumber, most: 1 << 40),
         Setting("assetDownloadSeconds", \.assetDownloadSeconds, most: 604_800),
+        Setting("assetResumeSeconds", \.assetResumeSeconds, least: 0, most: 86_400),
         Setting("assetTokensPerRequest", \.assetTokensPerRequest, most: 2000),
         Setting("assetUploadSeconds", \.assetUploadSeconds, most: 86_400),
         Setting("deletingReferencesPerRecord", \.deletingReferencesPerRecord, most: 10_000),
         Setting("fieldsPerRecord", \.fieldsPerRecord, most: 4096),
         Setting("filtersPerQuery", \.filtersPerQuery, most: 1000),
         Setting("operationsPerRequest", \.operationsPerRequest, most: 2000),
+        Setting("publicBytes", \.publicBytes, least: 0, most: 1 << 50),
         Setting("recordBytes", \.recordBytes, most: 16_000_000),
         Setting("recordsPerResponse", \.recordsPerResponse, most: 2000),
         Setting("recordsScannedPerPage", \.recordsScannedPerPage, most: 1_000_000),
@@ -37,6 +39,7 @@ extension Limits {
         Setting("responseRecordBytes", \.responseRecordBytes, most: 16_000_000),
         Setting("sortsPerQuery", \.sortsPerQuery, most: 32),
         Setting("subscriptionsPerDatabase", \.subscriptionsPerDatabase, most: 10_000),
+        Setting("userBytes", \.userBytes, least: 0, most: 1 << 50),
         Setting("valuesPerFilter", \.valuesPerFilter, most: 10_000),
         Setting("zonesPerDatabase", \.zonesPerDatabase, most: 100_000),
     ]

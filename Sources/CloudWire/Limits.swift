@@ -21,6 +21,8 @@ package struct Limits: Hashable, Sendable {
     package var assetBytes: Int64 = 50_000_000
     /// Seconds during which an asset upload address works.
     package var assetUploadSeconds = 900
+    /// Seconds for which an upload in parts goes on after its address would no longer begin one.
+    package var assetResumeSeconds = 86_400
     /// Seconds during which a download address of an asset works.
     package var assetDownloadSeconds = 3600
     /// Bytes after which a page of changes ends, without assets.
@@ -37,6 +39,10 @@ package struct Limits: Hashable, Sendable {
     package var recordsTakenAlong = 10_000
     /// Requests a user may send in a minute, of which as many may come at once; 0 means without limit.
     package var requestsPerMinute = 0
+    /// Bytes of records and assets that a user's private database may take in one container and environment, and that the
+    /// public database may; 0 means without limit. The operator may set another number for a user.
+    package var userBytes = 0
+    package var publicBytes = 0
     package var filtersPerQuery = 64
     package var sortsPerQuery = 8
     /// Values in the list of one filter.

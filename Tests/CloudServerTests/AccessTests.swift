@@ -84,10 +84,15 @@ import Testing
 
     @Test func everyAnswerNamesTheRequestAndTheCapabilities() async throws {
         try await LiveServer.run { server in
-            let answer = try await server.send("GET", "\(LiveServer.database)/zones/list", token: nil)
+            let path = "\(LiveServer.database)/zones/list"
+            let answer = try await server.send(
+                "GET", path, token: nil, headers: [(HeaderNames.capabilities, "server-time, time-travel,quota,server-record")])
             let uuid = answer.headers.first(name: HeaderNames.requestUUID)
             #expect(uuid?.count == 36 && answer.error?.uuid == uuid)
-            #expect(answer.headers.first(name: HeaderNames.capabilities) == "idempotency-key,push-stream,server-record")
+            #expect(answer.headers.first(name: HeaderNames.capabilities) == "quota,server-record,server-time")
+            #expect(answer.headers.first(name: HeaderNames.serverTime) == "\(server.clock.now)")
+            let plain = try await server.send("GET", path, token: nil)
+            #expect(plain.headers.allSatisfy { !$0.name.lowercased().hasPrefix("x-tarn") }, "who does not ask hears nothing of it")
             #expect(answer.headers.first(name: "Date") != nil)
         }
     }

@@ -12,6 +12,9 @@ package protocol AccessView {
     /// When the account was made whose user record name in this container this is, in milliseconds since 1970; nil if
     /// there is no such user.
     func userSince(_ userRecordName: String) throws -> Int64?
+    /// Bytes that a user's private database may take by the operator's word, 0 for any number; nil if the operator set
+    /// nothing for this user.
+    func quota(ofUser userRecordName: String) throws -> Int64?
 }
 
 /// Changing who may do what.

@@ -14,6 +14,8 @@ package enum DatabaseRules {
         case signedIn
         /// Users, but no server-to-server key.
         case users
+        /// Anybody who asked for the capability; for others the database has no such operation.
+        case capable(Capability)
         /// The database has no such operation.
         case notApplicable
     }
@@ -25,7 +27,9 @@ package enum DatabaseRules {
         case (.modifyRecords, .public), (.uploadAssets, .public), (.rereferenceAssets, .public), (.listSubscriptions, .public),
             (.lookupSubscriptions, .public), (.modifySubscriptions, .public):
             .signedIn
-        case (.modifyZones, .public), (.databaseChanges, .public), (.zoneChanges, .public),
+        case (.zoneChanges, .public):
+            .capable(.publicChanges)
+        case (.modifyZones, .public), (.databaseChanges, .public),
             (.recordChanges, .public), (.changedZones, .public):
             .notApplicable
         case (.modifyZones, .shared):
@@ -50,11 +54,12 @@ package enum DatabaseRules {
 
     /// - Throws: `WireError` as the rule's refusal.
     package static func check(
-        _ operation: ServicePath.Operation, in scope: DatabaseScope, _ caller: Caller
+        _ operation: ServicePath.Operation, in scope: DatabaseScope, _ caller: Caller, capabilities: Set<Capability> = []
     ) throws(WireError) {
         switch rule(operation, in: scope) {
         case .everyone: return
-        case .notApplicable:
+        case .capable(let capability) where capabilities.contains(capability): return
+        case .notApplicable, .capable:
             // The text is that of public reports.
             throw WireError(.badRequest, "endpoint not applicable in the database type '\(scope.rawValue)db'")
         case .signedIn:

@@ -47,6 +47,22 @@ package struct RecordAccess {
         return try allows(.read, recordType: recordType, creator: name) ? .own(name) : .none
     }
 
+    /// What change tokens of the public database are sealed for: they expire when the caller may read more, or less, than
+    /// before. Types that the caller may read whole do not count, so that a new one disturbs nobody.
+    mutating func feed(_ partition: Partition) throws -> Partition {
+        var rights = ""
+        for recordType in try view.recordTypes() {
+            switch try reading(ofType: recordType) {
+            case .all: continue
+            case .own(let name): rights += " \(recordType)=\(name)"
+            case .none: rights += " \(recordType)"
+            }
+        }
+        var feed = partition
+        feed.owner += rights
+        return feed
+    }
+
     /// What a refused caller hears: who is not signed in may try again as somebody.
     package var refusal: WireError {
         guard call.caller.isSignedIn else { return WireError(.authenticationRequired, "request needs authorization") }

@@ -133,11 +133,13 @@ extension CloudService {
         case .serverKey(let key):
             caller = Caller(userRecordName: key.userRecordName, deviceID: "", kind: .serverKey)
         }
-        return call(
+        var call = call(
             Partition(
                 containerIdentifier: containerIdentifier, environment: environment, scope: scope,
                 owner: scope == .public ? Partition.publicOwner : caller.userRecordName),
             caller, baseURL: request.baseURL)
+        call.capabilities = Self.capabilities(askedBy: request)
+        return call
     }
 
     package func call(_ partition: Partition, _ caller: Caller, baseURL: String) -> Call {

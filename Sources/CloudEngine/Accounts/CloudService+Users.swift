@@ -14,12 +14,13 @@ extension CloudService {
     ) async throws -> ServiceResponse? {
         switch operation {
         case .caller:
-            return answer(try await own(call, credentials), operation)
+            let identity = CallerIdentity(identity: try await own(call, credentials), quota: try await quota(call))
+            return answer(identity, operation)
         case .currentUser:
             let own = try await own(call, credentials)
-            return answer(
-                UserDictionary(
-                    userRecordName: own.userRecordName, firstName: own.givenName, lastName: own.familyName), operation)
+            var user = UserDictionary(userRecordName: own.userRecordName, firstName: own.givenName, lastName: own.familyName)
+            user.quota = try await quota(call)
+            return answer(user, operation)
         case .discoverUsers where method == "GET":
             // The caller's address book, and this server keeps none.
             return answer(UserIdentitiesResponse(users: []), operation)
@@ -46,6 +47,15 @@ extension CloudService {
         return UserDictionary(
             userRecordName: identity.userRecordName, firstName: identity.givenName, lastName: identity.familyName,
             emailAddress: address)
+    }
+
+    /// What the caller's private database takes, for who asked.
+    private func quota(_ call: Call) async throws -> QuotaStatus? {
+        guard call.capabilities.contains(.quota) else { return nil }
+        var partition = call.partition
+        (partition.scope, partition.owner) = (.private, call.caller.userRecordName)
+        let (engine, own) = (engine, partition)
+        return try await storage.read(own) { try engine.quotaStatus(of: own, in: $0) }
     }
 
     private func own(_ call: Call, _ credentials: Credentials) async throws -> UserIdentity {

@@ -57,11 +57,13 @@ extension Engine {
                 desiredKeys: isReadable ? operation.desiredKeys ?? request.desiredKeys : [], addresses)
         }
         let told = changes > 0 && !zone.isDefault ? [zone.name] : []
-        return Outcome(
+        var outcome = Outcome(
             ModifyRecordsResponse(results: results, syncToken: try currentToken(of: zone, in: unit, call)),
             notifications: try notifications(forChangesIn: Set(told), unit, call)
                 + notifications(for: batch.events, in: zone, unit, call),
             news: batch.news)
+        outcome.changesPublicDatabase = changes > 0 && call.partition.scope == .public
+        return outcome
     }
 
     /// Reads records by name.

@@ -16,6 +16,7 @@ struct RecordBatch {
     private var schema: SchemaCheck
     private var access: RecordAccess
     private var sharing: SharingBatch
+    private var quota: QuotaCheck
     /// What participants of shares are to be told.
     private(set) var news: [ShareNews] = []
     /// Shares that the caller leaves: to the caller they are gone.
@@ -38,6 +39,7 @@ struct RecordBatch {
         self.call = call
         access = RecordAccess(unit, call)
         sharing = try SharingBatch(operations.map(\.record.recordName), zone: zone, engine, unit, call)
+        quota = try QuotaCheck(engine, zone: zone, unit, call)
         var stored = try unit.records(named: operations.map(\.record.recordName), in: zone.key)
         try UsersType.complete(&stored, named: operations.map(\.record.recordName), in: unit, call)
         self.stored = stored
@@ -120,25 +122,35 @@ struct RecordBatch {
             count(old, by: -1, in: &links)
         }
         guard changes > 0 else { return 0 }
+        var usage = StoredBytes()
+        for record in written.map(\.record) {
+            usage.records += size(record.isDeleted ? nil : record) - size(present(record.recordName))
+        }
         events = written.map { RecordEvent(old: present($0.record.recordName), new: $0.record.isDeleted ? nil : $0.record) }
         for (recordType, fields) in schema.added.sorted(by: { $0.key < $1.key }) {
             try unit.learn(fields, ofType: recordType)
         }
         try unit.save(written, in: zone.key, at: call.now)
         let before = stored
-        (number, news) = try sharing.finish(written, lastChange: number) { name in
+        let effects = try sharing.finish(written, lastChange: number) { name in
             before[name].flatMap { $0.record.isDeleted ? nil : $0.record }
         }
+        news = effects.news
+        usage.records += effects.bytes
+        links = links.filter { $0.value != 0 }
+        if !links.isEmpty { usage.assets = try unit.addLinks(links, in: zone.key, at: call.now) }
         var zone = zone
-        zone.change = number
+        zone.change = effects.change
+        zone.usage += usage
         try unit.save(zone, at: call.now)
+        if usage != StoredBytes() { try unit.addUsage(usage) }
         try updateIndexes(written)
         let references = written.flatMap { $0.record.referenceChanges(after: present($0.record.recordName)) }
         if !references.isEmpty { try unit.apply(references, in: zone.key) }
-        links = links.filter { $0.value != 0 }
-        if !links.isEmpty { try unit.addLinks(links, in: zone.key, at: call.now) }
         return changes
     }
+
+    private func size(_ record: Record?) -> Int64 { record.map { Int64(RecordSize.bytes(of: $0)) } ?? 0 }
 
     /// Keeps the indexes up that there are for the types of the records.
     private func updateIndexes(_ written: [StoredRecord]) throws {
@@ -185,7 +197,10 @@ struct RecordBatch {
             left.insert(remaining.recordName)
             return .save(remaining)
         }
-        guard case .save(var record) = decision else { return decision }
+        guard case .save(var record) = decision else {
+            if case .delete(let old) = decision { try quota.take(old, nil) }
+            return decision
+        }
         let (names, unit, zone) = (names, unit, zone)
         try sharing.complete(&record, operation, over: current) { name in
             // The root of a share may come with it; whether it is refused is not known yet where it comes later.
@@ -203,6 +218,7 @@ struct RecordBatch {
                 .badRequest, "a record has at most \(engine.limits.recordBytes) bytes without its assets",
                 nativeCode: .limitExceeded)
         }
+        try quota.take(current, record)
         return .save(record)
     }
 
@@ -218,9 +234,12 @@ struct RecordBatch {
     }
 
     private func tombstone(of record: Record, _ number: Int64) -> Record {
-        Record(
+        var tombstone = Record(
             recordName: record.recordName, recordType: record.recordType, recordChangeTag: String(number, radix: 36),
             isDeleted: true)
+        // Who may read records of their own only hears of the deletion of these only.
+        if call.partition.scope == .public { tombstone.created = record.created }
+        return tombstone
     }
 
     private func count(_ record: Record, by difference: Int, in links: inout [String: Int]) {

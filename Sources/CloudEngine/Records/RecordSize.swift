@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudWire
+package import CloudWire
 
 /// How much of the size limits a record uses: the bytes of its names and values without the syntax around them, and
 /// without the content of assets.
-enum RecordSize {
-    static func bytes(of record: Record) -> Int {
+package enum RecordSize {
+    package static func bytes(of record: Record) -> Int {
         record.fields.reduce(record.recordName.utf8.count + record.recordType.utf8.count) { sum, field in
             sum + field.key.utf8.count + (field.value.value.map(bytes) ?? 0)
         }

@@ -12,6 +12,11 @@ package protocol AdministrationStorage: Sendable {
     /// Makes an account and returns the token of its first device.
     func addUser(name: String, deviceLabel: String, now: Int64) async throws -> String
     func setPassword(_ password: String, ofUser name: String) async throws
+    /// Bytes that the user's private database may take in each container, 0 for any number; nil for what the server's
+    /// limits say.
+    func setQuota(_ bytes: Int64?, ofUser name: String) async throws
+    /// What databases take that take anything, by user; those without a user are public ones.
+    func usage() async throws -> [DatabaseUsage]
     func updateProfile(ofUser name: String, _ change: @escaping @Sendable (inout AccountProfile) -> Void) async throws
     func apiTokens() async throws -> [APIToken]
     func addAPIToken(_ token: APIToken, now: Int64) async throws -> String
@@ -21,6 +26,27 @@ package protocol AdministrationStorage: Sendable {
     ) async throws -> String
     func serverKeys() async throws -> [(key: ServerKey, label: String)]
     func removeServerKey(id: String) async throws
+}
+
+/// What one database takes.
+package struct DatabaseUsage: Hashable, Sendable {
+    /// Nil for a public database.
+    package var userName: String?
+    package var containerIdentifier: String
+    package var environment: CloudEnvironment
+    package var usage: StoredBytes
+    /// What the operator set for the user.
+    package var quota: Int64?
+
+    package init(
+        userName: String?, containerIdentifier: String, environment: CloudEnvironment, usage: StoredBytes, quota: Int64?
+    ) {
+        self.userName = userName
+        self.containerIdentifier = containerIdentifier
+        self.environment = environment
+        self.usage = usage
+        self.quota = quota
+    }
 }
 
 /// Pages that a server has beside the protocol.

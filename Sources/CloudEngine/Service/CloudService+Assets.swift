@@ -7,8 +7,12 @@ extension CloudService {
     /// Takes and gives the bytes of files. The address is its own proof; no token is read here.
     func respondToAsset(_ request: ServiceRequest) async throws -> ServiceResponse {
         let now = surroundings.now()
-        let path = try AssetPath(opening: request.path, now: now, by: engine.sealer)
+        // An upload that broke off goes on for longer than one begins.
+        let goesOn = request.method == "HEAD" || request.method == "PATCH"
+        let grace = goesOn ? Int64(engine.limits.assetResumeSeconds) * 1000 : 0
+        let path = try AssetPath(opening: request.path, now: now - grace, by: engine.sealer)
         switch (path.verb, request.method) {
+        case (.upload, "HEAD"), (.upload, "PATCH"): return try await resume(request, path, at: now)
         case (.upload, "POST"), (.upload, "PUT"): return try await receive(request, path, at: now)
         case (.download, "GET"): return try await send(request, path)
         default: throw WireError(.notFound, "could not find handler for endpoint")
@@ -16,18 +20,17 @@ extension CloudService {
     }
 
     private func receive(_ request: ServiceRequest, _ path: AssetPath, at now: Int64) async throws -> ServiceResponse {
-        let limit = engine.limits.assetBytes
+        let engine = engine
+        let left = try await storage.read(path.partition) { try engine.bytesLeft(of: path.partition, in: $0) }
         let length = request.header("content-length").flatMap(Int64.init)
+        if let left, left < length ?? 1 { throw Engine.quotaExceeded }
+        let limit = min(engine.limits.assetBytes, left ?? .max)
         if let length, length > limit {
             throw WireError(.quotaExceeded, "an asset has at most \(limit) bytes", nativeCode: .limitExceeded)
         }
-        let pieces: any AsyncSequence<[UInt8], any Error> & Sendable =
-            switch request.body {
-            case .stream(let pieces): pieces
-            case .bytes(let bytes): OnePiece(bytes: bytes)
-            }
         let stored = try await assets.receive(
-            pieces, forUpload: path.file, in: path.partition, bytesMax: limit, bytesExpected: length, at: now)
+            request.pieces, forUpload: path.file, in: path.partition, bytesMax: limit, bytesExpected: length,
+            digest: try UploadHeaders.digest(request), at: now)
         guard let stored else { throw WireError(.notFound, "no such upload was asked for") }
         let receipt = AssetUploadReceipt(
             asset: AssetValue(fileChecksum: stored.checksum, size: stored.size, receipt: path.file))
@@ -38,12 +41,24 @@ extension CloudService {
         guard let reader = try await assets.open(checksum: path.file, in: path.partition) else {
             throw WireError(.notFound, "the asset is no longer there")
         }
+        // A file never changes under its checksum, so the checksum is its tag.
+        let tag = "\"\(path.file)\""
         var headers = [
             (name: HeaderNames.contentType, value: HeaderNames.bytes), (name: "Accept-Ranges", value: "bytes"),
+            (name: "ETag", value: tag),
         ]
+        if let digest = Hex.bytes(path.file) { headers.append((UploadHeaders.digest, UploadHeaders.text(ofDigest: digest))) }
+        if let known = request.header("if-none-match"), known == "*" || known.contains(tag) {
+            return ServiceResponse(status: 304, headers: headers, body: .bytes([]), endpoint: "asset/download")
+        }
         var range = 0..<reader.size
         var status = 200
-        if let asked = request.header("range").flatMap({ ByteRange.parse($0, size: reader.size) }) {
+        let asked = request.header("range").flatMap { request.header("if-range") ?? tag == tag ? $0 : nil }
+        if let asked, ByteRange.beginsBehind(asked, size: reader.size) {
+            headers.append(("Content-Range", "bytes */\(reader.size)"))
+            return ServiceResponse(status: 416, headers: headers, body: .bytes([]), endpoint: "asset/download")
+        }
+        if let asked = asked.flatMap({ ByteRange.parse($0, size: reader.size) }) {
             range = asked
             status = 206
             headers.append(("Content-Range", "bytes \(asked.lowerBound)-\(asked.upperBound - 1)/\(reader.size)"))
@@ -71,8 +86,28 @@ private struct OnePiece: AsyncSequence, Sendable {
     func makeAsyncIterator() -> Iterator { Iterator(bytes: bytes) }
 }
 
+extension ServiceRequest {
+    /// The body, piece by piece.
+    var pieces: any AsyncSequence<[UInt8], any Error> & Sendable {
+        switch body {
+        case .stream(let pieces): pieces
+        case .bytes(let bytes): OnePiece(bytes: bytes)
+        }
+    }
+}
+
 /// The single range of a `Range` header.
 enum ByteRange {
+    /// Whether a range from some byte on begins behind the end: whoever goes on with a file has all of it.
+    ///
+    /// Source: RFC 9110, section 15.5.17.
+    static func beginsBehind(_ header: String, size: Int64) -> Bool {
+        guard header.hasPrefix("bytes="), !header.contains(",") else { return false }
+        let parts = header.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, let first = Int64(parts[0]) else { return false }
+        return first >= size && (parts[1].isEmpty || (Int64(parts[1]) ?? -1) >= first)
+    }
+
     /// - Returns: Nil where the whole file is the right answer: several ranges, another unit, a range outside the file.
     ///
     /// Source: RFC 9110, section 14.2: a server may ignore the header.

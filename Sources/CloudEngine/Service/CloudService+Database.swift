@@ -19,7 +19,7 @@ extension CloudService {
                 request, credentials, containerIdentifier: path.containerIdentifier, environment: path.environment,
                 scope: path.scope)
             let budget = try budgets.take(call)
-            try DatabaseRules.check(path.operation, in: path.scope, call.caller)
+            try DatabaseRules.check(path.operation, in: path.scope, call.caller, capabilities: call.capabilities)
             if !path.operation.changesRestrictions { try await checkRestriction(call) }
             call.wantsSyncToken = QueryItems(request.query)["getCurrentSyncToken"] == "true"
             if path.scope == .public, path.operation.isAboutSubscriptions { call.partition.owner = call.caller.userRecordName }
@@ -182,24 +182,37 @@ extension CloudService {
         _ exchange: Exchange, numbersAsStrings: Bool = false, _ body: @escaping @Sendable (any UnitOfWork, Call) throws -> Outcome<Response>
     ) async throws -> ServiceResponse {
         let call = exchange.call
-        let (answer, notifications, news) = try await storage.write(call.partition) { unit -> ([UInt8], [PushNotification], [ShareNews]) in
+        let (answer, outcome) = try await storage.write(call.partition) { unit -> ([UInt8], Outcome<Response>?) in
             guard let key = exchange.storedKey else {
                 let outcome = try body(unit, call)
-                return (outcome.response.encoded(numbersAsStrings: numbersAsStrings), outcome.notifications, outcome.news)
+                return (outcome.response.encoded(numbersAsStrings: numbersAsStrings), outcome)
             }
             let fingerprint = exchange.fingerprint
             if let stored = try unit.answer(toKey: key) {
                 guard stored.fingerprint == fingerprint else {
                     throw WireError(.badRequest, "the idempotency key was used for another request")
                 }
-                return (stored.body, [], [])
+                return (stored.body, nil)
             }
             let outcome = try body(unit, call)
             let answer = outcome.response.encoded(numbersAsStrings: numbersAsStrings)
             try unit.remember(StoredAnswer(fingerprint: fingerprint, body: answer), forKey: key, at: call.now)
-            return (answer, outcome.notifications, outcome.news)
+            return (answer, outcome)
         }
-        await tell(notifications, news, call)
+        if let outcome {
+            await tell(outcome.notifications, outcome.news, call)
+            if outcome.changesPublicDatabase { tellEverybody(call) }
+        }
         return .json(answer, endpoint: exchange.operation.rawValue)
+    }
+
+    /// Tells those who listen to the public database, without a subscription.
+    private func tellEverybody(_ call: Call) {
+        let everybody = PushAudience.public(
+            containerIdentifier: call.partition.containerIdentifier, environment: call.partition.environment)
+        let notification = PushNotification(
+            notificationID: call.makeIdentifier(), containerIdentifier: call.partition.containerIdentifier,
+            subscriptionID: Capability.publicChanges.rawValue, subject: .database(.public))
+        push.publish([notification], to: everybody, exceptDevice: "")
     }
 }

@@ -12,10 +12,12 @@ extension CloudService {
         }
         let credentials = try await credentials(
             of: request, nil, body: nil, containerIdentifier: path.containerIdentifier, environment: path.environment)
-        let call = try await call(
+        var call = try await call(
             request, credentials, containerIdentifier: path.containerIdentifier, environment: path.environment,
             scope: .private)
-        guard call.caller.isSignedIn else {
+        let listensPublicly = path.operation == .pushStream && call.capabilities.contains(.publicChanges)
+            && QueryItems(request.query)["database"] == DatabaseScope.public.rawValue
+        guard call.caller.isSignedIn || listensPublicly else {
             throw withSignIn(
                 WireError(.authenticationRequired, "request needs authorization"), request, credentials.apiToken)
         }
@@ -23,7 +25,14 @@ extension CloudService {
         var response: ServiceResponse
         switch path.operation {
         case .pushStream:
-            let listener = push.listen(audience(of: call), deviceID: call.caller.deviceID)
+            if call.caller.deviceID.isEmpty, let name = request.header(HeaderNames.device), Self.isShortText(name) {
+                call.caller.deviceID = name
+            }
+            let everybody = PushAudience.public(
+                containerIdentifier: path.containerIdentifier, environment: path.environment)
+            let listener = push.listen(
+                (call.caller.isSignedIn ? [audience(of: call)] : []) + (listensPublicly ? [everybody] : []),
+                deviceID: call.caller.deviceID)
             response = ServiceResponse(
                 headers: [(HeaderNames.contentType, HeaderNames.jsonLines), ("Cache-Control", "no-store")],
                 body: .events(listener), endpoint: path.operation.rawValue)

@@ -14,7 +14,7 @@ extension CloudService {
             ("Access-Control-Allow-Origin", origin), ("Vary", "Origin"),
             (
                 "Access-Control-Expose-Headers",
-                "\(HeaderNames.requestUUID),\(HeaderNames.webAuthToken),\(HeaderNames.capabilities),\(HeaderNames.retryAfter)"
+                "\(HeaderNames.requestUUID),\(HeaderNames.webAuthToken),\(HeaderNames.capabilities),\(HeaderNames.retryAfter),\(HeaderNames.serverTime)"
             ),
         ]
     }
@@ -24,7 +24,7 @@ extension CloudService {
         return ServiceResponse(
             status: 204,
             headers: originHeaders(request) + [
-                ("Access-Control-Allow-Methods", "GET, POST, PUT, OPTIONS"),
+                ("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, OPTIONS"),
                 ("Access-Control-Allow-Headers", asked.isEmpty ? HeaderNames.contentType : asked),
                 ("Access-Control-Max-Age", "600"),
             ], body: .bytes([]), endpoint: "preflight")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-package import CloudWire
+import CloudWire
 
 /// The server without its sockets: answers requests on values.
 ///
@@ -43,7 +43,10 @@ package struct CloudService: Sendable {
         budgets = RequestBudgets(perMinute: engine.limits.requestsPerMinute)
     }
 
-    package static let capabilities = Set(Capability.allCases)
+    /// What goes beyond the documented protocol and a request asks for. Unknown names are passed over.
+    static func capabilities(askedBy request: ServiceRequest) -> Set<Capability> {
+        request.header(HeaderNames.capabilities).map(Capability.parse) ?? []
+    }
 
     /// Answers a request. It never throws: whatever goes wrong is an answer.
     package func respond(to request: ServiceRequest) async -> ServiceResponse {
@@ -64,7 +67,9 @@ package struct CloudService: Sendable {
         if response.endpoint.isEmpty { response.endpoint = Self.endpoint(ofPath: request.path) }
         response.requestUUID = uuid
         response.headers.append((HeaderNames.requestUUID, uuid))
-        response.headers.append((HeaderNames.capabilities, Capability.headerValue(Self.capabilities)))
+        let granted = Self.capabilities(askedBy: request)
+        if !granted.isEmpty { response.headers.append((HeaderNames.capabilities, Capability.headerValue(granted))) }
+        if granted.contains(.serverTime) { response.headers.append((HeaderNames.serverTime, String(surroundings.now()))) }
         response.headers.append(contentsOf: Self.originHeaders(request))
         return response
     }

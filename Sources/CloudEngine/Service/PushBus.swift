@@ -9,7 +9,8 @@ package protocol PushBus: Sendable {
     /// Tells the listening devices of an audience, except the one that made the change.
     func publish(_ notifications: [PushNotification], to audience: PushAudience, exceptDevice deviceID: String)
 
-    func listen(_ audience: PushAudience, deviceID: String) -> PushListener
+    /// Hears what any of the audiences is told.
+    func listen(_ audiences: [PushAudience], deviceID: String) -> PushListener
 
     /// Waits for the next notification of a device that asks for each anew. What comes between two waits is kept for it.
     ///
@@ -17,11 +18,22 @@ package protocol PushBus: Sendable {
     func poll(_ audience: PushAudience, deviceID: String) async -> PushNotification?
 }
 
+extension PushBus {
+    package func listen(_ audience: PushAudience, deviceID: String) -> PushListener { listen([audience], deviceID: deviceID) }
+}
+
 /// A user in a container and environment.
 package struct PushAudience: Hashable, Sendable {
     package var containerIdentifier: String
     package var environment: CloudEnvironment
     package var userRecordName: String
+
+    /// Everybody who listens to the public database of a container and environment.
+    package static func `public`(containerIdentifier: String, environment: CloudEnvironment) -> PushAudience {
+        PushAudience(containerIdentifier: containerIdentifier, environment: environment, userRecordName: Partition.publicOwner)
+    }
+
+    package var isPublic: Bool { userRecordName == Partition.publicOwner }
 
     package init(containerIdentifier: String, environment: CloudEnvironment, userRecordName: String) {
         self.containerIdentifier = containerIdentifier

@@ -201,15 +201,16 @@ struct SharingBatch {
     /// - Parameters:
     ///   - number: Number of the last change so far.
     ///   - before: The records that there were.
-    /// - Returns: Number of the last change, and what participants are to be told.
+    /// - Returns: Number of the last change, what participants are to be told, and the bytes that records which were not
+    ///   asked for take more than before.
     mutating func finish(
         _ written: [StoredRecord], lastChange number: Int64, before: (String) -> Record?
-    ) throws -> (change: Int64, news: [ShareNews]) {
-        guard call.partition.scope == .private, !zone.isDefault else { return (number, []) }
+    ) throws -> (change: Int64, news: [ShareNews], bytes: Int64) {
+        guard call.partition.scope == .private, !zone.isDefault else { return (number, [], 0) }
         let concerns = written.contains { stored in
             stored.record.sharingIsPresent || before(stored.record.recordName)?.sharingIsPresent == true
         }
-        guard hadShares || concerns else { return (number, []) }
+        guard hadShares || concerns else { return (number, [], 0) }
         let membersBefore = try unit.members(inZone: zone.key)
         var effects = SharingEffects(zone: zone.key, unit: unit, number: number, now: call.now)
         for stored in written {
@@ -225,6 +226,6 @@ struct SharingBatch {
         }
         for stored in written { try effects.place(stored) }
         let news = try effects.news(zoneName: zone.name, membersBefore: membersBefore, call)
-        return (effects.number, news)
+        return (effects.number, news, effects.bytes)
     }
 }

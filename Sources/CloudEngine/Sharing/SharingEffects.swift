@@ -9,6 +9,8 @@ struct SharingEffects {
     let unit: any UnitOfWork
     /// Number of the last change so far.
     private(set) var number: Int64
+    /// Bytes that shares which went with their roots leave free, as a negative number.
+    private(set) var bytes: Int64 = 0
     /// Users who see more or less than before otherwise than by changes of records.
     private var regenerated: Set<String> = []
 
@@ -71,6 +73,9 @@ struct SharingEffects {
     /// The share of a root that was deleted goes with it.
     private mutating func delete(_ share: StoredShare) throws {
         try removeShare(named: share.name)
+        if let old = try unit.records(named: [share.name], in: zone)[share.name]?.record, !old.isDeleted {
+            bytes -= Int64(RecordSize.bytes(of: old))
+        }
         number = try unit.raiseCounter(by: 1)
         let tombstone = Record(
             recordName: share.name, recordType: ShareDetails.recordType, recordChangeTag: String(number, radix: 36),

@@ -54,6 +54,9 @@ package protocol PartitionView: AccessView, SharingView, ReferenceView, QuerySub
         _ visit: (_ text: UnsafeRawBufferPointer, _ change: Int64) throws -> Bool
     ) throws
 
+    /// How many changes there are in a part of a zone's history, all of it or some shares' part; counting ends at `limit`.
+    func count(_ slice: ChangeSlice, in zone: Int64, shares: [String]?, includingDeleted: Bool, atMost limit: Int) throws -> Int
+
     /// What the fields of a record type hold, or nil for a type that was never used in this container and environment.
     func schema(ofType recordType: String) throws -> RecordTypeSchema?
     /// Record types of this container and environment, by name.
@@ -73,6 +76,8 @@ package protocol PartitionView: AccessView, SharingView, ReferenceView, QuerySub
 
     func upload(id: String) throws -> StoredUpload?
     func asset(checksum: String) throws -> StoredAsset?
+    /// How many fields in a zone refer to assets; those that none refers to are left out.
+    func links(toAssets checksums: [String], in zone: Int64) throws -> [String: Int]
 
     func answer(toKey key: String) throws -> StoredAnswer?
 }
@@ -104,7 +109,11 @@ package protocol UnitOfWork: PartitionView, AccessWork, SharingWork, ReferenceWo
     func learn(_ fields: [String: FieldSchema], ofType recordType: String) throws
 
     /// Adds to the number of fields in a zone that refer to assets. An asset without references is removed after a while.
-    func addLinks(_ differences: [String: Int], in zone: Int64, at now: Int64) throws
+    ///
+    /// - Returns: The bytes of the assets that are referred to now and were not, less those of the assets that no longer are.
+    func addLinks(_ differences: [String: Int], in zone: Int64, at now: Int64) throws -> Int64
+    /// Adds to what the partition takes; what its zones take is stored with them.
+    func addUsage(_ difference: StoredBytes) throws
     func save(_ uploads: [StoredUpload]) throws
     /// Lets the time begin anew after which files without references go.
     func touch(assets checksums: [String], at now: Int64) throws
@@ -146,17 +155,57 @@ package struct DeviceIdentity: Hashable, Sendable {
 package protocol AssetStorage: Sendable {
     /// Takes the bytes of an upload to durable storage, piece by piece.
     ///
-    /// - Parameter bytesExpected: What the sender said there would be; nil if it said nothing.
+    /// - Parameters:
+    ///   - bytesExpected: What the sender said there would be; nil if it said nothing.
+    ///   - digest: SHA-256 of the file, if the sender told it.
     /// - Returns: What arrived, or nil if no such upload was asked for.
     /// - Throws: `WireError` with `.quotaExceeded` once there are more than `bytesMax`, `.badRequest` if there were not
-    ///   as many as expected; what the sequence throws.
+    ///   as many as expected, or not those; what the sequence throws.
     func receive(
         _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, forUpload id: String, in partition: Partition,
-        bytesMax: Int64, bytesExpected: Int64?, at now: Int64
+        bytesMax: Int64, bytesExpected: Int64?, digest: [UInt8]?, at now: Int64
     ) async throws -> StoredAsset?
+
+    /// Takes a part of an upload, and what is complete to durable storage. What arrives before a break stays, also where the
+    /// server ends. A newer request takes the place of one that is under way.
+    ///
+    /// - Returns: Nil if no such upload was asked for.
+    /// - Throws: `WireError` with `.quotaExceeded` once there are more than `bytesMax`, `.badRequest` for a complete file that
+    ///   has another digest, which is forgotten; what the sequence throws.
+    func receive(
+        _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, as part: UploadPart, forUpload id: String,
+        in partition: Partition, bytesMax: Int64, at now: Int64
+    ) async throws -> UploadProgress?
+
+    /// How far an upload in parts is. It ends a request that is under way.
+    func progress(ofUpload id: String, in partition: Partition) async throws -> UploadProgress?
 
     /// Opens a file for reading, or returns nil if it is not there.
     func open(checksum: String, in partition: Partition) async throws -> (any AssetReader)?
+}
+
+/// A part of a file on its way.
+package struct UploadPart: Hashable, Sendable {
+    /// Where it begins.
+    package var offset: Int64
+    /// Whether the file ends with it.
+    package var isLast: Bool
+    /// SHA-256 of the whole file, if the sender told it.
+    package var digest: [UInt8]?
+
+    package init(offset: Int64, isLast: Bool, digest: [UInt8]? = nil) {
+        self.offset = offset
+        self.isLast = isLast
+        self.digest = digest
+    }
+}
+
+package enum UploadProgress: Hashable, Sendable {
+    /// So many bytes are there.
+    case partial(Int64)
+    /// The part does not begin where the bytes that are there end.
+    case misplaced(Int64)
+    case complete(StoredAsset)
 }
 
 /// An open file; it closes when the last reference goes.

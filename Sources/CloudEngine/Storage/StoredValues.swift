@@ -11,12 +11,35 @@ package struct PartitionState: Hashable, Sendable {
     package var counter: Int64
     /// Tokens below this number miss deleted zones that are no longer remembered.
     package var floor: Int64
+    package var usage = StoredBytes()
 
     package init(epoch: Int64 = 1, counter: Int64 = 0, floor: Int64 = 0) {
         self.epoch = epoch
         self.counter = counter
         self.floor = floor
     }
+}
+
+/// What a database or a zone takes of its owner's quota.
+package struct StoredBytes: Hashable, Sendable {
+    /// Names and values of the records that are there.
+    package var records: Int64
+    /// Files that records refer to: each once in a zone, however many of its records do.
+    package var assets: Int64
+
+    package init(records: Int64 = 0, assets: Int64 = 0) {
+        self.records = records
+        self.assets = assets
+    }
+
+    package var total: Int64 { records + assets }
+
+    package static func += (a: inout StoredBytes, b: StoredBytes) {
+        a.records += b.records
+        a.assets += b.assets
+    }
+
+    package static prefix func - (a: StoredBytes) -> StoredBytes { StoredBytes(records: -a.records, assets: -a.assets) }
 }
 
 /// Changes between two numbers.
@@ -49,6 +72,7 @@ package struct StoredZone: Hashable, Sendable {
     package var floor: Int64
     /// Why the zone is gone, where it is.
     package var deletionReason = ZoneDeletionReason.deleted
+    package var usage = StoredBytes()
 
     package init(key: Int64, name: String, change: Int64, isDeleted: Bool = false, floor: Int64 = 0) {
         self.key = key

@@ -84,12 +84,13 @@ extension Engine {
         _ query: ZoneChangesQuery, asTexts: Bool, limit: Int, _ room: inout PageRoom, _ addresses: AssetAddresses,
         _ state: PartitionState, _ view: any PartitionView, _ call: Call
     ) throws -> ZoneChanges {
-        guard query.zoneID.zoneName != ZoneID.defaultZoneName else {
+        guard query.zoneID.zoneName != ZoneID.defaultZoneName || call.partition.scope == .public else {
             throw WireError(.badRequest, "cannot get changes in default zone")
         }
         let zone = try liveZone(query.zoneID, in: view, call)
         let access = try ShareAccess(view, zone: zone, call)
-        let feed = try call.feed(of: zone, in: view)
+        var rights = RecordAccess(view, call)
+        let feed = try call.partition.scope == .public ? rights.feed(call.partition) : call.feed(of: zone, in: view)
         let shares = try SharePresenter(view, zone, call)
         var walk = try ZoneWalk(query, zone, state, feed, sealer)
         let limit = min(limit, room.records)
@@ -118,12 +119,26 @@ extension Engine {
         room.bytes -= records.reduce(0) { $0 + RecordSize.bytes(of: $1.record) }
 
         let types = query.desiredRecordTypes.map { Set($0) }
+        let wanted = try records.filter {
+            guard types?.contains($0.record.recordType) ?? true else { return false }
+            return try rights.allows(.read, $0.record)
+        }
+        var remaining: Int?
+        if call.capabilities.contains(.remainingCount) {
+            remaining = try moreComing
+                ? view.count(
+                    walk.slice, in: zone.key, shares: access.visibleShares, includingDeleted: walk.includesDeleted,
+                    atMost: Capability.changesCounted)
+                : 0
+        }
         return ZoneChanges(
             zoneID: zoneID(of: zone, call),
-            records: try records.filter { types?.contains($0.record.recordType) ?? true }.map {
-                try shares.complete($0.record).presented(
+            records: try wanted.map {
+                var shown = try shares.complete($0.record).presented(
                     zoneID: zoneID(of: zone, call), desiredKeys: query.desiredKeys, addresses)
-            },
+                if shown.isDeleted { shown.created = nil }
+                return shown
+            }, remaining: remaining,
             syncToken: walk.token(moreComing: moreComing).sealed(for: feed, by: sealer),
             moreComing: moreComing)
     }

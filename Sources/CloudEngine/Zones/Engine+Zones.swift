@@ -105,6 +105,8 @@ extension Engine {
         if !told.isEmpty { try unit.post(told) }
         news += told
         try unit.removeContents(ofZone: zone.key)
+        try unit.addUsage(-zone.usage)
+        zone.usage = StoredBytes()
         try unit.removeSharing(ofZone: zone.key)
         try unit.save(zone, at: call.now)
         changed.insert(zone.name)

@@ -44,6 +44,13 @@ extension SQLiteUnit {
         ).first.map { $0[0] }
     }
 
+    func quota(ofUser userRecordName: String) throws -> Int64? {
+        try rows(
+            "SELECT a.quota FROM user_names n JOIN accounts a ON a.account = n.account WHERE n.container = ? AND n.name = ?",
+            [partition.containerIdentifier, userRecordName]
+        ).first.flatMap { $0[0] }
+    }
+
     func setGrants(_ grants: SecurityGrants, ofType recordType: String) throws {
         try run("DELETE FROM grants WHERE container = ? AND environment = ? AND type = ?", place + [recordType])
         for (role, permissions) in [("", RolePermissions())] + grants.byRole.sorted(by: { $0.key < $1.key }) {

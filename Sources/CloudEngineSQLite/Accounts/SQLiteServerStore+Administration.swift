@@ -173,7 +173,7 @@ extension SQLiteServerStore: AdministrationStorage {
             sql: "DELETE FROM web_sessions WHERE started < ?", arguments: [now - Int64(sessionSeconds) * 1000])
     }
 
-    private static func requiredAccount(named name: String, _ db: Database) throws -> Int64 {
+    static func requiredAccount(named name: String, _ db: Database) throws -> Int64 {
         guard let account = try account(named: name, db) else {
             throw StorageFailure(.unknownName, "there is no user of this name")
         }

@@ -71,13 +71,17 @@ final class IncomingFile: Sendable {
 
     /// Gives the file its final name, durably.
     func move(to destination: String, in folder: String) throws {
+        try Self.move(path, to: destination, in: folder)
+        state.withLock { $0.isMoved = true }
+    }
+
+    static func move(_ path: String, to destination: String, in folder: String) throws {
         do {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         } catch {
             throw StorageFailure(.unavailable, "a folder for assets could not be made")
         }
         guard rename(path, destination) == 0 else { throw StorageFailure.ofDisk(errno) }
-        state.withLock { $0.isMoved = true }
         let directory = Foundation.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { throw StorageFailure.ofDisk(errno) }
         defer { close(directory) }

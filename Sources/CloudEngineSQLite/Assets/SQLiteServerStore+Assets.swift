@@ -9,7 +9,7 @@ import GRDB
 extension SQLiteServerStore: AssetStorage {
     package func receive(
         _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, forUpload id: String, in partition: Partition,
-        bytesMax: Int64, bytesExpected: Int64?, at now: Int64
+        bytesMax: Int64, bytesExpected: Int64?, digest: [UInt8]? = nil, at now: Int64
     ) async throws -> StoredAsset? {
         guard try await read(partition, { try $0.upload(id: id) }) != nil else { return nil }
         let incoming = try IncomingFile(in: folder.incoming)
@@ -18,15 +18,62 @@ extension SQLiteServerStore: AssetStorage {
         guard bytesExpected == nil || bytesExpected == arrived.size else {
             throw WireError(.badRequest, "the file ended before its announced length")
         }
+        try Self.check(arrived, digest)
+        return try await store(arrived, ofUpload: id, in: partition, at: now) { try incoming.move(to: $0, in: $1) }
+    }
+
+    package func receive(
+        _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, as part: UploadPart, forUpload id: String,
+        in partition: Partition, bytesMax: Int64, at now: Int64
+    ) async throws -> UploadProgress? {
+        guard let upload = try await read(partition, { try $0.upload(id: id) }) else { return nil }
+        if let asset = upload.asset { return .complete(asset) }
+        guard let file = try PartialFile(path: folder.partial(upload: id), id: id, turns: uploads, makesFile: true) else { return nil }
+        let size = try await file.size()
+        guard size == part.offset else { return .misplaced(size) }
+        let end = try await file.append(pieces, at: size, bytesMax: bytesMax)
+        guard part.isLast else { return .partial(end) }
+        let arrived = try await file.asset()
+        do {
+            try Self.check(arrived, part.digest)
+        } catch {
+            unlink(file.path)
+            throw error
+        }
+        let stored = try await store(arrived, ofUpload: id, in: partition, at: now) { try IncomingFile.move(file.path, to: $0, in: $1) }
+        return stored.map { .complete($0) }
+    }
+
+    package func progress(ofUpload id: String, in partition: Partition) async throws -> UploadProgress? {
+        guard let upload = try await read(partition, { try $0.upload(id: id) }) else { return nil }
+        if let asset = upload.asset { return .complete(asset) }
+        guard let file = try PartialFile(path: folder.partial(upload: id), id: id, turns: uploads, makesFile: false) else {
+            return .partial(0)
+        }
+        return .partial(try await file.size())
+    }
+
+    private static func check(_ asset: StoredAsset, _ digest: [UInt8]?) throws(WireError) {
+        guard let digest, Hex.text(digest) != asset.checksum else { return }
+        throw WireError(.badRequest, "the file is not the one that its digest names: send it again")
+    }
+
+    /// Moves a file that has come to its place, with its row.
+    private func store(
+        _ arrived: StoredAsset, ofUpload id: String, in partition: Partition, at now: Int64,
+        _ move: @escaping @Sendable (_ place: String, _ folder: String) throws -> Void
+    ) async throws -> StoredAsset? {
         let folder = folder
         return try await writing { db in
             let unit = try SQLiteUnit(writing: partition, db)
             let part = unit.writtenPart
-            guard try unit.upload(id: id) != nil else { return nil }
+            guard let upload = try unit.upload(id: id) else { return nil }
+            // Another request was faster.
+            if let asset = upload.asset, asset == arrived { return asset }
             // The file moves inside the unit, as removals do: a removal cannot come between the file and its row.
-            try incoming.move(
-                to: folder.asset(part: part, checksum: arrived.checksum),
-                in: folder.assetFolder(part: part, checksum: arrived.checksum))
+            try move(
+                folder.asset(part: part, checksum: arrived.checksum),
+                folder.assetFolder(part: part, checksum: arrived.checksum))
             try unit.run(
                 """
                 INSERT INTO assets (part, checksum, size, since) VALUES (?, ?, ?, ?)
@@ -73,6 +120,7 @@ extension SQLiteServerStore {
                 // A file that stays costs room and nothing else, so a failure here is not one of the unit.
                 unlink(folder.asset(part: file[0], checksum: file[1]))
             }
+            folder.removePartials(except: try String.fetchAll(db, sql: "SELECT id FROM uploads WHERE checksum IS NULL"))
             try Self.removeExpiredCredentials(db, now: now, sessionSeconds: Limits().webSessionSeconds)
             try Self.forgetDeletions(before: now - Self.deletedMilliseconds, db)
         }

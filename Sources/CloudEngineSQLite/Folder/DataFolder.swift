@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
+import Crypto
 import Foundation
 
 /// The folder with everything a server keeps.
@@ -9,7 +10,7 @@ import Foundation
 /// ```
 /// tarn.sqlite        accounts, records, change numbers, …
 /// assets/PART/CH/…   files by partition and checksum
-/// incoming/          files that are still arriving
+/// incoming/          files that are still arriving; those in parts, `partial-…`, outlive the server
 /// server.lock        held by the server that uses the folder
 /// write.lock         held while a process writes to the database
 /// ```
@@ -47,10 +48,29 @@ struct DataFolder: Sendable {
         "\(assetFolder(part: part, checksum: checksum))/\(checksum)"
     }
 
-    /// Files that were arriving when the server ended.
+    /// What there is of an upload that arrives in parts.
+    func partial(upload id: String) -> String { "\(incoming)/\(Self.partialName(upload: id))" }
+
+    private static let partialPrefix = "partial-"
+
+    private static func partialName(upload id: String) -> String {
+        partialPrefix + Hex.text(SHA256.hash(data: Data(id.utf8)))
+    }
+
+    /// Files that were arriving whole when the server ended.
     func removeLeftovers() {
+        removeIncoming { !$0.hasPrefix(Self.partialPrefix) }
+    }
+
+    /// Parts of uploads that nobody goes on with.
+    func removePartials(except uploads: [String]) {
+        let kept = Set(uploads.map { Self.partialName(upload: $0) })
+        removeIncoming { $0.hasPrefix(Self.partialPrefix) && !kept.contains($0) }
+    }
+
+    private func removeIncoming(_ isLeftover: (String) -> Bool) {
         let files = FileManager.default
-        for name in (try? files.contentsOfDirectory(atPath: incoming)) ?? [] {
+        for name in (try? files.contentsOfDirectory(atPath: incoming)) ?? [] where isLeftover(name) {
             try? files.removeItem(atPath: "\(incoming)/\(name)")
         }
     }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
+import CloudWire
 import GRDB
 
 /// Versions of the server's database. They only grow; a case is never reused.
@@ -20,6 +21,8 @@ enum DatabaseFormat: Int, CaseIterable {
     case references = 6
     /// Why zones were deleted; users whose data are not processed.
     case restrictions = 7
+    /// What zones and databases take of quotas.
+    case usage = 8
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -33,6 +36,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .sharing: Self.sharingTables
         case .references: Self.referenceTables
         case .restrictions: Self.restrictionTables
+        case .usage: Self.usageColumns
         }
     }
 
@@ -64,11 +68,47 @@ enum DatabaseFormat: Int, CaseIterable {
     /// Takes the steps from a version to the current one, all or none.
     private static func advance(_ db: Database, after version: Int) throws {
         try db.inTransaction(.immediate) {
-            for format in allCases where format.rawValue > version { try db.execute(sql: format.step) }
+            for format in allCases where format.rawValue > version {
+                try db.execute(sql: format.step)
+                if format == .usage { try measure(db) }
+            }
             try db.execute(sql: "PRAGMA application_id = \(applicationID)")
             try db.execute(sql: "PRAGMA user_version = \(current.rawValue)")
             return .commit
         }
+    }
+
+    private static let usageColumns = """
+        ALTER TABLE zones ADD COLUMN record_bytes INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE zones ADD COLUMN asset_bytes INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE partitions ADD COLUMN record_bytes INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE partitions ADD COLUMN asset_bytes INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE accounts ADD COLUMN quota INTEGER;
+        UPDATE zones SET asset_bytes = (
+            SELECT coalesce(sum(a.size), 0) FROM asset_links l JOIN assets a ON a.part = l.part AND a.checksum = l.checksum
+            WHERE l.part = zones.part AND l.zone = zones.zone AND l.fields > 0);
+        """
+
+    /// Counts what is there once; from then on every write does.
+    private static func measure(_ db: Database) throws {
+        var bytes: [Int64: [Int64: Int]] = [:]
+        let rows = try Row.fetchCursor(db, sql: "SELECT part, zone, body FROM records WHERE deleted = 0")
+        while let row = try rows.next() {
+            let record = try SQLiteUnit.decode(CloudWire.Record.self, row[2])
+            bytes[row[0], default: [:]][row[1], default: 0] += RecordSize.bytes(of: record)
+        }
+        for (part, zones) in bytes {
+            for (zone, bytes) in zones {
+                try db.execute(
+                    sql: "UPDATE zones SET record_bytes = ? WHERE part = ? AND zone = ?", arguments: [bytes, part, zone])
+            }
+        }
+        try db.execute(
+            sql: """
+                UPDATE partitions SET
+                    record_bytes = (SELECT coalesce(sum(record_bytes), 0) FROM zones z WHERE z.part = partitions.part),
+                    asset_bytes = (SELECT coalesce(sum(asset_bytes), 0) FROM zones z WHERE z.part = partitions.part)
+                """)
     }
 
     private static let restrictionTables = """

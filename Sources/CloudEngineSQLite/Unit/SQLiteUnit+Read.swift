@@ -9,16 +9,21 @@ import GRDB
 extension SQLiteUnit {
     func state() throws -> PartitionState {
         guard let part,
-            let row = try rows("SELECT epoch, counter, floor FROM partitions WHERE part = ?", [part]).first
+            let row = try rows(
+                "SELECT epoch, counter, floor, record_bytes, asset_bytes FROM partitions WHERE part = ?", [part]
+            ).first
         else { return PartitionState() }
-        return PartitionState(epoch: row[0], counter: row[1], floor: row[2])
+        var state = PartitionState(epoch: row[0], counter: row[1], floor: row[2])
+        state.usage = StoredBytes(records: row[3], assets: row[4])
+        return state
     }
 
-    private static let zoneColumns = "SELECT zone, name, change, deleted, floor, reason FROM zones"
+    private static let zoneColumns = "SELECT zone, name, change, deleted, floor, reason, record_bytes, asset_bytes FROM zones"
 
     private static func zone(_ row: Row) -> StoredZone {
         var zone = StoredZone(key: row[0], name: row[1], change: row[2], isDeleted: row[3], floor: row[4])
         zone.deletionReason = ZoneDeletionReason(rawValue: row[5]) ?? .deleted
+        zone.usage = StoredBytes(records: row[6], assets: row[7])
         return zone
     }
 
@@ -91,6 +96,21 @@ extension SQLiteUnit {
         }
     }
 
+    func count(_ slice: ChangeSlice, in zone: Int64, shares: [String]?, includingDeleted: Bool, atMost limit: Int) throws -> Int {
+        guard let part else { return 0 }
+        var arguments: StatementArguments = [part, zone, slice.after, slice.before]
+        var condition = includingDeleted ? "" : shares == nil ? " AND deleted = 0" : " AND gone = 0"
+        if let shares {
+            condition += " AND share IN (\(databaseQuestionMarks(count: shares.count)))"
+            arguments += StatementArguments(shares)
+        }
+        let sql = """
+            SELECT count(*) FROM (SELECT 1 FROM \(shares == nil ? "records" : "shared_records")
+            WHERE part = ? AND zone = ? AND change > ? AND change < ?\(condition) LIMIT ?)
+            """
+        return try Int.fetchOne(try db.cachedStatement(sql: sql), arguments: arguments + [limit]) ?? 0
+    }
+
     func schema(ofType recordType: String) throws -> RecordTypeSchema? {
         let key: StatementArguments = [partition.containerIdentifier, partition.environment.rawValue, recordType]
         let isKnown = try rows(
@@ -142,6 +162,17 @@ extension SQLiteUnit {
         return try rows("SELECT size FROM assets WHERE part = ? AND checksum = ?", [part, checksum]).first.map {
             StoredAsset(checksum: checksum, size: $0[0])
         }
+    }
+
+    func links(toAssets checksums: [String], in zone: Int64) throws -> [String: Int] {
+        guard let part else { return [:] }
+        var links: [String: Int] = [:]
+        for checksum in checksums {
+            links[checksum] = try rows(
+                "SELECT fields FROM asset_links WHERE part = ? AND zone = ? AND checksum = ?", [part, zone, checksum]
+            ).first.map { $0[0] }
+        }
+        return links
     }
 
     func answer(toKey key: String) throws -> StoredAnswer? {

@@ -78,7 +78,7 @@ extension SQLiteServerStore {
                 try db.execute(sql: "DELETE FROM \(table) WHERE \(parts)", arguments: key)
             }
             try db.execute(
-                sql: "UPDATE partitions SET epoch = epoch + 1, floor = 0 WHERE container = ? AND environment = ?", arguments: key)
+                sql: "UPDATE partitions SET epoch = epoch + 1, floor = 0, record_bytes = 0, asset_bytes = 0 WHERE container = ? AND environment = ?", arguments: key)
         }
     }
 }

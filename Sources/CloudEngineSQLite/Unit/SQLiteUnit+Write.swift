@@ -17,9 +17,13 @@ extension SQLiteUnit {
 
     func save(_ zone: StoredZone, at now: Int64) throws {
         try run(
-            "INSERT OR REPLACE INTO zones (part, zone, name, change, deleted, floor, at, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            """
+            INSERT OR REPLACE INTO zones (part, zone, name, change, deleted, floor, at, reason, record_bytes, asset_bytes)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
             [
                 writtenPart, zone.key, zone.name, zone.change, zone.isDeleted, zone.floor, now, zone.deletionReason.rawValue,
+                zone.usage.records, zone.usage.assets,
             ])
     }
 
@@ -45,8 +49,18 @@ extension SQLiteUnit {
         }
     }
 
-    func addLinks(_ differences: [String: Int], in zone: Int64, at now: Int64) throws {
+    func addUsage(_ difference: StoredBytes) throws {
+        try run(
+            "UPDATE partitions SET record_bytes = record_bytes + ?, asset_bytes = asset_bytes + ? WHERE part = ?",
+            [difference.records, difference.assets, writtenPart])
+    }
+
+    func addLinks(_ differences: [String: Int], in zone: Int64, at now: Int64) throws -> Int64 {
+        var bytes: Int64 = 0
+        let known = try links(toAssets: Array(differences.keys), in: zone)
         for (checksum, difference) in differences {
+            let (before, after) = (known[checksum] ?? 0, (known[checksum] ?? 0) + difference)
+            if (before > 0) != (after > 0), let size = try asset(checksum: checksum)?.size { bytes += after > 0 ? size : -size }
             try run(
                 """
                 INSERT INTO asset_links (part, zone, checksum, fields) VALUES (?, ?, ?, ?)
@@ -57,6 +71,7 @@ extension SQLiteUnit {
                 [writtenPart, zone, checksum])
             try run("UPDATE assets SET since = ? WHERE part = ? AND checksum = ?", [now, writtenPart, checksum])
         }
+        return bytes
     }
 
     func save(_ uploads: [StoredUpload]) throws {

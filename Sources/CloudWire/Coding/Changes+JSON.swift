@@ -150,6 +150,7 @@ extension ZoneChangesResult: WireMessage {
         var error = ErrorKeys()
         var records: [Record] = []
         var moreComing = false
+        var remaining: Int?
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
             if try zone.take(key, from: &reader) { continue }
@@ -157,6 +158,7 @@ extension ZoneChangesResult: WireMessage {
             switch key {
             case "records": records = try reader.readArray()
             case "moreComing": moreComing = try reader.readFlag()
+            case "remaining": remaining = try reader.readInt()
             default: try reader.skipValue()
             }
         }
@@ -166,7 +168,8 @@ extension ZoneChangesResult: WireMessage {
             return
         }
         let token = try zone.syncToken.required("the zone has no syncToken", at: start)
-        self = .changes(ZoneChanges(zoneID: zoneID, records: records, syncToken: token, moreComing: moreComing))
+        self = .changes(
+            ZoneChanges(zoneID: zoneID, records: records, remaining: remaining, syncToken: token, moreComing: moreComing))
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -176,6 +179,7 @@ extension ZoneChangesResult: WireMessage {
             case .changes(let changes):
                 writer.member("syncToken", changes.syncToken)
                 writer.member("moreComing", changes.moreComing)
+                writer.member("remaining", changes.remaining)
                 if let texts = changes.texts {
                     writer.key("records")
                     writer.array(written: texts.bytes)

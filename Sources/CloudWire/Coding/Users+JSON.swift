@@ -97,11 +97,13 @@ extension UserIdentity: WireMessage {
     }
 
     package func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            if !userRecordName.isEmpty { writer.member("userRecordName", userRecordName) }
-            if !name.isEmpty { writer.member("nameComponents", name) }
-            writer.member("lookupInfo", lookupInfo)
-        }
+        writer.object { writeMembers(to: &$0) }
+    }
+
+    func writeMembers(to writer: inout JSONWriter) {
+        if !userRecordName.isEmpty { writer.member("userRecordName", userRecordName) }
+        if !name.isEmpty { writer.member("nameComponents", name) }
+        writer.member("lookupInfo", lookupInfo)
     }
 }
 
@@ -136,6 +138,7 @@ extension UserDictionary: WireMessage {
             case "firstName": firstName = try reader.readString()
             case "lastName": lastName = try reader.readString()
             case "emailAddress": emailAddress = try reader.readString()
+            case "quota": quota = try QuotaStatus(from: &reader)
             default: try reader.skipValue()
             }
         }
@@ -148,6 +151,7 @@ extension UserDictionary: WireMessage {
             writer.member("firstName", firstName)
             writer.member("lastName", lastName)
             writer.member("emailAddress", emailAddress)
+            writer.member("quota", quota)
         }
     }
 }

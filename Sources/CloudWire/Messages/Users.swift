@@ -95,6 +95,8 @@ package struct UserDictionary: Hashable, Sendable {
     package var firstName: String?
     package var lastName: String?
     package var emailAddress: String?
+    /// In the caller's own, for who asked for the capability.
+    package var quota: QuotaStatus?
 
     package init(
         userRecordName: String, firstName: String? = nil, lastName: String? = nil, emailAddress: String? = nil

@@ -53,10 +53,13 @@ package struct ZoneChanges: Hashable, Sendable {
     /// To be kept after every page.
     package var syncToken: String
     package var moreComing: Bool
+    /// Changes that are still to come, counted up to ``Capability/changesCounted``; for who asked for the capability.
+    package var remaining: Int?
 
-    package init(zoneID: ZoneID, records: [Record], syncToken: String, moreComing: Bool) {
+    package init(zoneID: ZoneID, records: [Record], remaining: Int? = nil, syncToken: String, moreComing: Bool) {
         self.zoneID = zoneID
         self.records = records
+        self.remaining = remaining
         self.syncToken = syncToken
         self.moreComing = moreComing
     }

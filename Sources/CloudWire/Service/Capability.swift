@@ -10,8 +10,25 @@ package enum Capability: String, Hashable, Sendable, CaseIterable {
     case idempotencyKey = "idempotency-key"
     /// A record that failed with `CONFLICT` or `EXISTS` brings the server's record.
     case serverRecord = "server-record"
+    /// `users/caller` and `users/current` tell what the caller's private database takes, and what it may.
+    case quota
+    /// `changes/zone` for the default zone of the public database, deletions included, and the push stream with
+    /// `?database=public`.
+    case publicChanges = "public-changes"
+    /// `changes/zone` tells how many changes are still to come.
+    case remainingCount = "remaining-count"
+    /// Each answer has the server's time in ``HeaderNames/serverTime``.
+    case serverTime = "server-time"
+    /// Answers have `RateLimit-Limit`, `-Remaining` and `-Reset` where the operator limits requests. Who did not ask gets
+    /// them, too.
+    case budget
+    /// Uploads of assets that break off go on where they were: `HEAD` and `PATCH` on the address of the upload.
+    case resumableUpload = "resumable-upload"
 
     package static let heartbeatSeconds = 15
+
+    /// Changes that are counted at most for ``remainingCount``.
+    package static let changesCounted = 20_000
 
     /// The value of `X-Tarn-Capabilities`: names in alphabetical order, separated by commas.
     package static func headerValue(_ capabilities: Set<Capability>) -> String {

@@ -26,6 +26,8 @@ package enum HeaderNames {
     package static let rateLimit = "RateLimit-Limit"
     package static let rateLimitRemaining = "RateLimit-Remaining"
     package static let rateLimitReset = "RateLimit-Reset"
+    /// Answers, for who asked for the capability: milliseconds since 1970 UTC.
+    package static let serverTime = "X-Tarn-Server-Time"
 
     package static let json = "application/json; charset=UTF-8"
     /// Content type of the push stream: JSON objects, one a line.

@@ -101,9 +101,12 @@ struct LocalServer {
             surroundings: surroundings)
         let (store, hub) = (store, hub)
         let metrics = RequestMetrics {
-            [
+            let usage = (try? await store.totalUsage()) ?? StoredBytes()
+            return [
                 ("tarn_commits", "Commits since the server started.", store.commits),
                 ("tarn_listeners", "Devices that hold a push stream.", hub.listeners),
+                ("tarn_record_bytes", "Bytes of records that count for quotas.", Int(usage.records)),
+                ("tarn_asset_bytes", "Bytes of assets that count for quotas.", Int(usage.assets)),
             ]
         }
         let application = CloudServer.application(

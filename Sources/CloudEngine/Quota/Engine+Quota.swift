@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+
+extension Engine {
+    /// Bytes that a database may take: a private one its owner's quota, the public one its container's; nil for any number.
+    ///
+    /// Source: *CloudKit Web Services Reference*, "Error Codes": the public database counts for the container, private
+    /// ones for their users. Here a user has the quota in each container and environment.
+    func quota(of partition: Partition, in view: any PartitionView) throws -> Int64? {
+        let bytes =
+            switch partition.scope {
+            case .public: Int64(limits.publicBytes)
+            case .private: try view.quota(ofUser: partition.owner) ?? Int64(limits.userBytes)
+            case .shared: 0 as Int64
+            }
+        return bytes > 0 ? bytes : nil
+    }
+
+    /// What a database takes, and what it may.
+    package func quotaStatus(of partition: Partition, in view: any PartitionView) throws -> QuotaStatus {
+        let usage = try view.state().usage
+        return QuotaStatus(
+            recordBytes: usage.records, assetBytes: usage.assets, bytesMax: try quota(of: partition, in: view))
+    }
+
+    /// Bytes that are left of the quota; nil for any number.
+    func bytesLeft(of partition: Partition, in view: any PartitionView) throws -> Int64? {
+        guard let quota = try quota(of: partition, in: view) else { return nil }
+        return max(0, quota - (try view.state().usage.total))
+    }
+
+    static let quotaExceeded = WireError(.quotaExceeded, "the storage quota is exceeded")
+}
+
+/// Refuses the operations of one request that would take more than what is left. What makes a database smaller, or leaves
+/// it as it is, is never refused.
+struct QuotaCheck {
+    private let left: Int64?
+    private let zone: Int64
+    private let view: any PartitionView
+    /// What the operations so far take.
+    private var taken: Int64 = 0
+    /// Fields that refer to assets, those of the operations so far included.
+    private var links: [String: Int] = [:]
+
+    init(_ engine: Engine, zone: StoredZone, _ view: any PartitionView, _ call: Call) throws {
+        left = try call.caller.isOperator ? nil : engine.bytesLeft(of: call.partition, in: view)
+        self.zone = zone.key
+        self.view = view
+    }
+
+    /// Takes one record's change into account.
+    ///
+    /// - Throws: `WireError` with `.quotaExceeded`, and then forgets the change.
+    mutating func take(_ old: Record?, _ new: Record?) throws {
+        guard let left else { return }
+        var difference = Int64((new.map(RecordSize.bytes) ?? 0) - (old.map(RecordSize.bytes) ?? 0))
+        var changed = links
+        for (asset, count) in (new?.assets ?? []).map({ ($0, 1) }) + (old?.assets ?? []).map({ ($0, -1) }) {
+            let checksum = asset.fileChecksum
+            let before = try changed[checksum] ?? view.links(toAssets: [checksum], in: zone)[checksum] ?? 0
+            changed[checksum] = before + count
+            if before <= 0, before + count > 0 { difference += asset.size }
+            if before > 0, before + count <= 0 { difference -= asset.size }
+        }
+        guard difference <= 0 || taken + difference <= left else { throw Engine.quotaExceeded }
+        taken += difference
+        links = changed
+    }
+}

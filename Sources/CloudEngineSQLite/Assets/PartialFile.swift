@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudWire
+import Crypto
+import Foundation
+import Synchronization
+
+/// Whose turn it is to write to an upload that arrives in parts: whoever came last. An older request, whose connection may
+/// be broken without anybody having noticed, writes nothing more.
+final class UploadTurns: Sendable {
+    private struct State {
+        var last = 0
+        var turns: [String: Int] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    func take(_ id: String) -> Int {
+        state.withLock { state in
+            state.last += 1
+            state.turns[id] = state.last
+            return state.last
+        }
+    }
+
+    func end(_ id: String, _ turn: Int) {
+        state.withLock { state in
+            if state.turns[id] == turn { state.turns[id] = nil }
+        }
+    }
+
+    /// - Returns: Nil if it is another's turn.
+    func run<Value>(_ id: String, _ turn: Int, _ body: () throws -> Value) rethrows -> Value? {
+        try state.withLock { state in state.turns[id] == turn ? try body() : nil }
+    }
+}
+
+/// An upload that arrives in parts, as a file that grows.
+final class PartialFile: Sendable {
+    private static let pieceBytes = 1 << 18
+
+    let path: String
+    private let descriptor: Int32
+    private let turns: UploadTurns
+    private let id: String
+    private let turn: Int
+
+    /// - Parameter makesFile: Whether to make the file where there is none.
+    /// - Returns: Nil if there is none.
+    init?(path: String, id: String, turns: UploadTurns, makesFile: Bool) throws {
+        self.path = path
+        self.id = id
+        self.turns = turns
+        turn = turns.take(id)
+        descriptor = Foundation.open(path, (makesFile ? O_CREAT : 0) | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            let number = errno
+            turns.end(id, turn)
+            guard !makesFile, number == ENOENT else { throw StorageFailure.ofDisk(number) }
+            return nil
+        }
+    }
+
+    deinit {
+        close(descriptor)
+        turns.end(id, turn)
+    }
+
+    /// Bytes that are there, durably.
+    func size() async throws -> Int64 {
+        try await DiskQueue.run {
+            guard fsync(self.descriptor) == 0 else { throw StorageFailure.ofDisk(errno) }
+            return Int64(lseek(self.descriptor, 0, SEEK_END))
+        }
+    }
+
+    /// Appends what arrives. When the sequence breaks off, what came before it stays.
+    ///
+    /// - Returns: The bytes that are there then.
+    func append(
+        _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, at offset: Int64, bytesMax: Int64
+    ) async throws -> Int64 {
+        var pending: [UInt8] = []
+        var end = offset
+        do {
+            for try await piece in pieces {
+                guard end + Int64(pending.count + piece.count) <= bytesMax else {
+                    unlink(path)
+                    throw WireError(.quotaExceeded, "an asset has at most \(bytesMax) bytes", nativeCode: .limitExceeded)
+                }
+                pending += piece
+                if pending.count >= Self.pieceBytes {
+                    end = try await write(pending, at: end)
+                    pending.removeAll(keepingCapacity: true)
+                }
+            }
+        } catch {
+            if !(error is WireError) { _ = try? await write(pending, at: end) }
+            throw error
+        }
+        return try await write(pending, at: end)
+    }
+
+    private func write(_ bytes: [UInt8], at offset: Int64) async throws -> Int64 {
+        try await DiskQueue.run { [self] in
+            let isOurs: Void? = try turns.run(id, turn) {
+                try bytes.withUnsafeBytes { buffer in
+                    var rest = buffer[...]
+                    var place = offset
+                    while !rest.isEmpty {
+                        let count = pwrite(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count, off_t(place))
+                        if count < 0, errno == EINTR { continue }
+                        guard count >= 0 else { throw StorageFailure.ofDisk(errno) }
+                        rest = rest.dropFirst(count)
+                        place += Int64(count)
+                    }
+                }
+            }
+            guard isOurs != nil else { throw WireError(.conflict, "another request goes on with the upload") }
+            return offset + Int64(bytes.count)
+        }
+    }
+
+    /// What the file is, once it is complete and durable.
+    func asset() async throws -> StoredAsset {
+        let size = try await size()
+        var hash = SHA256()
+        var place: Int64 = 0
+        while place < size {
+            let start = place
+            let piece = try await DiskQueue.run { [self] in
+                try [UInt8](unsafeUninitializedCapacity: Self.pieceBytes) { buffer, count in
+                    var got = pread(descriptor, buffer.baseAddress, Self.pieceBytes, off_t(start))
+                    while got < 0, errno == EINTR { got = pread(descriptor, buffer.baseAddress, Self.pieceBytes, off_t(start)) }
+                    guard got > 0 else { throw StorageFailure.ofDisk(got < 0 ? errno : EIO) }
+                    count = got
+                }
+            }
+            hash.update(data: piece)
+            place += Int64(piece.count)
+        }
+        return StoredAsset(checksum: Hex.text(hash.finalize()), size: size)
+    }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// What a user's private database takes, and what it may: `quota` in the answers of `users/caller` and `users/current`,
+/// for who asked for the capability.
+package struct QuotaStatus: Hashable, Sendable {
+    /// Names and values of records.
+    package var recordBytes: Int64
+    /// Files that records refer to.
+    package var assetBytes: Int64
+    /// Nil for any number.
+    package var bytesMax: Int64?
+
+    package init(recordBytes: Int64, assetBytes: Int64, bytesMax: Int64? = nil) {
+        self.recordBytes = recordBytes
+        self.assetBytes = assetBytes
+        self.bytesMax = bytesMax
+    }
+
+    package var bytes: Int64 { recordBytes + assetBytes }
+}
+
+extension QuotaStatus: WireMessage {
+    package init(from reader: inout JSONReader) throws(JSONFault) {
+        self.init(recordBytes: 0, assetBytes: 0)
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "recordBytes": recordBytes = Int64(try reader.readInt())
+            case "assetBytes": assetBytes = Int64(try reader.readInt())
+            case "bytesMax": bytesMax = Int64(try reader.readInt())
+            default: try reader.skipValue()
+            }
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("recordBytes", recordBytes)
+            writer.member("assetBytes", assetBytes)
+            writer.member("bytesMax", bytesMax)
+        }
+    }
+}
+
+/// Answer of `users/caller`: an identity, and what only its owner may know.
+package struct CallerIdentity: WireMessage {
+    package var identity: UserIdentity
+    package var quota: QuotaStatus?
+
+    package init(identity: UserIdentity, quota: QuotaStatus? = nil) {
+        self.identity = identity
+        self.quota = quota
+    }
+
+    package init(from reader: inout JSONReader) throws(JSONFault) {
+        // The keys are those of an identity; a copy reads the one that only the caller's has.
+        var look = reader
+        self.init(identity: try UserIdentity(from: &reader))
+        try look.beginObject()
+        while let key = try look.nextKey() {
+            switch key {
+            case "quota": quota = try QuotaStatus(from: &look)
+            default: try look.skipValue()
+            }
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            identity.writeMembers(to: &writer)
+            writer.member("quota", quota)
+        }
+    }
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudEngineSQLite
+import CloudWire
+import Testing
+
+@Suite struct QuotaTests {
+    private static func text(_ count: Int) -> FieldValue { .string(String(repeating: "x", count: count)) }
+
+    private func usage(_ bench: Bench, as call: Call? = nil) async throws -> StoredBytes {
+        try await bench.read(call) { _, view, _ in try view.state().usage }
+    }
+
+    /// What a look at every record says.
+    private func measured(_ bench: Bench) async throws -> StoredBytes {
+        try await bench.read { _, view, _ in
+            var bytes = StoredBytes()
+            for zone in try view.zones() {
+                let records = try view.records(
+                    ChangeSlice(after: -1), in: zone.key, includingDeleted: false, limit: .max, bytesMax: .max)
+                var assets: [String: Int64] = [:]
+                for record in records.map(\.record) {
+                    bytes.records += Int64(RecordSize.bytes(of: record))
+                    for field in record.fields.values {
+                        if case .asset(let asset) = field.value { assets[asset.fileChecksum] = asset.size }
+                        if case .list(let elements, of: .asset) = field.value {
+                            for case .asset(let asset) in elements { assets[asset.fileChecksum] = asset.size }
+                        }
+                    }
+                }
+                #expect(zone.usage.assets == assets.values.reduce(0, +), "zone \(zone.name)")
+                bytes.assets += assets.values.reduce(0, +)
+            }
+            return bytes
+        }
+    }
+
+    private func upload(_ bench: Bench, _ content: UInt8, count: Int, in zoneID: ZoneID = Bench.garden) async throws -> FieldValue {
+        let request = AssetUploadRequest(items: [.init(recordType: "Plant", recordName: "p", fieldName: "photo")], zoneID: zoneID)
+        let response = try await bench.write { try $0.requestUploads(request, in: $1, $2).response }
+        guard case .address(let address) = response.results[0] else { throw WireError(.internalError, "no address") }
+        let parts = address.url.split(separator: "/")
+        let id = String(parts[parts.count - 3])
+        let pieces = AsyncThrowingStream<[UInt8], any Error> { continuation in
+            continuation.yield(Array(repeating: content, count: count))
+            continuation.finish()
+        }
+        let stored = try await bench.store.receive(
+            pieces, forUpload: id, in: bench.call().partition, bytesMax: .max, bytesExpected: nil, at: Bench.start)
+        let asset = try #require(stored)
+        return .asset(AssetValue(fileChecksum: asset.checksum, size: asset.size, receipt: id))
+    }
+
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func whatIsKeptWithEachWriteIsWhatThereIs(_ seed: UInt64) async throws {
+        var random = SplitMix(seed: seed)
+        let bench = try await Bench.withGarden()
+        let zones = [Bench.garden, ZoneID(zoneName: "Field"), .defaultZone]
+        try await bench.makeZone(zones[1])
+        for step in 0..<120 {
+            let zoneID = zones[Int(random.next() % 3)]
+            var operations: [RecordOperation] = []
+            for name in Set((0..<Int(random.next() % 4 + 1)).map { _ in "p\(random.next() % 12)" }).sorted() {
+                var fields: [String: FieldValue] = ["name": Self.text(Int(random.next() % 300))]
+                switch random.next() % 6 {
+                case 0: fields["photo"] = try await upload(bench, UInt8(random.next() % 4), count: 1000 + Int(random.next() % 3), in: zoneID)
+                case 1:
+                    let two = [try await upload(bench, UInt8(random.next() % 4), count: 500, in: zoneID), try await upload(bench, 9, count: 70, in: zoneID)]
+                    fields["photos"] = .list(two, of: .asset)
+                default: break
+                }
+                let kinds: [RecordOperation.Kind] = [.create, .forceUpdate, .forceReplace, .forceDelete, .update]
+                operations.append(.init(kinds[Int(random.next() % 5)], .plant(name, fields)))
+            }
+            try await bench.modify(operations, in: zoneID, atomic: random.next() % 2 == 0)
+            if step % 40 == 39 {
+                try await bench.deleteZone(zones[1])
+                try await bench.makeZone(zones[1])
+            }
+        }
+        let kept = try await usage(bench)
+        #expect(try await measured(bench) == kept)
+        #expect(kept.records > 0 && kept.assets > 0)
+    }
+
+    @Test func whatGoesWithOthersIsCountedToo() async throws {
+        let bench = try await Bench.withGarden()
+        let owner = FieldValue.reference(RecordReference(recordName: "bed", action: .deleteSelf))
+        try await bench.modify(.init(.create, .plant("bed")), .init(.create, .plant("sage", ["bed": owner, "name": Self.text(500)])))
+        var share = Record(recordName: "share", recordType: ShareDetails.recordType, fields: ["cloudkit.title": Field(Self.text(90))])
+        share.sharing.details = ShareDetails(rootRecordName: "bed")
+        try await bench.modify(.init(.create, share))
+        #expect(try await usage(bench) == measured(bench))
+        try await bench.modify(.init(.forceDelete, .plant("bed")))
+        #expect(try await usage(bench) == StoredBytes())
+    }
+
+    @Test func whatWouldTakeTooMuchIsRefusedAndNothingElse() async throws {
+        var limits = Limits()
+        limits.userBytes = 1000
+        let bench = try await Bench.withGarden(limits: limits)
+        let words = try await bench.modify(
+            .init(.create, .plant("a", ["name": Self.text(600)])), .init(.create, .plant("b", ["name": Self.text(600)])),
+            .init(.create, .plant("c", ["name": Self.text(100)])), in: .defaultZone
+        ).map(\.word)
+        #expect(words == ["saved", "QUOTA_EXCEEDED", "saved"])
+        let atomic = try await bench.modify(
+            .init(.create, .plant("d", ["name": Self.text(10)])), .init(.create, .plant("e", ["name": Self.text(900)]))).map(\.word)
+        #expect(atomic == ["ATOMIC_ERROR", "QUOTA_EXCEEDED"])
+        // Who deletes in the same request makes room.
+        let swapped = try await bench.modify(
+            .init(.forceDelete, .plant("a")), .init(.create, .plant("b", ["name": Self.text(600)])), in: .defaultZone
+        ).map(\.word)
+        #expect(swapped == ["deleted", "saved"])
+        let status = try await bench.read { try $0.quotaStatus(of: $2.partition, in: $1) }
+        #expect(status.bytes == (try await usage(bench)).total && status.bytesMax == 1000)
+
+        limits.userBytes = 300
+        let tight = Engine(limits: limits, sealer: bench.store.sealer)
+        let call = bench.call()
+        let smaller = try await bench.store.write(call.partition) { unit in
+            try tight.modifyRecords(
+                ModifyRecordsRequest(operations: [.init(.forceUpdate, .plant("b", ["name": Self.text(500)]))]), in: unit, call)
+        }
+        #expect(smaller.response.results.map(\.word) == ["saved"], "over the quota, less is always taken")
+        let uploads = AssetUploadRequest(items: [.init(recordType: "Plant", recordName: "p", fieldName: "photo")])
+        let refused = await refusal { try await bench.store.write(call.partition) { try tight.requestUploads(uploads, in: $0, call) } }
+        #expect(refused?.code == .quotaExceeded)
+    }
+
+    @Test func anAssetCountsOnceAndItsReplacementInItsPlace() async throws {
+        var limits = Limits()
+        limits.userBytes = 3000
+        let bench = try await Bench.withGarden(limits: limits)
+        let photo = try await upload(bench, 1, count: 1500)
+        try await bench.modify(.init(.create, .plant("a", ["photo": photo])))
+        #expect(try await usage(bench).assets == 1500)
+        #expect(try await bench.modify(.init(.create, .plant("b", ["photo": photo]))).map(\.word) == ["saved"], "the same file")
+        #expect(try await usage(bench).assets == 1500)
+        let other = try await upload(bench, 2, count: 1400)
+        #expect(try await bench.modify(.init(.create, .plant("c", ["photo": other]))).map(\.word) == ["QUOTA_EXCEEDED"])
+        #expect(
+            try await bench.modify(.init(.forceDelete, .plant("b")), .init(.forceUpdate, .plant("a", ["photo": other]))).map(\.word)
+                == ["deleted", "saved"])
+        #expect(try await usage(bench).assets == 1400)
+        try await bench.deleteZone(Bench.garden)
+        #expect(try await usage(bench) == StoredBytes())
+    }
+
+    @Test func theOperatorsWordForAUserGoesBeforeTheLimit() async throws {
+        var limits = Limits()
+        limits.userBytes = 9
+        let bench = try Bench(limits: limits)
+        _ = try await bench.store.addUser(name: "mia", deviceLabel: "tablet", now: 0)
+        let container = bench.call().partition.containerIdentifier
+        let name = try await bench.store.userRecordName(account: 1, containerIdentifier: container, proposal: "_mia")
+        func save(_ plant: String) async throws -> String {
+            try await bench.modify(.init(.create, .plant(plant)), in: .defaultZone, as: bench.call(user: name))[0].word
+        }
+        #expect(try await save("plant") == "QUOTA_EXCEEDED")
+        try await bench.store.setQuota(12, ofUser: "mia")
+        #expect(try await save("plant") == "saved")
+        #expect(try await save("more") == "QUOTA_EXCEEDED")
+        try await bench.store.setQuota(0, ofUser: "mia")
+        #expect(try await save("more") == "saved")
+        let lines = try await bench.store.usage()
+        #expect(lines.map(\.userName) == ["mia"] && lines.map(\.usage.records) == [19])
+        try await bench.store.setQuota(nil, ofUser: "mia")
+        #expect(try await save("third") == "QUOTA_EXCEEDED")
+    }
+}
+
+private struct SplitMix {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
