@@ -5,22 +5,46 @@ package import CloudEngine
 package import CloudPush
 import CloudWire
 package import Hummingbird
+import HummingbirdTLS
 package import Logging
 import NIOCore
+import NIOSSL
 
 /// The service on a socket.
 package enum CloudServer {
+    /// A certificate with those that lead to its root, and its key.
+    package struct Identity: Sendable {
+        let configuration: TLSConfiguration
+
+        /// - Throws: `StorageFailure` with `.unavailable` for files that are none.
+        package init(certificatePath: String, keyPath: String) throws {
+            do {
+                let chain = try NIOSSLCertificate.fromPEMFile(certificatePath)
+                let key = try NIOSSLPrivateKey(file: keyPath, format: .pem)
+                configuration = .makeServerConfiguration(
+                    certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+                // Reads both together, so that a key of another certificate is found now.
+                _ = try NIOSSLContext(configuration: configuration)
+            } catch {
+                throw StorageFailure(.unavailable, "the certificate or its key cannot be used")
+            }
+        }
+    }
+
     /// - Parameters:
+    ///   - identity: With one the server speaks TLS, and nothing else.
     ///   - port: 0 lets the system choose; `onListening` tells which it was.
     ///   - onListening: Called once requests are accepted.
     package static func application(
-        service: CloudService, pages: (any PageResponder)? = nil, host: String, port: Int,
-        metrics: RequestMetrics = RequestMetrics(), logger: Logger,
+        service: CloudService, pages: (any PageResponder)? = nil, host: String, port: Int, identity: Identity? = nil,
+        metrics: RequestMetrics = RequestMetrics(), access: OperationsAccess = OperationsAccess(), logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
-    ) -> Application<ServiceResponder> {
+    ) throws -> Application<ServiceResponder> {
         Application(
             responder: ServiceResponder(
-                service: service, pages: pages, metrics: metrics, logger: logger, fallbackHost: "\(host):\(port)"),
+                service: service, pages: pages, metrics: metrics, access: access, logger: logger, fallbackHost: "\(host):\(port)",
+                speaksTLS: identity != nil),
+            server: try identity.map { try .tls(.http1(), tlsConfiguration: $0.configuration) } ?? .http1(),
             configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: nil),
             onServerRunning: { channel in await onListening(channel.localAddress?.port ?? port) },
             logger: logger)

@@ -9,31 +9,38 @@ import NIOCore
 
 /// Carries requests from Hummingbird to the service and answers back. It decides nothing.
 package struct ServiceResponder: HTTPResponder {
-    package typealias Context = BasicRequestContext
+    package typealias Context = ServiceContext
 
     private let service: CloudService
     private let pages: (any PageResponder)?
     private let metrics: RequestMetrics
+    private let access: OperationsAccess
+    private let speaksTLS: Bool
     private let logger: Logger
     /// Used where a request names no host.
     private let fallbackHost: String
 
     package init(
-        service: CloudService, pages: (any PageResponder)? = nil, metrics: RequestMetrics = RequestMetrics(), logger: Logger,
-        fallbackHost: String = "127.0.0.1"
+        service: CloudService, pages: (any PageResponder)? = nil, metrics: RequestMetrics = RequestMetrics(),
+        access: OperationsAccess = OperationsAccess(), logger: Logger, fallbackHost: String = "127.0.0.1", speaksTLS: Bool = false
     ) {
         self.service = service
         self.pages = pages
         self.metrics = metrics
+        self.access = access
+        self.speaksTLS = speaksTLS
         self.logger = logger
         self.fallbackHost = fallbackHost
     }
 
-    package func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
-        if request.method == .get, request.uri.path == "/metrics" { return await measurements() }
+    package func respond(to request: Request, context: ServiceContext) async throws -> Response {
         let start = ContinuousClock.now
         var headers: [String: String] = [:]
         for field in request.headers { headers[field.name.canonicalName] = field.value }
+        if OperationsAccess.paths.contains(request.uri.path) {
+            guard access.allows(isLocal: context.isLocal, headers: headers) else { return Response(status: .forbidden) }
+            if request.method == .get, request.uri.path == "/metrics" { return await measurements() }
+        }
         let incoming = ServiceRequest(
             method: request.method.rawValue, path: request.uri.path, query: request.uri.query ?? "", headers: headers,
             body: .stream(request.body.map { Array(buffer: $0) }),
@@ -42,7 +49,7 @@ package struct ServiceResponder: HTTPResponder {
         let answer = await service.respond(to: incoming)
         let duration = ContinuousClock.now - start
         metrics.count(endpoint: answer.endpoint, status: answer.status, took: duration)
-        log(answer, took: duration)
+        log(answer, took: duration, in: headers["traceparent"].flatMap(TraceParent.init))
         pages?.note(
             RequestNote(
                 time: service.now, method: incoming.method, endpoint: answer.endpoint, status: answer.status,
@@ -58,7 +65,7 @@ package struct ServiceResponder: HTTPResponder {
 
     /// A gateway in front tells how it was reached. Only the caller's own addresses of assets depend on it.
     private func scheme(_ headers: [String: String]) -> String {
-        headers["x-forwarded-proto"] == "https" ? "https" : "http"
+        speaksTLS || headers["x-forwarded-proto"] == "https" ? "https" : "http"
     }
 
     private func response(to answer: ServiceResponse) -> Response {
@@ -106,12 +113,16 @@ package struct ServiceResponder: HTTPResponder {
     }
 
     /// One line for each request: never a token, a name or a value.
-    private func log(_ answer: ServiceResponse, took duration: Duration) {
+    private func log(_ answer: ServiceResponse, took duration: Duration, in trace: TraceParent?) {
         guard answer.failure != nil || logger.logLevel <= .info else { return }
         var metadata: Logger.Metadata = [
             "request": "\(answer.requestUUID)", "endpoint": "\(answer.endpoint)", "status": "\(answer.status)",
             "milliseconds": "\(duration / .milliseconds(1))",
         ]
+        if let trace {
+            metadata["trace"] = "\(trace.traceID)"
+            metadata["parent"] = "\(trace.parentID)"
+        }
         if let code = answer.errorCode { metadata["error"] = "\(code)" }
         guard let failure = answer.failure else {
             logger.info("request answered", metadata: metadata)

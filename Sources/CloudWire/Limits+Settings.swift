@@ -27,6 +27,7 @@ extension Limits {
         Setting("deletingReferencesPerRecord", \.deletingReferencesPerRecord, most: 10_000),
         Setting("fieldsPerRecord", \.fieldsPerRecord, most: 4096),
         Setting("filtersPerQuery", \.filtersPerQuery, most: 1000),
+        Setting("historyDays", \.historyDays, least: 0, most: 3650),
         Setting("operationsPerRequest", \.operationsPerRequest, most: 2000),
         Setting("publicBytes", \.publicBytes, least: 0, most: 1 << 50),
         Setting("recordBytes", \.recordBytes, most: 16_000_000),

@@ -43,6 +43,8 @@ package struct Limits: Hashable, Sendable {
     /// public database may; 0 means without limit. The operator may set another number for a user.
     package var userBytes = 0
     package var publicBytes = 0
+    /// Days for which it is kept what records were, so that a zone can be brought back to what it was; 0 keeps nothing.
+    package var historyDays = 0
     package var filtersPerQuery = 64
     package var sortsPerQuery = 8
     /// Values in the list of one filter.

@@ -8,15 +8,14 @@ import Foundation
 import Testing
 
 /// Every released format has a sample that today's server opens, queries and writes to.
+///
+/// The first was written by the server of its time; each later one is the one before it, brought up by its own version's
+/// statements, with rows of what that version brought.
 @Suite struct OldFormatTests {
     /// In each sample user `mia` has the zone `Garden` with the plants p1 and p2, a deleted p3 and bed-7.
-    @Test(arguments: ["format1"])
+    @Test(arguments: (1...8).map { "format\($0)" })
     func anOldDataFolderIsBroughtToTheCurrentFormatAndCanBeQueried(_ sample: String) async throws {
-        let folder = TemporaryFolder()
-        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
-        let file = try #require(Bundle.module.url(forResource: sample, withExtension: "sqlite", subdirectory: "Samples"))
-        try FileManager.default.copyItem(at: file, to: URL(filePath: folder.path + "/tarn.sqlite"))
-        let bench = try Bench(folder: folder)
+        let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(
             account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "_new")
         #expect(owner != "_new")
@@ -31,5 +30,56 @@ import Testing
 
         try await bench.modify(.init(.forceUpdate, .plant("p2", ["name": .string("Savory")])), as: mia)
         #expect(try await bench.names(name, as: mia).names == ["p1", "p2"])
+
+        // What is counted from then on fits what there was.
+        let (kept, measured) = try await bench.read(mia) { _, view, _ in
+            let zone = try #require(try view.zone(named: "Garden"))
+            let records = try view.records(ChangeSlice(after: 0), in: zone.key, includingDeleted: false, limit: 100, bytesMax: .max)
+            return (try view.state().usage.records, records.reduce(0) { $0 + Int64(RecordSize.bytes(of: $1.record)) })
+        }
+        #expect(kept == measured && kept > 0)
+        try bench.store.close()
+    }
+
+    @Test(arguments: (5...8).map { "format\($0)" })
+    func sharesAndReferencesOfOldFoldersHold(_ sample: String) async throws {
+        let bench = try await Self.open(sample)
+        let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")
+        let mia = bench.call(user: owner)
+        var bo = mia
+        bo.caller = Caller(userRecordName: "_" + String(repeating: "b", count: 32), deviceID: "phone")
+        let zoneID = ZoneID(zoneName: "Garden", ownerRecordName: owner)
+        let request = LookupRecordsRequest(recordNames: ["bed-7", "sprig", "p1"], zoneID: zoneID)
+        let seen = try await bench.read(bo) { try $0.lookupRecords(request, in: $1, $2).results.map(\.word) }
+        #expect(seen == ["saved", "saved", "NOT_FOUND"])
+        let write = ModifyRecordsRequest(operations: [.init(.forceUpdate, .plant("sprig", ["n": .int64(1)]))], zoneID: zoneID)
+        #expect(try await bench.write(bo) { try $0.modifyRecords(write, in: $1, $2).response.results.map(\.word) } == ["ACCESS_DENIED"])
+        // The reference deletes its source, though it was stored before references were listed.
+        try await bench.modify(.init(.forceDelete, Record(recordName: "bed-7")), as: mia)
+        #expect(try await bench.lookup("bed-7", "sprig", "share", as: mia).map(\.word) == ["NOT_FOUND", "NOT_FOUND", "NOT_FOUND"])
+        try bench.store.close()
+    }
+
+    @Test func whatLaterFormatsBroughtIsThere() async throws {
+        let bench = try await Self.open("format8")
+        let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")
+        let mia = bench.call(user: owner)
+        let (roles, grants, quota) = try await bench.read(mia) { _, view, _ in
+            (try view.roles(ofUser: owner), try view.grants(ofType: "Plant"), try view.quota(ofUser: owner))
+        }
+        #expect(roles == ["gardener"] && grants?.byRole == ["_icloud": .create] && quota == 1_000_000)
+        #expect(try await bench.store.profiles().map(\.emailAddress) == ["mia@example.org"])
+        #expect(try await bench.store.target(ofLink: 1)?.recordName == "bed-7")
+        let refused = await refusal { try await bench.lookup("x", in: ZoneID(zoneName: "Old"), as: mia) }
+        #expect(refused?.nativeCode == .userDeletedZone)
+        try bench.store.close()
+    }
+
+    private static func open(_ sample: String) async throws -> Bench {
+        let folder = TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        let file = try #require(Bundle.module.url(forResource: sample, withExtension: "sqlite", subdirectory: "Samples"))
+        try FileManager.default.copyItem(at: file, to: URL(filePath: folder.path + "/tarn.sqlite"))
+        return try Bench(folder: folder)
     }
 }

@@ -111,7 +111,7 @@ struct LiveServer: Sendable {
     }
 
     static func run(
-        limits: Limits = Limits(), folder: TemporaryFolder = TemporaryFolder(),
+        limits: Limits = Limits(), folder: TemporaryFolder = TemporaryFolder(), access: OperationsAccess = OperationsAccess(),
         _ body: @Sendable (LiveServer) async throws -> Void
     ) async throws {
         let parts = try LiveServer(folder: folder)
@@ -121,8 +121,8 @@ struct LiveServer: Sendable {
             engine: Engine(limits: limits, sealer: parts.store.sealer), storage: parts.store, accounts: parts.store,
             assets: parts.store, push: parts.hub, surroundings: surroundings)
         parts.box.put(service)
-        let application = CloudServer.application(
-            service: service, host: "127.0.0.1", port: 0, logger: parts.log.logger)
+        let application = try CloudServer.application(
+            service: service, host: "127.0.0.1", port: 0, access: access, logger: parts.log.logger)
         try await application.test(.live) { client in
             var server = parts
             server.port = client.port ?? 0

@@ -18,6 +18,14 @@ package enum DatabaseRules {
         case capable(Capability)
         /// The database has no such operation.
         case notApplicable
+
+        /// Whether the operation is there without being asked for.
+        var isDocumented: Bool {
+            switch self {
+            case .everyone, .signedIn, .users: true
+            case .capable, .notApplicable: false
+            }
+        }
     }
 
     package static func rule(_ operation: ServicePath.Operation, in scope: DatabaseScope) -> Rule {

@@ -42,7 +42,7 @@ package enum OpenAPIDocument {
 
     private static var databasePaths: [(key: String, value: JSONTree)] {
         ServicePath.Operation.allCases.map { operation in
-            let scopes = DatabaseScope.allCases.filter { DatabaseRules.rule(operation, in: $0) != .notApplicable }
+            let scopes = DatabaseScope.allCases.filter { DatabaseRules.rule(operation, in: $0).isDocumented }
             var parameters: [JSONTree] = [
                 reference("parameters", "container"), reference("parameters", "environment"),
                 [

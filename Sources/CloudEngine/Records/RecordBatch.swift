@@ -72,6 +72,12 @@ struct RecordBatch {
         for record in cascaded { stored[record.record.recordName] = record }
     }
 
+    /// Why the first operation that is refused is.
+    var refusal: WireError? {
+        for case .failure(let error) in decisions { return error }
+        return nil
+    }
+
     mutating func refuseAllIfAnyIsRefused() {
         guard decisions.contains(where: { if case .failure = $0 { true } else { false } }) else { return }
         decisions = decisions.map { decision in

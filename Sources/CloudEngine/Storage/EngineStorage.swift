@@ -71,6 +71,11 @@ package protocol PartitionView: AccessView, SharingView, ReferenceView, QuerySub
     /// Records that are there, by zone and name.
     func records(after place: RecordPlace?, limit: Int) throws -> [(place: RecordPlace, record: Record)]
 
+    /// The time from which on it is known what records were; nil if nothing is kept.
+    func historyStart(now: Int64) throws -> Int64?
+    /// The records of a zone, deleted or not, as they were at a time; without those that are only remembered as deleted.
+    func records(ofZone key: Int64, at time: Int64) throws -> [String: Record]
+
     func subscriptions() throws -> [Subscription]
     func subscription(id: String) throws -> Subscription?
 
@@ -90,7 +95,7 @@ package protocol UnitOfWork: PartitionView, AccessWork, SharingWork, ReferenceWo
     /// Stores a zone under its name, in place of the one that has the name.
     func save(_ zone: StoredZone, at now: Int64) throws
     /// Removes the records, remembered deletions and links of a zone.
-    func removeContents(ofZone key: Int64) throws
+    func removeContents(ofZone key: Int64, at now: Int64) throws
 
     /// Stores records, deleted ones included, in place of those with the same names.
     func save(_ records: [StoredRecord], in zone: Int64, at now: Int64) throws

@@ -94,7 +94,10 @@ extension Engine {
         let shares = try SharePresenter(view, zone, call)
         var walk = try ZoneWalk(query, zone, state, feed, sealer)
         let limit = min(limit, room.records)
-        if asTexts, query.desiredKeys == nil, query.desiredRecordTypes == nil, access.visibleShares == nil, !shares.isShared {
+        // In the public database each record is looked at: not everybody may read it.
+        if asTexts, call.partition.scope == .private, query.desiredKeys == nil, query.desiredRecordTypes == nil,
+            access.visibleShares == nil, !shares.isShared
+        {
             let (texts, moreComing) = try texts(&walk, zone, limit: limit, bytesMax: room.bytes, addresses, view, call)
             room.records -= texts.count
             room.bytes -= texts.byteCount
@@ -102,6 +105,7 @@ extension Engine {
                 zoneID: zoneID(of: zone, call), records: [],
                 syncToken: walk.token(moreComing: moreComing).sealed(for: feed, by: sealer), moreComing: moreComing)
             page.texts = texts
+            page.remaining = try remaining(walk, moreComing, zone, access, view, call)
             return page
         }
         var found: [StoredRecord] = []
@@ -123,14 +127,6 @@ extension Engine {
             guard types?.contains($0.record.recordType) ?? true else { return false }
             return try rights.allows(.read, $0.record)
         }
-        var remaining: Int?
-        if call.capabilities.contains(.remainingCount) {
-            remaining = try moreComing
-                ? view.count(
-                    walk.slice, in: zone.key, shares: access.visibleShares, includingDeleted: walk.includesDeleted,
-                    atMost: Capability.changesCounted)
-                : 0
-        }
         return ZoneChanges(
             zoneID: zoneID(of: zone, call),
             records: try wanted.map {
@@ -138,9 +134,20 @@ extension Engine {
                     zoneID: zoneID(of: zone, call), desiredKeys: query.desiredKeys, addresses)
                 if shown.isDeleted { shown.created = nil }
                 return shown
-            }, remaining: remaining,
+            }, remaining: try remaining(walk, moreComing, zone, access, view, call),
             syncToken: walk.token(moreComing: moreComing).sealed(for: feed, by: sealer),
             moreComing: moreComing)
+    }
+
+    /// Changes that are still to come, for who asked.
+    private func remaining(
+        _ walk: ZoneWalk, _ moreComing: Bool, _ zone: StoredZone, _ access: ShareAccess, _ view: any PartitionView, _ call: Call
+    ) throws -> Int? {
+        guard call.capabilities.contains(.remainingCount) else { return nil }
+        guard moreComing else { return 0 }
+        return try view.count(
+            walk.slice, in: zone.key, shares: access.visibleShares, includingDeleted: walk.includesDeleted,
+            atMost: Capability.changesCounted)
     }
 
     /// The same records as their texts; those with assets are read, since they get addresses.

@@ -104,7 +104,7 @@ extension Engine {
         }
         if !told.isEmpty { try unit.post(told) }
         news += told
-        try unit.removeContents(ofZone: zone.key)
+        try unit.removeContents(ofZone: zone.key, at: call.now)
         try unit.addUsage(-zone.usage)
         zone.usage = StoredBytes()
         try unit.removeSharing(ofZone: zone.key)

@@ -109,11 +109,14 @@ extension SQLiteServerStore {
             let unused = now - Self.unusedMilliseconds
             try db.execute(sql: "DELETE FROM answers WHERE at < ?", arguments: [unused])
             try db.execute(sql: "DELETE FROM uploads WHERE created < ?", arguments: [unused])
+            try Self.removeExpiredHistory(db, now: now)
             let files = try Row.fetchAll(
                 db,
                 sql: """
                     DELETE FROM assets WHERE since < ? AND NOT EXISTS (
                         SELECT 1 FROM asset_links l WHERE l.part = assets.part AND l.checksum = assets.checksum)
+                    AND NOT EXISTS (
+                        SELECT 1 FROM kept_assets k WHERE k.part = assets.part AND k.checksum = assets.checksum)
                     RETURNING part, checksum
                     """, arguments: [unused])
             for file in files {

@@ -23,6 +23,8 @@ enum DatabaseFormat: Int, CaseIterable {
     case restrictions = 7
     /// What zones and databases take of quotas.
     case usage = 8
+    /// What records were.
+    case history = 9
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -37,6 +39,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .references: Self.referenceTables
         case .restrictions: Self.restrictionTables
         case .usage: Self.usageColumns
+        case .history: Self.historyTables
         }
     }
 
@@ -77,6 +80,16 @@ enum DatabaseFormat: Int, CaseIterable {
             return .commit
         }
     }
+
+    private static let historyTables = """
+        CREATE TABLE record_versions (
+            part INTEGER NOT NULL, zone INTEGER NOT NULL, name TEXT NOT NULL, at INTEGER NOT NULL, replaced INTEGER NOT NULL,
+            body BLOB NOT NULL);
+        CREATE INDEX record_versions_place ON record_versions (part, zone, replaced);
+        CREATE INDEX record_versions_replaced ON record_versions (replaced);
+        CREATE TABLE kept_assets (
+            part INTEGER NOT NULL, checksum TEXT NOT NULL, until INTEGER NOT NULL, PRIMARY KEY (part, checksum)) WITHOUT ROWID;
+        """
 
     private static let usageColumns = """
         ALTER TABLE zones ADD COLUMN record_bytes INTEGER NOT NULL DEFAULT 0;

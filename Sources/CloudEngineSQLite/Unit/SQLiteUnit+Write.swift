@@ -27,7 +27,8 @@ extension SQLiteUnit {
             ])
     }
 
-    func removeContents(ofZone key: Int64) throws {
+    func removeContents(ofZone key: Int64, at now: Int64) throws {
+        try keepContents(ofZone: key, at: now)
         try run("DELETE FROM records WHERE part = ? AND zone = ?", [writtenPart, key])
         try run("DELETE FROM asset_links WHERE part = ? AND zone = ?", [writtenPart, key])
         try run("DELETE FROM index_entries WHERE part = ? AND zone = ?", [writtenPart, key])
@@ -35,6 +36,7 @@ extension SQLiteUnit {
     }
 
     func save(_ records: [StoredRecord], in zone: Int64, at now: Int64) throws {
+        try keep(records.map(\.record.recordName), in: zone, at: now)
         let statement = try db.cachedStatement(
             sql: """
                 INSERT INTO records (part, zone, name, change, deleted, at, body) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -60,6 +62,7 @@ extension SQLiteUnit {
         let known = try links(toAssets: Array(differences.keys), in: zone)
         for (checksum, difference) in differences {
             let (before, after) = (known[checksum] ?? 0, (known[checksum] ?? 0) + difference)
+            if before > 0, after <= 0 { try keepAsset(checksum, at: now) }
             if (before > 0) != (after > 0), let size = try asset(checksum: checksum)?.size { bytes += after > 0 ? size : -size }
             try run(
                 """

@@ -219,7 +219,7 @@ package struct CloudDatabaseClient: Sendable {
     }
 
     var headers: TransportHeaders {
-        var headers: TransportHeaders = [HeaderNames.capabilities: Capability.headerValue(Set(Capability.allCases))]
+        var headers: TransportHeaders = [HeaderNames.capabilities: Capability.headerValue(Capability.ofEachRequest)]
         if let deviceID { headers.add(HeaderNames.device, deviceID) }
         return headers
     }

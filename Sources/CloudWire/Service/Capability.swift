@@ -25,6 +25,10 @@ package enum Capability: String, Hashable, Sendable, CaseIterable {
     /// Uploads of assets that break off go on where they were: `HEAD` and `PATCH` on the address of the upload.
     case resumableUpload = "resumable-upload"
 
+    /// What our own client asks for in each request; the others cost the server something, and are asked for where they are
+    /// of use.
+    package static let ofEachRequest: Set<Capability> = [.pushStream, .idempotencyKey, .serverRecord, .budget]
+
     package static let heartbeatSeconds = 15
 
     /// Changes that are counted at most for ``remainingCount``.

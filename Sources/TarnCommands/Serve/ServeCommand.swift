@@ -22,9 +22,11 @@ struct ServeCommand: AsyncParsableCommand {
         discussion: """
             Once it accepts requests it prints one line to standard output: 'tarn: listening on http://HOST:PORT'. \
             Its log goes to standard error. SIGTERM and SIGINT end it after the requests that are under way. \
-            GET /health tells that it runs, /ready that its data can be read, /metrics what Prometheus gathers. \
-            Settings come from a file (NAME = VALUE), over it from TARN_HOST, TARN_PORT, TARN_LOG_LEVEL and \
-            TARN_LIMITS, over these from flags.
+            GET /health tells that it runs, /ready that its data can be read, /metrics what Prometheus gathers; the \
+            latter two answer this machine only, whoever has the token of the setting operations-token, or everybody. \
+            Settings come from a file (NAME = VALUE, with the names of the flags), over it from TARN_HOST, TARN_PORT, \
+            TARN_LOG_LEVEL, TARN_LOG_FORMAT, TARN_TLS_CERTIFICATE, TARN_TLS_KEY, TARN_OPERATIONS_ACCESS, \
+            TARN_OPERATIONS_TOKEN and TARN_LIMITS, over these from flags.
             """)
 
     @OptionGroup var options: DataOptions
@@ -36,6 +38,14 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Least level of the log: trace, debug, info, notice, warning, error, critical. (default: info)", valueName: "level"))
     var logLevel: Logger.Level?
+    @Option(help: ArgumentHelp("How the log is written: text, or json for one object a line. (default: text)", valueName: "format"))
+    var logFormat: String?
+    @Option(help: ArgumentHelp("PEM file with the certificate, and those that lead to its root; the server speaks TLS then.", valueName: "path"))
+    var tlsCertificate: String?
+    @Option(help: ArgumentHelp("PEM file with the certificate's key.", valueName: "path"))
+    var tlsKey: String?
+    @Option(help: ArgumentHelp("Who may read /metrics and /ready: local or all. (default: local)", valueName: "who"))
+    var operationsAccess: String?
     @Option(help: ArgumentHelp("File with settings; TARN_CONFIG names one too.", valueName: "path"))
     var config: String?
     @Option(
@@ -55,16 +65,28 @@ struct ServeCommand: AsyncParsableCommand {
         settings.port = port ?? settings.port
         settings.host = host ?? settings.host
         settings.logLevel = logLevel ?? settings.logLevel
+        for (name, value) in [
+            ("log-format", logFormat), ("tls-certificate", tlsCertificate), ("tls-key", tlsKey), ("operations-access", operationsAccess),
+        ] {
+            if let value { try settings.set(name, to: value) }
+        }
         for text in limit { try settings.setLimit(text) }
-        let (host, port, limits) = (settings.host, settings.port, settings.limits)
-        var logger = Logger(label: "tarn") { StreamLogHandler.standardError(label: $0) }
+        let (host, port, limits, access) = (settings.host, settings.port, settings.limits, settings.access)
+        let identity = try settings.identity()
+        let logsJSON = settings.logsJSON
+        var logger = Logger(label: "tarn") { label in
+            guard logsJSON else { return StreamLogHandler.standardError(label: label) }
+            return JSONLogHandler { FileHandle.standardError.write(Data($0.utf8)) }
+        }
         logger.logLevel = settings.logLevel
         let shownHost = host.contains(":") ? "[\(host)]" : host
         let server = try await CommandError.translating(data: options.data) { [logger] in
-            try LocalServer(data: options.data, host: host, port: port, limits: limits, logger: logger)
+            try LocalServer(
+                data: options.data, host: host, port: port, limits: limits, identity: identity, access: access, logger: logger)
         }
+        let scheme = identity == nil ? "http" : "https"
         try await server.run(endsOnSignals: true) { port in
-            Output.line("tarn: listening on http://\(shownHost):\(port)")
+            Output.line("tarn: listening on \(scheme)://\(shownHost):\(port)")
         }
     }
 }
@@ -77,12 +99,19 @@ struct LocalServer {
     private let host: String
     private let port: Int
     private let limits: Limits
+    private let identity: CloudServer.Identity?
+    private let access: OperationsAccess
     private let logger: Logger
     private let store: SQLiteServerStore
     private let hub = PushHub()
 
     /// - Throws: `StorageFailure` if the data folder cannot be used.
-    init(data: String, host: String, port: Int, limits: Limits = Limits(), logger: Logger) throws {
+    init(
+        data: String, host: String, port: Int, limits: Limits = Limits(), identity: CloudServer.Identity? = nil,
+        access: OperationsAccess = OperationsAccess(), logger: Logger
+    ) throws {
+        self.identity = identity
+        self.access = access
         self.data = data
         self.host = host
         self.port = port
@@ -100,6 +129,9 @@ struct LocalServer {
             engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
             surroundings: surroundings)
         let (store, hub) = (store, hub)
+        try await CommandError.translating(data: data) {
+            try await store.keepHistory(milliseconds: Int64(limits.historyDays) * 86_400_000, now: surroundings.now())
+        }
         let metrics = RequestMetrics {
             let usage = (try? await store.totalUsage()) ?? StoredBytes()
             return [
@@ -109,9 +141,9 @@ struct LocalServer {
                 ("tarn_asset_bytes", "Bytes of assets that count for quotas.", Int(usage.assets)),
             ]
         }
-        let application = CloudServer.application(
-            service: service, pages: Console(service: service, storage: store), host: host, port: port, metrics: metrics,
-            logger: logger, onListening: onListening)
+        let application = try CloudServer.application(
+            service: service, pages: Console(service: service, storage: store), host: host, port: port, identity: identity,
+            metrics: metrics, access: access, logger: logger, onListening: onListening)
         let housekeeping = Housekeeping(store: store, service: service, hub: hub, now: surroundings.now, logger: logger)
         // Services stop in the reverse order: held connections end before the socket waits for its requests.
         let group = ServiceGroup(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudServer
 import CloudWire
 import Foundation
 import Logging
@@ -12,6 +13,10 @@ import Logging
 /// | `host = 127.0.0.1` | `TARN_HOST` | `--host` |
 /// | `port = 8080` | `TARN_PORT` | `--port` |
 /// | `log-level = info` | `TARN_LOG_LEVEL` | `--log-level` |
+/// | `tls-certificate = server.pem`, `tls-key = key.pem` | `TARN_TLS_CERTIFICATE`, `TARN_TLS_KEY` | `--tls-certificate`, `--tls-key` |
+/// | `operations-access = local` or `all` | `TARN_OPERATIONS_ACCESS` | `--operations-access` |
+/// | `operations-token = SECRET` | `TARN_OPERATIONS_TOKEN` | none, since others see flags |
+/// | `log-format = text` or `json` | `TARN_LOG_FORMAT` | `--log-format` |
 /// | `limit.recordBytes = 500000` | `TARN_LIMITS=recordBytes=500000,…` | `--limit recordBytes=500000` |
 ///
 /// Lines of the file that begin with `#` are comments.
@@ -20,8 +25,33 @@ struct ServerSettings {
     var port = 8080
     var logLevel = Logger.Level.info
     var limits = Limits()
+    var tlsCertificate: String?
+    var tlsKey: String?
+    var access = OperationsAccess()
+    var logsJSON = false
 
     init() {}
+
+    private static let variables = [
+        ("TARN_HOST", "host"), ("TARN_PORT", "port"), ("TARN_LOG_LEVEL", "log-level"), ("TARN_LOG_FORMAT", "log-format"),
+        ("TARN_TLS_CERTIFICATE", "tls-certificate"), ("TARN_TLS_KEY", "tls-key"),
+        ("TARN_OPERATIONS_ACCESS", "operations-access"), ("TARN_OPERATIONS_TOKEN", "operations-token"),
+    ]
+
+    /// What the server shows who it is with; nil without TLS.
+    ///
+    /// - Throws: `CommandError` for files that cannot be used, or one without the other.
+    func identity() throws -> CloudServer.Identity? {
+        guard tlsCertificate != nil || tlsKey != nil else { return nil }
+        guard let tlsCertificate, let tlsKey else {
+            throw CommandError("TLS needs both a certificate and its key: --tls-certificate and --tls-key.")
+        }
+        do {
+            return try CloudServer.Identity(certificatePath: tlsCertificate, keyPath: tlsKey)
+        } catch {
+            throw CommandError("The certificate \(tlsCertificate) and the key \(tlsKey) cannot be used together: both are PEM files, the key the certificate's own.")
+        }
+    }
 
     /// - Throws: `CommandError` with what is wrong, and where.
     init(file: String?, environment: [String: String]) throws {
@@ -41,7 +71,7 @@ struct ServerSettings {
                 }
             }
         }
-        for (variable, name) in [("TARN_HOST", "host"), ("TARN_PORT", "port"), ("TARN_LOG_LEVEL", "log-level")] {
+        for (variable, name) in Self.variables {
             if let value = environment[variable] { try set(name, to: value) }
         }
         for limit in environment["TARN_LIMITS"]?.split(separator: ",") ?? [] { try setLimit(String(limit)) }
@@ -60,8 +90,19 @@ struct ServerSettings {
                 throw CommandError("A log level is trace, debug, info, notice, warning, error or critical.")
             }
             logLevel = level
+        case "log-format":
+            guard value == "text" || value == "json" else { throw CommandError("A log format is text or json.") }
+            logsJSON = value == "json"
+        case "tls-certificate": tlsCertificate = value
+        case "tls-key": tlsKey = value
+        case "operations-access":
+            guard value == "local" || value == "all" else { throw CommandError("Access to operations is local or all.") }
+            access.isOpen = value == "all"
+        case "operations-token":
+            guard value.utf8.count >= 16 else { throw CommandError("A token for operations has at least 16 characters.") }
+            access.token = value
         case _ where name.hasPrefix("limit."): try setLimit("\(name.dropFirst(6))=\(value)")
-        default: throw CommandError("There is no setting named \(name); there are host, port, log-level and limit.NAME.")
+        default: throw CommandError("There is no setting named \(name); there are \(Self.variables.map(\.1).joined(separator: ", ")) and limit.NAME.")
         }
     }
 

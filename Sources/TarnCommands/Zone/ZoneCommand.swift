@@ -10,7 +10,7 @@ import CloudWire
 /// `tarn zone`: zones of users' private databases, as the operator handles them.
 struct ZoneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "zone", abstract: "List and delete zones of users.", subcommands: [List.self, Delete.self])
+        commandName: "zone", abstract: "List, delete and restore zones of users.", subcommands: [List.self, Delete.self, Restore.self])
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List the custom zones of a user, one a line.")

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudWire
+import Foundation
+import GRDB
+
+/// For how long it is kept what records were, and since when. It stands in the database, so that commands beside a server
+/// keep to it, too.
+struct HistoryTerm: Hashable, Sendable {
+    var milliseconds: Int64
+    var since: Int64
+
+    private static let key = "history"
+
+    init(milliseconds: Int64, since: Int64) {
+        self.milliseconds = milliseconds
+        self.since = since
+    }
+
+    /// - Returns: Nil if nothing is kept.
+    init?(_ db: Database) throws {
+        let statement = try db.cachedStatement(sql: "SELECT value FROM meta WHERE key = '\(Self.key)'")
+        guard let text = try String.fetchOne(statement) else { return nil }
+        let numbers = text.split(separator: " ").compactMap { Int64($0) }
+        guard numbers.count == 2 else { throw StorageFailure(.corrupt, "the term of history is unreadable") }
+        self.init(milliseconds: numbers[0], since: numbers[1])
+    }
+
+    static func set(_ term: HistoryTerm?, _ db: Database) throws {
+        guard let term else { return try db.execute(sql: "DELETE FROM meta WHERE key = '\(key)'") }
+        try db.execute(
+            sql: "INSERT OR REPLACE INTO meta (key, value) VALUES ('\(key)', ?)", arguments: ["\(term.milliseconds) \(term.since)"])
+    }
+}
+
+extension SQLiteUnit {
+    func historyStart(now: Int64) throws -> Int64? {
+        try HistoryTerm(db).map { max($0.since, now - $0.milliseconds) }
+    }
+
+    func records(ofZone key: Int64, at time: Int64) throws -> [String: CloudWire.Record] {
+        guard let part else { return [:] }
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT name, body FROM record_versions WHERE part = ? AND zone = ? AND replaced > ? AND at <= ?
+                UNION ALL SELECT name, body FROM records WHERE part = ? AND zone = ? AND at <= ? AND deleted = 0
+                """, arguments: [part, key, time, time, part, key, time])
+        var records: [String: CloudWire.Record] = [:]
+        while let row = try rows.next() { records[row[0]] = try Self.decode(CloudWire.Record.self, row[1]) }
+        return records
+    }
+
+    /// Keeps what records are before something else takes their place.
+    func keep(_ names: [String], in zone: Int64, at now: Int64) throws {
+        guard try HistoryTerm(db) != nil else { return }
+        let statement = try db.cachedStatement(
+            sql: """
+                INSERT INTO record_versions (part, zone, name, at, replaced, body)
+                SELECT part, zone, name, at, ?, body FROM records WHERE part = ? AND zone = ? AND name = ? AND deleted = 0
+                """)
+        for name in names { try statement.execute(arguments: [now, writtenPart, zone, name]) }
+    }
+
+    func keepContents(ofZone zone: Int64, at now: Int64) throws {
+        guard let term = try HistoryTerm(db) else { return }
+        try run(
+            """
+            INSERT INTO record_versions (part, zone, name, at, replaced, body)
+            SELECT part, zone, name, at, ?, body FROM records WHERE part = ? AND zone = ? AND deleted = 0
+            """, [now, writtenPart, zone])
+        try run(
+            """
+            INSERT OR REPLACE INTO kept_assets (part, checksum, until)
+            SELECT part, checksum, ? FROM asset_links WHERE part = ? AND zone = ?
+            """, [now + term.milliseconds, writtenPart, zone])
+    }
+
+    /// Keeps the file of an asset that records no longer refer to, for those that they were.
+    func keepAsset(_ checksum: String, at now: Int64) throws {
+        guard let term = try HistoryTerm(db) else { return }
+        try run(
+            "INSERT OR REPLACE INTO kept_assets (part, checksum, until) VALUES (?, ?, ?)",
+            [writtenPart, checksum, now + term.milliseconds])
+    }
+}
+
+extension SQLiteServerStore {
+    /// Says for how long it is kept what records were, from now on; 0 keeps nothing, and forgets what was kept.
+    package func keepHistory(milliseconds: Int64, now: Int64) async throws {
+        try await writing { db in
+            let known = try HistoryTerm(db)
+            guard milliseconds > 0 else {
+                guard known != nil else { return }
+                try db.execute(sql: "DELETE FROM record_versions")
+                try db.execute(sql: "DELETE FROM kept_assets")
+                return try HistoryTerm.set(nil, db)
+            }
+            guard known?.milliseconds != milliseconds else { return }
+            try HistoryTerm.set(HistoryTerm(milliseconds: milliseconds, since: known?.since ?? now), db)
+        }
+    }
+
+    static func removeExpiredHistory(_ db: Database, now: Int64) throws {
+        guard let term = try HistoryTerm(db) else { return }
+        try db.execute(sql: "DELETE FROM record_versions WHERE replaced < ?", arguments: [now - term.milliseconds])
+        try db.execute(sql: "DELETE FROM kept_assets WHERE until < ?", arguments: [now])
+    }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import Hummingbird
+package import NIOCore
+
+/// What the HTTP server knows of a connection.
+package struct ServiceContext: RequestContext, RemoteAddressRequestContext {
+    package var coreContext: CoreRequestContextStorage
+    package let remoteAddress: SocketAddress?
+
+    package init(source: ApplicationRequestContextSource) {
+        coreContext = CoreRequestContextStorage(source: source)
+        remoteAddress = source.channel.remoteAddress
+    }
+
+    /// Whether the other end is on this machine.
+    var isLocal: Bool {
+        switch remoteAddress {
+        case .unixDomainSocket: true
+        case .v4, .v6:
+            remoteAddress?.ipAddress.map { $0 == "::1" || $0.hasPrefix("127.") || $0.hasPrefix("::ffff:127.") } ?? false
+        case nil: false
+        }
+    }
+}

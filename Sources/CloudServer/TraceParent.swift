@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// The place of a request in a trace that began elsewhere.
+///
+/// Source: W3C, *Trace Context*, `traceparent`.
+struct TraceParent: Hashable, Sendable {
+    /// 32 and 16 hexadecimal digits.
+    var traceID: String
+    var parentID: String
+
+    /// - Returns: Nil for anything but a valid header; it is passed over then.
+    init?(_ header: String) {
+        let parts = header.split(separator: "-", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count >= 4, parts[0].utf8.count == 2, Self.isHex(parts[0]), parts[0] != "ff", parts[0] != "00" || parts.count == 4,
+            parts[1].utf8.count == 32, Self.isHex(parts[1]), parts[1].contains(where: { $0 != "0" }), parts[2].utf8.count == 16,
+            Self.isHex(parts[2]), parts[2].contains(where: { $0 != "0" }), parts[3].utf8.count == 2, Self.isHex(parts[3])
+        else { return nil }
+        traceID = parts[1]
+        parentID = parts[2]
+    }
+
+    private static func isHex(_ text: String) -> Bool {
+        text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
+    }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import CloudEngine
+import CloudEngineSQLite
+import CloudWire
+import Foundation
+
+extension ZoneCommand {
+    struct Restore: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make the records of a zone what they were at a time.",
+            discussion: """
+                It needs a server that runs with --limit historyDays=DAYS, and works while it runs. Devices follow by their \
+                next fetch, as after any change. Shares stay as they are; a zone that was deleted comes back.
+                """)
+
+        @Argument(help: "Name of the zone.")
+        var zone: String
+        @Option(help: ArgumentHelp("When, such as 2030-01-02T03:04:05Z.", valueName: "time"))
+        var at: Moment
+        @OptionGroup var place: ZoneOwnerOptions
+        @OptionGroup var options: DataOptions
+
+        func run() async throws {
+            let (zoneID, time) = (ZoneID(zoneName: zone), at.milliseconds)
+            let restoration = try await options.withStore(mustExist: true, name: place.user) { store in
+                let call = try await place.call(in: store)
+                let engine = Engine(sealer: store.sealer)
+                do {
+                    return try await store.write(call.partition) { try engine.restoreZone(zoneID, to: time, in: $0, call).response }
+                } catch let error as WireError {
+                    throw CommandError("\(zone): \(error.reason).")
+                }
+            }
+            Output.line("\(zone): \(restoration.saved) records restored, \(restoration.deleted) removed")
+        }
+    }
+}
+
+/// A point in time in ISO 8601.
+struct Moment: ExpressibleByArgument, Equatable {
+    /// Since 1970 UTC.
+    var milliseconds: Int64
+
+    init?(argument: String) {
+        guard
+            let date = (try? Date(argument, strategy: .iso8601))
+                ?? (try? Date(argument, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+        else { return nil }
+        milliseconds = Int64((date.timeIntervalSince1970 * 1000).rounded())
+    }
+}
