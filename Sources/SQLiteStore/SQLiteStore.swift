@@ -78,7 +78,7 @@ package final class SQLiteStore: Sendable {
     let unneededFiles = Mutex<[String]>([])
     /// nil for a store in memory, which one connection has, and for one that may only be read.
     private let points: PointReader?
-    private let isClosed = Mutex(false)
+    let gate = CallGate()
 
     /// Opens a store and creates it if the file does not exist. A store of an older model is migrated.
     ///
@@ -131,13 +131,9 @@ package final class SQLiteStore: Sendable {
 
     deinit { close() }
 
-    /// Ends all work on the file; later calls throw. Closing twice is harmless.
+    /// Ends all work on the file: waits for calls that are under way; later calls throw. Closing twice is harmless.
     package func close() {
-        let wasClosed = isClosed.withLock { isClosed in
-            defer { isClosed = true }
-            return isClosed
-        }
-        if wasClosed { return }
+        guard gate.close() else { return }
         watch.withLock { $0.take() }?.cancel()
         generations?.close()
         points?.close()
@@ -221,8 +217,8 @@ package final class SQLiteStore: Sendable {
         if let lock { try lock.withTurn(body) } else { try body() }
     }
 
-    private func translatingErrors<T>(_ body: () throws -> T) throws -> T {
-        do { return try body() } catch let error as DatabaseError {
+    func translatingErrors<T>(_ body: () throws -> T) throws -> T {
+        do { return try gate.pass(body) } catch let error as DatabaseError {
             throw StoreError(error).about(url?.path ?? "store in memory")
         }
     }

@@ -10,7 +10,22 @@ import Testing
 
 /// Stores that were synced by earlier versions of the library, and by later ones.
 @Suite(.timeLimit(.minutes(10))) struct FormatTests {
-    private func change(_ device: Device, _ statements: String...) throws {
+    /// Makes the tables what they were before there were events and zones.
+    private static let firstFormat = [
+        "CREATE TABLE R (name TEXT PRIMARY KEY NOT NULL, entity TEXT NOT NULL, pk INTEGER NOT NULL, tag TEXT, ancestor BLOB, unapplied BLOB, digests TEXT, stage INTEGER NOT NULL, mark INTEGER NOT NULL, failure TEXT, generation INTEGER NOT NULL)",
+        "INSERT INTO R SELECT name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation FROM TARN_RECORD",
+        "CREATE TABLE L (name TEXT PRIMARY KEY NOT NULL, entities TEXT NOT NULL, relationships TEXT NOT NULL, first TEXT NOT NULL, second TEXT NOT NULL, tag TEXT, stage INTEGER NOT NULL, mark INTEGER NOT NULL, failure TEXT, generation INTEGER NOT NULL)",
+        "INSERT INTO L SELECT name, entities, relationships, first, second, tag, stage, mark, failure, generation FROM TARN_LINK",
+        "CREATE TABLE P (source TEXT NOT NULL, relationship TEXT NOT NULL, destination TEXT NOT NULL, PRIMARY KEY (source, relationship)) WITHOUT ROWID",
+        "INSERT INTO TARN_STATE SELECT 'token', token FROM TARN_ZONE", "INSERT INTO TARN_STATE SELECT 'generation', generation FROM TARN_ZONE",
+        "INSERT INTO TARN_STATE SELECT 'isFullFetch', isFullFetch FROM TARN_ZONE", "DROP TABLE TARN_RECORD", "DROP TABLE TARN_LINK",
+        "DROP TABLE TARN_PARKED", "DROP TABLE TARN_ZONE", "DROP TABLE TARN_EVENT", "ALTER TABLE R RENAME TO TARN_RECORD",
+        "ALTER TABLE L RENAME TO TARN_LINK", "ALTER TABLE P RENAME TO TARN_PARKED",
+        "CREATE UNIQUE INDEX TARN_RECORD_ROW ON TARN_RECORD (entity, pk)",
+        "CREATE INDEX TARN_RECORD_PENDING ON TARN_RECORD (mark, name) WHERE stage <> 0", "UPDATE TARN_STATE SET value = 1 WHERE key = 'format'",
+    ]
+
+    private func change(_ device: Device, _ statements: [String]) throws {
         let store = try #require(device.container.persistentStoreCoordinator.persistentStores.first)
         try store.storage.write { writer in for statement in statements { try writer.execute(statement) } }
     }
@@ -22,8 +37,7 @@ import Testing
         try first.edit { $0.insert("Post", ["title": "Old"]) }
         try await first.container.sync(timeout: .seconds(60))
         await first.container.stopSyncing()
-        try change(
-            first, "DROP TABLE TARN_EVENT", "ALTER TABLE TARN_RECORD DROP COLUMN creator", "UPDATE TARN_STATE SET value = 1 WHERE key = 'format'")
+        try change(first, Self.firstFormat)
         try await first.kill()
         let again = try Device("tablet", transport, file: first.file)
         try again.edit { try $0.post(titled: "Old")?.setValue("edited", forKey: "content") }
@@ -31,6 +45,8 @@ import Testing
         let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
         try await phone.container.sync(timeout: .seconds(60))
         #expect(try phone.dump == "Post  content edited  title Old" && again.dump == phone.dump)
+        // It knew how far it was, and which record was which.
+        #expect(try again.container.fetchShares(in: nil).isEmpty && again.read { try $0.all("Post").count } == 1)
         #expect(try again.container.conflicts().isEmpty)
         for device in [again, phone] { try await device.discard() }
     }
@@ -41,7 +57,7 @@ import Testing
         let first = try Device("tablet", transport)
         try await first.container.sync(timeout: .seconds(60))
         await first.container.stopSyncing()
-        try change(first, "UPDATE TARN_STATE SET value = 99 WHERE key = 'format'")
+        try change(first, ["UPDATE TARN_STATE SET value = 99 WHERE key = 'format'"])
         try await first.kill()
         let again = try Device("tablet", transport, file: first.file)
         try again.edit { $0.insert("Post", ["title": "Kept here"]) }

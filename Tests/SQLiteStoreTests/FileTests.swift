@@ -33,6 +33,41 @@ import Testing
         }
     }
 
+    /// Readers that wait for a connection while the store is closed must not get one that is none any more.
+    @Test func callsThatRaceWithClosingEndOrThrow() throws {
+        try Library.withFolder { folder in
+            let model = try Library.model()
+            for round in 0..<20 {
+                let store = try Library.store(folder.appending(path: "\(round).sqlite"))
+                let key = try store.insert(model, "Author", ["name": .string("a")])
+                let refused = Mutex(0)
+                let started = DispatchSemaphore(value: 0)
+                let readers = DispatchGroup()
+                for _ in 0..<8 {
+                    readers.enter()
+                    Thread.detachNewThread {
+                        defer { readers.leave() }
+                        started.signal()
+                        while true {
+                            do {
+                                _ = try store.read { try $0.row(key) }
+                                try store.write { try $0.execute("PRAGMA user_version") }
+                                _ = try store.currentGeneration()
+                            } catch {
+                                refused.withLock { $0 += error is StoreError ? 1 : 0 }
+                                return
+                            }
+                        }
+                    }
+                }
+                for _ in 0..<8 { started.wait() }
+                store.close()
+                readers.wait()
+                #expect(refused.withLock { $0 } == 8)
+            }
+        }
+    }
+
     @Test func aDamagedFileIsRefusedWithItsPathAndLeftAsItIs() throws {
         try Library.withFolder { folder in
             let url = folder.appending(path: "garbage.sqlite")

@@ -13,29 +13,53 @@ struct BookkeepingReader {
     let mapping: RecordMapping
     /// What row keys of the store carry.
     let store: UInt16
+    /// In which names count.
+    let zone: Int64
 
     // MARK: Records
 
     private static let recordColumns = "name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator"
 
     func record(named name: String) throws -> RecordState? {
-        try records("name = ?", [.text(name)]).first
+        try records("zone = ? AND name = ?", [.int(zone), .text(name)]).first
     }
 
+    /// In any zone.
+    func recordAnywhere(named name: String) throws -> RecordState? {
+        try records("zone IN (SELECT number FROM TARN_ZONE) AND name = ? AND pk > 0 LIMIT 1", [.text(name)]).first
+    }
+
+    /// In any zone.
     func record(of key: RowKey) throws -> RecordState? {
         try records("entity = ? AND pk = ?", [.text(entityName(key)), .int(key.primaryKey)]).first
     }
 
+    /// In which zone the record of a row is; nil for a row that has none.
+    func zone(of key: RowKey) throws -> Int64? {
+        var zone: Int64?
+        try reader.query(
+            "SELECT zone FROM TARN_RECORD WHERE entity = ? AND pk = ?", [.text(entityName(key)), .int(key.primaryKey)]
+        ) { zone = $0.int(0) }
+        return zone
+    }
+
+    /// The name of a row's record in this zone, or of the record that it had here. Records of other zones are never named.
     func name(of key: RowKey) throws -> String? {
         var name: String?
         try reader.query(
-            "SELECT name FROM TARN_RECORD WHERE entity = ? AND pk = ?", [.text(entityName(key)), .int(key.primaryKey)]
+            "SELECT name FROM TARN_RECORD WHERE entity = ?1 AND pk IN (?2, -?2) AND zone = ?3",
+            [.text(entityName(key)), .int(key.primaryKey), .int(zone)]
         ) { name = $0.text(0) }
         return name
     }
 
+    /// What moved to another zone is deleted once it has arrived there.
     func pendingRecords(limit: Int) throws -> [RecordState] {
-        try records("stage IN (1, 2) AND stage <> 0 AND failure IS NULL ORDER BY mark, name LIMIT ?", [.int(Int64(limit))])
+        try records(
+            """
+            zone = ? AND stage IN (1, 2) AND stage <> 0 AND failure IS NULL AND (pk > 0 OR NOT EXISTS (SELECT 1 FROM TARN_RECORD m \
+            WHERE m.entity = TARN_RECORD.entity AND m.pk = -TARN_RECORD.pk AND m.tag IS NULL)) ORDER BY mark, name LIMIT ?
+            """, [.int(zone), .int(Int64(limit))])
     }
 
     /// Records of entities that this model no longer has are passed over.
@@ -57,9 +81,24 @@ struct BookkeepingReader {
             state.failure = row.text(9)
             state.generation = row.int(10)
             state.creator = row.text(11)
+            if state.key.primaryKey < 0 {
+                state.isMovedOut = true
+                let key = RowKey(store: store, entity: entity.index, primaryKey: -state.key.primaryKey)
+                // An object that was deleted where it is now has no row.
+                if try self.isLive(key) { state.key = key }
+            }
             states.append(state)
         }
         return states
+    }
+
+    private func isLive(_ key: RowKey) throws -> Bool {
+        var isLive = false
+        try reader.query(
+            "SELECT 1 FROM TARN_RECORD WHERE entity = ? AND pk = ? AND stage <> \(MirrorStage.needsDelete.rawValue)",
+            [.text(entityName(key)), .int(key.primaryKey)]
+        ) { _ in isLive = true }
+        return isLive
     }
 
     func entityName(_ key: RowKey) -> String { mapping.model.entities[key.entityIndex].name }
@@ -68,20 +107,22 @@ struct BookkeepingReader {
 
     private static let linkColumns = "name, entities, relationships, first, second, tag, stage, mark, failure, generation"
 
-    func link(named name: String) throws -> LinkState? { try links("name = ?", [.text(name)]).first }
+    func link(named name: String) throws -> LinkState? { try links("zone = ? AND name = ?", [.int(zone), .text(name)]).first }
 
     func links(touching name: String) throws -> [LinkState] {
-        try links("first = ?1 OR second = ?1 ORDER BY name", [.text(name)])
+        try links("zone = ?2 AND first = ?1 OR zone = ?2 AND second = ?1 ORDER BY name", [.text(name), .int(zone)])
     }
 
     func links(of pair: LinkPair) throws -> [LinkState] {
         try links(
-            "first = ? AND second = ? AND entities = ? AND relationships = ? ORDER BY name",
-            [.text(pair.first), .text(pair.second), .text(pair.kind.entityNames), .text(pair.kind.relationships)])
+            "zone = ? AND first = ? AND second = ? AND entities = ? AND relationships = ? ORDER BY name",
+            [.int(zone), .text(pair.first), .text(pair.second), .text(pair.kind.entityNames), .text(pair.kind.relationships)])
     }
 
     func pendingLinks(limit: Int) throws -> [LinkState] {
-        try links("stage IN (1, 2) AND stage <> 0 AND failure IS NULL ORDER BY mark, name LIMIT ?", [.int(Int64(limit))])
+        try links(
+            "zone = ? AND stage IN (1, 2) AND stage <> 0 AND failure IS NULL ORDER BY mark, name LIMIT ?",
+            [.int(zone), .int(Int64(limit))])
     }
 
     private func links(_ condition: String, _ arguments: [SQLValue]) throws -> [LinkState] {
@@ -102,14 +143,14 @@ struct BookkeepingReader {
 
     // MARK: The rest
 
-    func parked(source name: String) throws -> [ParkedRelationship] { try parked("source = ?", name) }
-    func parked(destination name: String) throws -> [ParkedRelationship] { try parked("destination = ?", name) }
+    func parked(source name: String) throws -> [ParkedRelationship] { try parked("zone = ? AND source = ?", name) }
+    func parked(destination name: String) throws -> [ParkedRelationship] { try parked("zone = ? AND destination = ?", name) }
 
     private func parked(_ condition: String, _ name: String) throws -> [ParkedRelationship] {
         var found: [ParkedRelationship] = []
         try reader.query(
             "SELECT source, relationship, destination FROM TARN_PARKED WHERE \(condition) ORDER BY source, relationship",
-            [.text(name)]
+            [.int(zone), .text(name)]
         ) { row in
             found.append(
                 ParkedRelationship(source: row.text(0) ?? "", relationship: row.text(1) ?? "", destination: row.text(2) ?? ""))
@@ -117,14 +158,23 @@ struct BookkeepingReader {
         return found
     }
 
-    /// Records and links that wait to be sent; those refused for good are not among them.
-    func pendingCount() throws -> Int {
+    /// Records and links of all zones that wait to be sent; those refused for good are not among them.
+    ///
+    /// - Parameter from: The first zone that counts.
+    func pendingCount(from first: Int64) throws -> Int {
         var count = 0
         for table in ["TARN_RECORD", "TARN_LINK"] {
-            try reader.query("SELECT COUNT(*) FROM \(table) WHERE stage IN (1, 2) AND stage <> 0 AND failure IS NULL") {
-                count += Int($0.int(0))
-            }
+            try reader.query(
+                "SELECT COUNT(*) FROM \(table) WHERE stage IN (1, 2) AND stage <> 0 AND failure IS NULL AND zone >= ?", [.int(first)]
+            ) { count += Int($0.int(0)) }
         }
+        return count
+    }
+
+    /// How many records stand in this zone.
+    func recordCount() throws -> Int {
+        var count = 0
+        try reader.query("SELECT COUNT(*) FROM TARN_RECORD WHERE zone = ?", [.int(zone)]) { count = Int($0.int(0)) }
         return count
     }
 
@@ -142,15 +192,15 @@ struct BookkeepingReader {
     }
 
     func missingNames() throws -> [String] {
-        try names("SELECT name FROM TARN_RECORD WHERE stage <> 0 AND stage = 3 ORDER BY name", [])
+        try names("SELECT name FROM TARN_RECORD WHERE zone = ? AND stage <> 0 AND stage = 3 ORDER BY name", [.int(zone)])
     }
 
     /// What the server has, or had, and what a full fetch has not shown.
     func unseenNames(before generation: Int64) throws -> [String] {
-        let condition = "(tag IS NOT NULL OR stage = 0) AND generation < ?1"
+        let condition = "zone = ?2 AND (tag IS NOT NULL OR stage = 0) AND generation < ?1"
         return try names(
             "SELECT name FROM TARN_RECORD WHERE \(condition) UNION ALL SELECT name FROM TARN_LINK WHERE \(condition)",
-            [.int(generation)]
+            [.int(generation), .int(zone)]
         ).sorted()
     }
 
@@ -179,17 +229,20 @@ enum Digests {
 }
 
 extension BookkeepingReader {
-    /// Keys of all rows that the mirror knows and has not marked as deleted.
-    func allKeys() throws -> [RowKey] { try keys("stage <> \(MirrorStage.needsDelete.rawValue)") }
+    /// Keys of all rows that the mirror knows and has not marked as deleted, in all zones.
+    func allKeys() throws -> [RowKey] { try keys("pk > 0 AND stage <> \(MirrorStage.needsDelete.rawValue)", []) }
 
-    /// Keys of rows whose records the server has, or had.
+    /// Keys of the rows in this zone.
+    func keys() throws -> [RowKey] { try keys("zone = ? AND pk > 0 AND stage <> \(MirrorStage.needsDelete.rawValue)", [.int(zone)]) }
+
+    /// Keys of rows in this zone whose records the server has, or had.
     func keysOnServer() throws -> [RowKey] {
-        try keys("tag IS NOT NULL AND stage <> \(MirrorStage.needsDelete.rawValue)")
+        try keys("zone = ? AND pk > 0 AND tag IS NOT NULL AND stage <> \(MirrorStage.needsDelete.rawValue)", [.int(zone)])
     }
 
-    private func keys(_ condition: String) throws -> [RowKey] {
+    private func keys(_ condition: String, _ arguments: [SQLValue]) throws -> [RowKey] {
         var keys: [RowKey] = []
-        try reader.query("SELECT entity, pk FROM TARN_RECORD WHERE \(condition) ORDER BY entity, pk") { row in
+        try reader.query("SELECT entity, pk FROM TARN_RECORD WHERE \(condition) ORDER BY entity, pk", arguments) { row in
             guard let entity = row.text(0).flatMap({ mapping.model.entity(named: $0) }) else { return }
             keys.append(RowKey(store: store, entity: entity.index, primaryKey: row.int(1)))
         }

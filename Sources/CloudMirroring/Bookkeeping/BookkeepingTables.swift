@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudWire
 import SQLiteStore
 
 /// Versions of the mirror's own tables in a store's file. A case is never reused or renumbered; older tables are
@@ -10,8 +11,10 @@ enum BookkeepingFormat: Int, CaseIterable {
     case initial = 1
     /// Events are kept, and records know who made them.
     case events = 2
+    /// Records and links stand in zones.
+    case zones = 3
 
-    static let current = BookkeepingFormat.events
+    static let current = BookkeepingFormat.zones
 }
 
 /// The mirror's tables, in the file of the store whose rows they are about, so that a row and what the mirror knows of
@@ -24,33 +27,35 @@ enum BookkeepingTables {
     /// Events that are kept; older ones go.
     static let eventsMax = 1_000
 
+    private static let stateStatement = "CREATE TABLE IF NOT EXISTS TARN_STATE (key TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID"
+
+    /// A record of an object that moved to another zone stays until it is deleted on the server; its `pk` is the row's,
+    /// negated, so that each row has one record that counts.
     private static let statements = [
-        "CREATE TABLE IF NOT EXISTS TARN_STATE (key TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID",
+        ZoneTable.statement,
         """
-        CREATE TABLE IF NOT EXISTS TARN_RECORD (name TEXT PRIMARY KEY NOT NULL, entity TEXT NOT NULL, pk INTEGER NOT NULL, \
-        tag TEXT, ancestor BLOB, unapplied BLOB, digests TEXT, stage INTEGER NOT NULL, mark INTEGER NOT NULL, \
-        failure TEXT, generation INTEGER NOT NULL, creator TEXT)
+        CREATE TABLE IF NOT EXISTS TARN_RECORD (zone INTEGER NOT NULL, name TEXT NOT NULL, entity TEXT NOT NULL, \
+        pk INTEGER NOT NULL, tag TEXT, ancestor BLOB, unapplied BLOB, digests TEXT, stage INTEGER NOT NULL, \
+        mark INTEGER NOT NULL, failure TEXT, generation INTEGER NOT NULL, creator TEXT, PRIMARY KEY (zone, name))
         """,
         "CREATE UNIQUE INDEX IF NOT EXISTS TARN_RECORD_ROW ON TARN_RECORD (entity, pk)",
-        "DROP INDEX IF EXISTS TARN_RECORD_PENDING",
         // The stage stands in the index, so that what waits is counted without a look at the rows.
-        "CREATE INDEX IF NOT EXISTS TARN_RECORD_WAITING ON TARN_RECORD (mark, name, stage) WHERE stage <> 0 AND failure IS NULL",
+        "CREATE INDEX IF NOT EXISTS TARN_RECORD_WAITING ON TARN_RECORD (zone, mark, name, stage) WHERE stage <> 0 AND failure IS NULL",
         "CREATE INDEX IF NOT EXISTS TARN_RECORD_REFUSED ON TARN_RECORD (failure) WHERE stage <> 0 AND failure IS NOT NULL",
         """
-        CREATE TABLE IF NOT EXISTS TARN_LINK (name TEXT PRIMARY KEY NOT NULL, entities TEXT NOT NULL, \
+        CREATE TABLE IF NOT EXISTS TARN_LINK (zone INTEGER NOT NULL, name TEXT NOT NULL, entities TEXT NOT NULL, \
         relationships TEXT NOT NULL, first TEXT NOT NULL, second TEXT NOT NULL, tag TEXT, stage INTEGER NOT NULL, \
-        mark INTEGER NOT NULL, failure TEXT, generation INTEGER NOT NULL)
+        mark INTEGER NOT NULL, failure TEXT, generation INTEGER NOT NULL, PRIMARY KEY (zone, name))
         """,
-        "CREATE INDEX IF NOT EXISTS TARN_LINK_FIRST ON TARN_LINK (first, second)",
-        "CREATE INDEX IF NOT EXISTS TARN_LINK_SECOND ON TARN_LINK (second)",
-        "DROP INDEX IF EXISTS TARN_LINK_PENDING",
-        "CREATE INDEX IF NOT EXISTS TARN_LINK_WAITING ON TARN_LINK (mark, name, stage) WHERE stage <> 0 AND failure IS NULL",
+        "CREATE INDEX IF NOT EXISTS TARN_LINK_FIRST ON TARN_LINK (zone, first, second)",
+        "CREATE INDEX IF NOT EXISTS TARN_LINK_SECOND ON TARN_LINK (zone, second)",
+        "CREATE INDEX IF NOT EXISTS TARN_LINK_WAITING ON TARN_LINK (zone, mark, name, stage) WHERE stage <> 0 AND failure IS NULL",
         "CREATE INDEX IF NOT EXISTS TARN_LINK_REFUSED ON TARN_LINK (failure) WHERE stage <> 0 AND failure IS NOT NULL",
         """
-        CREATE TABLE IF NOT EXISTS TARN_PARKED (source TEXT NOT NULL, relationship TEXT NOT NULL, destination TEXT NOT NULL, \
-        PRIMARY KEY (source, relationship)) WITHOUT ROWID
+        CREATE TABLE IF NOT EXISTS TARN_PARKED (zone INTEGER NOT NULL, source TEXT NOT NULL, relationship TEXT NOT NULL, \
+        destination TEXT NOT NULL, PRIMARY KEY (zone, source, relationship)) WITHOUT ROWID
         """,
-        "CREATE INDEX IF NOT EXISTS TARN_PARKED_DESTINATION ON TARN_PARKED (destination)",
+        "CREATE INDEX IF NOT EXISTS TARN_PARKED_DESTINATION ON TARN_PARKED (zone, destination)",
         """
         CREATE TABLE IF NOT EXISTS TARN_CONFLICT (id INTEGER PRIMARY KEY, noted REAL NOT NULL, entity TEXT NOT NULL, \
         record TEXT NOT NULL, property TEXT NOT NULL, losing BLOB, winner INTEGER NOT NULL, \
@@ -62,23 +67,51 @@ enum BookkeepingTables {
         """,
     ]
 
-    /// What tables of the first format lack.
-    private static let additions = [("TARN_RECORD", "creator TEXT")]
-
-    /// Makes the tables that are not there, and adds what older ones lack.
+    /// Makes the tables that are not there, and brings older ones up to date.
     ///
+    /// - Parameter home: The zone for what is not shared.
     /// - Throws: `StoreError` with `.newerFormat` for tables of a later version.
-    static func open(_ writer: StoreWriter) throws {
-        for statement in statements { try writer.execute(statement) }
+    static func open(_ writer: StoreWriter, home: ZoneID) throws {
+        try writer.execute(stateStatement)
         let format = try MirrorState.int(.format, writer)
         guard Int(format ?? 0) <= BookkeepingFormat.current.rawValue else {
             throw StoreError(.newerFormat, "the store was synced by a newer version of this library")
         }
         if format == Int64(BookkeepingFormat.current.rawValue) { return }
-        if format == Int64(BookkeepingFormat.initial.rawValue) {
-            for (table, column) in additions { try writer.execute("ALTER TABLE \(table) ADD COLUMN \(column)") }
-        }
+        if let format { try putIntoZones(format, home, writer) } else { for statement in statements { try writer.execute(statement) } }
+        try ZoneTable.insert(home, number: MirrorZone.home, writer)
         try MirrorState.set(.format, .int(Int64(BookkeepingFormat.current.rawValue)), writer)
+    }
+
+    /// Before there were zones everything was in one, whose state stood among the single values.
+    private static func putIntoZones(_ format: Int64, _ home: ZoneID, _ writer: StoreWriter) throws {
+        if format == Int64(BookkeepingFormat.initial.rawValue) { try writer.execute("ALTER TABLE TARN_RECORD ADD COLUMN creator TEXT") }
+        for index in [
+            "RECORD_ROW", "RECORD_PENDING", "RECORD_WAITING", "RECORD_REFUSED", "LINK_FIRST", "LINK_SECOND", "LINK_PENDING", "LINK_WAITING",
+            "LINK_REFUSED", "PARKED_DESTINATION",
+        ] {
+            try writer.execute("DROP INDEX IF EXISTS TARN_\(index)")
+        }
+        let columns = [
+            "TARN_RECORD": "name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator",
+            "TARN_LINK": "name, entities, relationships, first, second, tag, stage, mark, failure, generation",
+            "TARN_PARKED": "source, relationship, destination",
+        ]
+        for table in columns.keys.sorted() { try writer.execute("ALTER TABLE \(table) RENAME TO \(table)_OLD") }
+        for statement in statements { try writer.execute(statement) }
+        for (table, columns) in columns.sorted(by: { $0.key < $1.key }) {
+            try writer.execute("INSERT INTO \(table) (zone, \(columns)) SELECT \(MirrorZone.home), \(columns) FROM \(table)_OLD")
+            try writer.execute("DROP TABLE \(table)_OLD")
+        }
+        try ZoneTable.insert(home, number: MirrorZone.home, writer)
+        for column in ["token", "generation", "isFullFetch"] {
+            try writer.execute(
+                """
+                UPDATE TARN_ZONE SET \(column) = (SELECT value FROM TARN_STATE WHERE key = '\(column)') \
+                WHERE number = \(MirrorZone.home) AND EXISTS (SELECT 1 FROM TARN_STATE WHERE key = '\(column)' AND value IS NOT NULL)
+                """)
+            try writer.execute("DELETE FROM TARN_STATE WHERE key = '\(column)'")
+        }
     }
 }
 
@@ -90,11 +123,10 @@ enum MirrorState {
         case container
         /// Whose data the store mirrors.
         case user
-        case token
-        /// Number of the last full fetch that was begun.
-        case generation
-        /// Whether that fetch has not reached its end yet.
-        case isFullFetch
+        /// Up to where the list of changed zones was read.
+        case databaseToken
+        /// Number of the last list of all zones that was begun.
+        case listing
         /// Number of the last history transaction that was read.
         case historyRead
         case fingerprint

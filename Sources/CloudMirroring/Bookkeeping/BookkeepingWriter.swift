@@ -11,21 +11,23 @@ import SQLiteStore
 struct BookkeepingWriter {
     let writer: StoreWriter
     let mapping: RecordMapping
+    /// In which names count.
+    let zone: Int64
 
     /// - Parameter now: When conflicts are noted, in seconds since 2001.
     func write(_ changes: BookkeepingChanges, now: Double) throws {
-        for name in changes.removedRecords { try writer.execute("DELETE FROM TARN_RECORD WHERE name = ?", [.text(name)]) }
-        for name in changes.removedLinks { try writer.execute("DELETE FROM TARN_LINK WHERE name = ?", [.text(name)]) }
+        for name in changes.removedRecords { try writer.execute("DELETE FROM TARN_RECORD WHERE zone = ? AND name = ?", [.int(zone), .text(name)]) }
+        for name in changes.removedLinks { try writer.execute("DELETE FROM TARN_LINK WHERE zone = ? AND name = ?", [.int(zone), .text(name)]) }
         for state in changes.records { try write(state) }
         for link in changes.links { try write(link) }
         for key in changes.unparked {
             try writer.execute(
-                "DELETE FROM TARN_PARKED WHERE source = ? AND relationship = ?", [.text(key.source), .text(key.relationship)])
+                "DELETE FROM TARN_PARKED WHERE zone = ? AND source = ? AND relationship = ?", [.int(zone), .text(key.source), .text(key.relationship)])
         }
         for parked in changes.parked {
             try writer.execute(
-                "INSERT OR REPLACE INTO TARN_PARKED (source, relationship, destination) VALUES (?, ?, ?)",
-                [.text(parked.key.source), .text(parked.key.relationship), .text(parked.destination)])
+                "INSERT OR REPLACE INTO TARN_PARKED (zone, source, relationship, destination) VALUES (?, ?, ?, ?)",
+                [.int(zone), .text(parked.key.source), .text(parked.key.relationship), .text(parked.destination)])
         }
         for conflict in changes.conflicts { try write(conflict, now: now) }
         if !changes.conflicts.isEmpty {
@@ -47,11 +49,12 @@ struct BookkeepingWriter {
         try writer.execute(
             """
             INSERT OR REPLACE INTO TARN_RECORD \
-            (name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator) \
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            (zone, name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator) \
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
-                .text(state.recordName), .text(mapping.model.entities[state.key.entityIndex].name), .int(state.key.primaryKey),
+                .int(zone), .text(state.recordName), .text(mapping.model.entities[state.key.entityIndex].name),
+                .int(state.isMovedOut ? -abs(state.key.primaryKey) : state.key.primaryKey),
                 .optional(state.changeTag), ancestor, unapplied, .optional(Digests.encode(state.ancestor.digests)),
                 .int(Int64(state.stage.rawValue)), .int(state.mark), .optional(state.failure), .int(state.generation),
                 .optional(state.creator),
@@ -62,11 +65,11 @@ struct BookkeepingWriter {
         try writer.execute(
             """
             INSERT OR REPLACE INTO TARN_LINK \
-            (name, entities, relationships, first, second, tag, stage, mark, failure, generation) \
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            (zone, name, entities, relationships, first, second, tag, stage, mark, failure, generation) \
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
-                .text(link.recordName), .text(link.pair.kind.entityNames), .text(link.pair.kind.relationships),
+                .int(zone), .text(link.recordName), .text(link.pair.kind.entityNames), .text(link.pair.kind.relationships),
                 .text(link.pair.first), .text(link.pair.second), .optional(link.changeTag),
                 .int(Int64(link.stage.rawValue)), .int(link.mark), .optional(link.failure), .int(link.generation),
             ])

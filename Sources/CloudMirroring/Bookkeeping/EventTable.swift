@@ -73,7 +73,7 @@ extension MirrorFile {
     /// Called once in each life of the app.
     func begin() throws {
         try store.write { writer in
-            try BookkeepingTables.open(writer)
+            try BookkeepingTables.open(writer, home: homeZone)
             try EventTable.endAll(at: now, writer)
             try forgiveRefusals(writer)
             try doubtOutbox(writer)

@@ -99,7 +99,7 @@ private struct ConflictTable {
     func conflicts(_ coordinator: NSPersistentStoreCoordinator) throws -> [NSPersistentCloudKitContainer.Conflict] {
         var isThere = false
         try reader.query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'TARN_CONFLICT'") { _ in isThere = true }
-        guard isThere else { return [] }
+        guard try isThere && ZoneTable.isThere(reader) else { return [] }
         let bookkeeping = file.reader(reader)
         var conflicts: [NSPersistentCloudKitContainer.Conflict] = []
         try reader.query(
@@ -110,7 +110,7 @@ private struct ConflictTable {
             else { return }
             let losing = try row.blob(5).flatMap { try Record(json: [UInt8]($0)).fields[property]?.value }
             let stamp = try row.blob(7).map { try RecordStamp(json: [UInt8]($0)) }
-            let state = try bookkeeping.record(named: record)
+            let state = try bookkeeping.recordAnywhere(named: record)
             conflicts.append(
                 NSPersistentCloudKitContainer.Conflict(
                     id: .init(store: file.store.number, row: row.int(0)),
@@ -133,7 +133,7 @@ private struct ConflictTable {
         case .attribute(let attribute): return mapping.restored(losing).map { .attribute($0, attribute) } ?? .unknown
         case .toOne:
             guard case .string(let name)? = losing else { return .target(nil) }
-            return .target(try bookkeeping.record(named: name).map { coordinator.objectID(for: $0.key) })
+            return .target(try bookkeeping.recordAnywhere(named: name).map { coordinator.objectID(for: $0.key) })
         }
     }
 }

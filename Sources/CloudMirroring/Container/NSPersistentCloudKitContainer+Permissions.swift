@@ -13,7 +13,8 @@ extension NSPersistentCloudKitContainer {
     /// Whether the user may change an object, as far as the server is concerned.
     ///
     /// - Returns: true for objects that were not saved yet, of stores that are not synced, and of the private database;
-    ///   in the public database if somebody is signed in and the object is not on the server yet or was made by them.
+    ///   in the public database if somebody is signed in and the object is not on the server yet or was made by them; of
+    ///   what others share if the share lets the user write, or the object belongs to no share yet.
     ///   What roles of the server's schema allow beyond that is not known here.
     public func canUpdateRecord(forManagedObjectWith objectID: NSManagedObjectID) -> Bool {
         guard !objectID.isTemporaryID, let store = objectID.persistentStore else { return true }
@@ -29,7 +30,7 @@ extension NSPersistentCloudKitContainer {
     }
 
     /// Whether the user may change any objects of a store: always, but for a store of the public database while nobody is
-    /// signed in, and for one that was opened for reading only.
+    /// signed in, one of shared data while no share lets the user write, and one that was opened for reading only.
     public func canModifyManagedObjects(in store: NSPersistentStore) -> Bool {
         guard !store.isReadOnly else { return false }
         return mirror(of: store)?.permissions.mayChangeStore ?? true

@@ -115,9 +115,6 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         func refuse(_ sentence: String) -> CocoaError {
             CocoaError(.coreData, sentence: sentence, userInfo: [NSLocalizedFailureReasonErrorKey: sentence])
         }
-        guard options.databaseScope != .shared else {
-            throw refuse("The shared database cannot be mirrored yet; set databaseScope to .private or .public.")
-        }
         guard description.type == NSSQLiteStoreType, let url = description.url, url.path != "/dev/null", !description.isReadOnly else {
             throw refuse("Only a SQLite file that can be written can be mirrored; give the store a file, or remove its cloudKitContainerOptions.")
         }

@@ -11,8 +11,10 @@ public import ObjectGraph
 open class NSPersistentCloudKitContainerOptions: NSObject, @unchecked Sendable {
     // Unchecked: configured by its owner before the stores are loaded, read afterwards.
     public let containerIdentifier: String
-    /// Which database: the user's own, or the one that everybody reads. Loading a store with the shared scope says that it
-    /// cannot be mirrored yet.
+    /// Which database: the user's own, the one that everybody reads, or what others share with the user.
+    ///
+    /// To share, an app has two stores with the same configuration and container, one private and one shared. What the user
+    /// shares stays in the private store; what others share comes into the shared one.
     ///
     /// The public database is read without an account and written with one. It tells nobody of changes and of deletions:
     /// it is asked at launch and every ``publicPollInterval``, and what one user deletes stays with others until they

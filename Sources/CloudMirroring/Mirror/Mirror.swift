@@ -47,15 +47,17 @@ final class Mirror: Sendable {
 
     let store: NSPersistentStore
     let file: MirrorFile
-    private let coordinator: NSPersistentStoreCoordinator
+    let coordinator: NSPersistentStoreCoordinator
     let cloud: CloudAccess
     let observer: Observer
     private let events: AsyncStream<SyncMachine.Event>
     private let feed: AsyncStream<SyncMachine.Event>.Continuation
     private let running = Mutex(Running())
-    private let prepared = Mutex<ExportBatch?>(nil)
+    private let prepared = Mutex<MirrorFile.ZonedBatch?>(nil)
     /// The batch that was sent last.
-    private let sent = Mutex<ExportBatch?>(nil)
+    private let sent = Mutex<MirrorFile.ZonedBatch?>(nil)
+    /// How far the import has come that is under way.
+    let round = Mutex(ImportRound())
     private let waiting = Mutex(Waiting())
     private let asks = Asks()
     let permissions: PermissionCache
@@ -96,13 +98,10 @@ final class Mirror: Sendable {
         feed.yield(.started)
     }
 
-    private func storeChanged() {
+    func storeChanged() {
         waiting.withLock { $0.forget() }
         feed.yield(.storeChanged)
     }
-
-    /// Where the records are.
-    var zoneID: CKRecordZone.ID { file.scope == .public ? .default : CKRecordZone.ID(zoneName: MirrorNames.zone) }
 
     func send(_ event: SyncMachine.Event) { feed.yield(event) }
 
@@ -214,13 +213,14 @@ final class Mirror: Sendable {
         while !Task.isCancelled {
             var longest = Self.listenSecondsMax
             do {
-                for try await event in try cloud.connect().pushStream() {
+                let cloud = try cloud.open()
+                for try await event in cloud.client.pushStream() {
                     switch event {
                     case .connected:
                         attempt = 0
                         feed.yield(.connected)
                     case .notification(let notification):
-                        if notification.subscriptionID == MirrorNames.privateSubscription { feed.yield(.pushArrived) }
+                        if notification.subscriptionID == cloud.subscriptionID { feed.yield(.pushArrived) }
                     case .heartbeat: break
                     }
                 }
@@ -278,7 +278,9 @@ final class Mirror: Sendable {
         }
     }
 
-    private func tellContexts(deleted: [RowKey]) {
+    func tellContexts(deleted: [RowKey]) {
+        if deleted.isEmpty { return }
+        permissions.forget()
         var commit = StoreCommit(store: store.number)
         commit.deleted = deleted
         coordinator.didCommit([commit], by: nil)
@@ -302,38 +304,12 @@ final class Mirror: Sendable {
         return .done
     }
 
-    private func fetchChanges() async throws -> SyncMachine.Outcome {
-        try await settleOutbox()
-        let cloud = try cloud.open()
-        let position = try await onQueue { try self.file.position() }
-        var recordsMax = MirrorCloud.pageRecordsMax
-        while true {
-            try Task.checkCancellation()
-            let page = try await cloud.page(after: position.token, generation: position.generation, recordsMax: recordsMax)
-            let needed = try await onQueue { try self.file.assetsNeeded(by: page) }
-            let bytes = needed.reduce(0) { $0 + max($1.asset.size, 0) }
-            if bytes > MirrorCloud.pageAssetBytesMax, page.records.count > 1 {
-                recordsMax = max(1, page.records.count / 2)
-                continue
-            }
-            let assets = try await cloud.download(needed)
-            switch try await onQueue({ try self.file.apply(page, assets: assets) }) {
-            case .applied(let records, let commit):
-                permissions.forget()
-                coordinator.didCommit([commit], by: nil)
-                return .pageApplied(records: records, moreComing: page.moreComing)
-            // Asked again from where the store stands now.
-            case .dropped, .lacksAssets: return .pageApplied(records: 0, moreComing: true)
-            }
-        }
-    }
-
     private func planExport(itemsMax: Int) async throws -> SyncMachine.Outcome {
         try await settleOutbox()
         let before = waiting.withLock { $0 }
         let plan = try await onQueue { try self.file.nextBatch(itemsMax: itemsMax, pending: before.count) }
         waiting.withLock { if $0.changes == before.changes { $0.count = plan.pending } }
-        if plan.batch.items.isEmpty == false, permissions.isSignedOut {
+        if plan.batch != nil, permissions.isSignedOut {
             // Reading needs nobody; writing does.
             let user = try await cloud.open().user()
             permissions.signIn(user)
@@ -343,7 +319,7 @@ final class Mirror: Sendable {
             try await onQueue { try self.file.remember(user: user) }
         }
         prepared.withLock { $0 = plan.batch }
-        return .batchPlanned(count: plan.batch.items.count, pending: plan.pending, refusal: plan.refusal)
+        return .batchPlanned(count: plan.batch?.batch.items.count ?? 0, pending: plan.pending, refusal: plan.refusal)
     }
 
     private func sendBatch() async throws -> SyncMachine.Outcome {
@@ -352,19 +328,39 @@ final class Mirror: Sendable {
         }
         sent.withLock { $0 = batch }
         let cloud = try cloud.open()
-        let (request, refused) = try await cloud.prepare(batch, key: surroundings.makeName())
-        guard let request else { return .batchSettled(try await onQueue { try self.file.settle(batch, outcomes: refused) }) }
+        let (prepared, refused): (OutgoingRequest?, [String: ItemOutcome])
+        do {
+            (prepared, refused) = try await cloud.prepare(batch, key: surroundings.makeName())
+        } catch {
+            return try await unsent(batch, CloudFailure(error))
+        }
+        guard let request = prepared else { return .batchSettled(try await onQueue { try self.file.settle(batch, outcomes: refused) }) }
         try await onQueue { try self.file.put(request) }
-        let outcomes = try await exchange(request, cloud)
+        let outcomes: [String: ItemOutcome]
+        do {
+            outcomes = try await exchange(request, cloud)
+        } catch {
+            return try await unsent(batch, CloudFailure(error))
+        }
         let verdict = try await onQueue {
             // What could not be sent is settled with what was.
-            let rest = batch.items.filter { refused[$0.recordName] != nil }
-            return try self.file.settle(
-                ExportBatch(items: request.batch.items + rest), outcomes: outcomes.merging(refused) { sent, _ in sent })
+            let rest = batch.batch.items.filter { refused[$0.recordName] != nil }
+            let all = MirrorFile.ZonedBatch(batch: ExportBatch(items: request.batch.items + rest), zone: batch.zone)
+            return try self.file.settle(all, outcomes: outcomes.merging(refused) { sent, _ in sent })
+        }
+        if let failure = verdict.requestFailure, !batch.zone.isHome, failure.isZoneGone {
+            return try await unsent(batch, failure)
         }
         waiting.withLock { if let count = $0.count { $0.count = max(0, count - verdict.accepted - verdict.failed) } }
         permissions.forget()
         return .batchSettled(verdict)
+    }
+
+    /// A batch that could not be sent: with a shared zone that is gone everything in it goes, too.
+    private func unsent(_ batch: MirrorFile.ZonedBatch, _ failure: CloudFailure) async throws -> SyncMachine.Outcome {
+        guard !batch.zone.isHome, failure.isZoneGone else { throw failure }
+        try await remove(batch.zone)
+        return .batchSettled(BatchVerdict())
     }
 
     private func exchange(_ request: OutgoingRequest, _ cloud: MirrorCloud) async throws -> [String: ItemOutcome] {
@@ -380,10 +376,17 @@ final class Mirror: Sendable {
     }
 
     /// Sends what was sent before and not answered once more: what became of it is known before anything is imported or sent.
-    private func settleOutbox() async throws {
+    func settleOutbox() async throws {
         guard let request = try await onQueue({ try self.file.outbox() }) else { return }
-        let outcomes = try await exchange(request, try cloud.open())
-        _ = try await onQueue { try self.file.settle(request.batch, outcomes: outcomes) }
+        let batch = MirrorFile.ZonedBatch(batch: request.batch, zone: request.zone)
+        let outcomes: [String: ItemOutcome]
+        do {
+            outcomes = try await exchange(request, try cloud.open())
+        } catch {
+            _ = try await unsent(batch, CloudFailure(error))
+            return
+        }
+        _ = try await onQueue { try self.file.settle(batch, outcomes: outcomes) }
         permissions.forget()
     }
 

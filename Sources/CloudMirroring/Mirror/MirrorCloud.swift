@@ -5,14 +5,12 @@ import CloudKit
 import CloudWire
 import MirroringCore
 
-/// What a mirror asks of its database: one zone, one subscription; of the public one queries. One call is one or a few
+/// What a mirror asks of its database: zones, one subscription; of the public one queries. One call is one or a few
 /// requests; nothing is tried again here.
 struct MirrorCloud: Sendable {
     let client: CloudDatabaseClient
     let mapping: RecordMapping
     let sealer: RecordSealer
-
-    var zoneID: ZoneID { client.scope == .public ? .defaultZone : ZoneID(zoneName: MirrorNames.zone) }
 
     /// Records of one page. The server may send fewer.
     static let pageRecordsMax = 200
@@ -35,22 +33,30 @@ struct MirrorCloud: Sendable {
     ///   deleted, which is for the caller to decide on, and not made again.
     func setUp(isKnown: Bool) async throws {
         if client.scope == .public { return try await checkIndexes() }
-        let zones =
-            isKnown
-            ? try await client.lookupZones(ZonesLookupRequest(zones: [zoneID]))
-            : try await client.modifyZones(ZonesModifyRequest(operations: [.create(zoneID)]))
-        for case .failure(_, let error) in zones.zones {
-            // A lookup knows only that the zone is not there.
-            throw error.code == .notFound ? CloudFailure(.zoneNotFound, error.reason) : CloudFailure(error)
+        if client.scope == .private {
+            let home = ZoneID(zoneName: MirrorNames.zone)
+            let zones =
+                isKnown
+                ? try await client.lookupZones(ZonesLookupRequest(zones: [home]))
+                : try await client.modifyZones(ZonesModifyRequest(operations: [.create(home)]))
+            for case .failure(_, let error) in zones.zones {
+                // A lookup knows only that the zone is not there.
+                throw error.code == .notFound ? CloudFailure(.zoneNotFound, error.reason) : CloudFailure(error)
+            }
         }
-        let subscription = Subscription(subscriptionID: MirrorNames.privateSubscription, kind: .database, notification: .silent)
+        let subscription = Subscription(subscriptionID: subscriptionID, kind: .database, notification: .silent)
         let answer = try await client.modifySubscriptions(SubscriptionsModifyRequest(operations: [.create(subscription)]))
         for case .failure(_, let error) in answer.subscriptions { throw CloudFailure(error) }
     }
 
-    func page(after token: String?, generation: Int64?, recordsMax: Int = pageRecordsMax) async throws -> ImportPage {
+    /// Of what the server tells when something changes.
+    var subscriptionID: String { client.scope == .shared ? MirrorNames.sharedSubscription : MirrorNames.privateSubscription }
+
+    func page(of zone: ZoneTable.Row, recordsMax: Int = pageRecordsMax) async throws -> ImportPage {
+        let token = zone.token
+        let generation = zone.isFullFetch ? zone.generation : nil
         if client.scope == .public { return try await queryPage(after: token, generation: generation, recordsMax: recordsMax) }
-        let query = ZoneChangesQuery(zoneID: zoneID, syncToken: token, resultsLimit: recordsMax)
+        let query = ZoneChangesQuery(zoneID: zone.zone.id, syncToken: token, resultsLimit: recordsMax)
         let answer = try await client.zoneChanges(ZoneChangesRequest(zones: [query]))
         switch answer.zones.first {
         case .changes(let changes):
@@ -72,15 +78,37 @@ struct MirrorCloud: Sendable {
         return contents
     }
 
+    /// Deletes a zone, or leaves its share if it is somebody else's. A zone that is gone already is no error.
+    func leave(_ zoneID: ZoneID, key: String) async throws {
+        var failure: CloudFailure?
+        if client.scope == .private {
+            let answer = try await client.modifyZones(ZonesModifyRequest(operations: [.delete(zoneID)]))
+            for case .failure(_, let error) in answer.zones where error.code != .notFound { failure = CloudFailure(error) }
+        } else {
+            let share = Record(recordName: ShareDetails.zoneShareName, recordType: ShareDetails.recordType)
+            do {
+                let answer = try await client.modifyRecords(
+                    ModifyRecordsRequest(operations: [RecordOperation(.forceDelete, share)], zoneID: zoneID, atomic: false), idempotencyKey: key)
+                for case .failure(_, let error, _) in answer.results where error.code != .notFound { failure = CloudFailure(error) }
+            } catch {
+                failure = CloudFailure(error)
+            }
+        }
+        if let failure, !failure.isZoneGone { throw failure }
+    }
+
     /// Uploads the assets of a batch and writes its request. Items are independent.
     ///
     /// - Parameter key: A request that is sent again with it is carried out once.
     /// - Returns: What is to be sent, and items that cannot be.
-    func prepare(_ batch: ExportBatch, key: String) async throws -> (request: OutgoingRequest?, refused: [String: ItemOutcome]) {
+    func prepare(
+        _ zoned: MirrorFile.ZonedBatch, key: String
+    ) async throws -> (request: OutgoingRequest?, refused: [String: ItemOutcome]) {
+        let zoneID = zoned.zone.id
         var refused: [String: ItemOutcome] = [:]
         var items: [ExportBatch.Item] = []
-        for item in batch.items {
-            switch try await upload(item) {
+        for item in zoned.batch.items {
+            switch try await upload(item, to: zoneID) {
             case .success(let assets): items.append(item.sent(with: assets))
             case .failure(let failure): refused[item.recordName] = .refused(failure)
             }
@@ -93,7 +121,8 @@ struct MirrorCloud: Sendable {
         let records = items.map(\.record), sealed = try records.map { try sealer.sealed($0) }
         return (
             OutgoingRequest(
-                key: key, body: body(sealed), opened: sealed == records ? nil : body(records), batch: ExportBatch(items: items)),
+                key: key, body: body(sealed), opened: sealed == records ? nil : body(records), batch: ExportBatch(items: items),
+                zone: zoned.zone),
             refused
         )
     }
@@ -112,7 +141,7 @@ struct MirrorCloud: Sendable {
     }
 
     /// - Returns: What the server calls the assets of an item by field, or why this item alone cannot be sent.
-    private func upload(_ item: ExportBatch.Item) async throws -> Result<[String: AssetValue], CloudFailure> {
+    private func upload(_ item: ExportBatch.Item, to zoneID: ZoneID) async throws -> Result<[String: AssetValue], CloudFailure> {
         var assets: [String: AssetValue] = [:]
         for upload in item.uploads {
             let bytes = upload.isEncrypted ? try sealer.seal(upload.bytes, of: item.recordName, upload.field) : upload.bytes

@@ -27,15 +27,12 @@ extension MirrorFile {
             for root in Set(mapping.entities.values.map(\.entity.root)).sorted() {
                 keys += try writer.fetchKeys(StoreQuery(entity: root))
             }
-            try writer.nullifyReferences(to: keys)
-            var changes = StoreChanges()
-            changes.deletes = keys.map { RowDelete(key: $0, expectedVersion: nil) }
-            changes.author = MirrorNames.resetAuthor
-            try writer.apply(changes)
+            try delete(keys, writer)
             for table in ["TARN_RECORD", "TARN_LINK", "TARN_PARKED", "TARN_CONFLICT"] { try writer.execute("DELETE FROM \(table)") }
             try clearOutbox(writer)
-            for key in [MirrorState.Key.user, .lastSuccess] { try MirrorState.set(key, .null, writer) }
-            try beginFullFetch(writer)
+            for key in [MirrorState.Key.user, .lastSuccess, .databaseToken] { try MirrorState.set(key, .null, writer) }
+            try writer.execute("DELETE FROM TARN_ZONE WHERE number <> \(MirrorZone.home)")
+            try ZoneTable.beginFullFetch(MirrorZone.home, writer)
             return keys
         }
     }

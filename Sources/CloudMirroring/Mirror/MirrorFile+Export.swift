@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudKit
 import CloudWire
 import Foundation
 import ManagedModel
@@ -8,41 +9,65 @@ import MirroringCore
 import SQLiteStore
 
 extension MirrorFile {
+    /// A batch and the zone that it goes to.
+    struct ZonedBatch: Sendable {
+        let batch: ExportBatch
+        let zone: MirrorZone
+    }
+
     struct PlannedBatch: Sendable {
-        /// Empty when nothing is left to be sent.
-        var batch: ExportBatch
+        /// nil when nothing is left to be sent.
+        var batch: ZonedBatch?
         /// How much waits in all.
         var pending: Int
         /// Why something was refused for good.
         var refusal: String?
     }
 
-    /// Reads history and prepares the next batch.
+    /// Reads history and prepares the next batch. Shared zones come first: what moves there leaves the home zone after it
+    /// has arrived.
     ///
     /// - Parameter pending: How much waits, where that is known: counting takes the longer the more it is.
     func nextBatch(itemsMax: Int, pending: Int?) throws -> PlannedBatch {
         try store.write { writer in
             try scan(writer)
-            let bookkeeping = reader(writer)
-            while true {
-                let batch = try batch(itemsMax: itemsMax, writer, bookkeeping)
-                try self.writer(writer).write(batch.changes, now: now)
-                if batch.items.isEmpty, !batch.changes.isEmpty { continue }
-                return PlannedBatch(
-                    batch: batch, pending: batch.items.isEmpty ? 0 : try pending ?? bookkeeping.pendingCount(),
-                    refusal: try bookkeeping.refusal())
+            let zones = try ZoneTable.all(writer).map(\.zone).filter { $0.number >= firstZone }
+            for zone in zones.sorted(by: { $0.number > $1.number }) {
+                let bookkeeping = reader(writer, zone: zone.number)
+                while true {
+                    let batch = try batch(itemsMax: itemsMax, zone, writer, bookkeeping)
+                    try self.writer(writer, zone: zone.number).write(batch.changes, now: now)
+                    if !batch.items.isEmpty {
+                        return PlannedBatch(
+                            batch: ZonedBatch(batch: batch, zone: zone), pending: try pending ?? bookkeeping.pendingCount(from: firstZone),
+                            refusal: try refusal(bookkeeping))
+                    }
+                    if batch.changes.isEmpty { break }
+                }
             }
+            return PlannedBatch(batch: nil, pending: 0, refusal: try refusal(reader(writer)))
         }
+    }
+
+    /// Why something does not reach the server until somebody does something.
+    private func refusal(_ bookkeeping: BookkeepingReader) throws -> String? {
+        if let refusal = try bookkeeping.refusal() { return refusal }
+        guard scope == .shared else { return nil }
+        let count = try reader(bookkeeping.reader).recordCount()
+        guard count > 0 else { return nil }
+        return "\(count == 1 ? "an object" : "\(count) objects") in the store for shared data belong\(count == 1 ? "s" : "") to no share: relate to objects of one, or share with share(_:to:)"
     }
 
     func countPending() throws -> Int {
         try store.write { writer in
             try scan(writer)
-            return try reader(writer).pendingCount()
+            return try reader(writer).pendingCount(from: firstZone)
         }
     }
 
-    private func batch(itemsMax: Int, _ writer: StoreWriter, _ bookkeeping: BookkeepingReader) throws -> ExportBatch {
+    private func batch(
+        itemsMax: Int, _ zone: MirrorZone, _ writer: StoreWriter, _ bookkeeping: BookkeepingReader
+    ) throws -> ExportBatch {
         var pending: [RecordState] = []
         var loaded = ExportBatch.Loaded()
         var bytes = 0
@@ -54,6 +79,7 @@ extension MirrorFile {
                 loaded.rows[state.key] = row
                 for key in row.references where loaded.names[key] == nil { loaded.names[key] = try bookkeeping.name(of: key) }
                 loaded.parked += try bookkeeping.parked(source: state.recordName)
+                if !zone.isHome, state.changeTag == nil { loaded.receipts[state.recordName] = try receipt(of: state, writer) }
             }
             pending.append(state)
         }
@@ -63,36 +89,37 @@ extension MirrorFile {
 
     /// Writes down what the server did with a batch.
     func settle(
-        _ batch: ExportBatch, outcomes: [String: ItemOutcome], assets: [String: [String: AssetValue]] = [:]
+        _ sent: ZonedBatch, outcomes: [String: ItemOutcome], assets: [String: [String: AssetValue]] = [:]
     ) throws -> BatchVerdict {
         try store.write { writer in
             try clearOutbox(writer)
-            let bookkeeping = reader(writer)
+            let bookkeeping = reader(writer, zone: sent.zone.number)
+            // A zone that went meanwhile took everything with it.
+            guard let zone = try ZoneTable.row(sent.zone.number, writer), zone.zone == sent.zone else { return BatchVerdict() }
             var records: [String: RecordState] = [:]
             var links: [String: LinkState] = [:]
-            for item in batch.items {
+            for item in sent.batch.items {
                 records[item.recordName] = try bookkeeping.record(named: item.recordName)
                 links[item.recordName] = try bookkeeping.link(named: item.recordName)
             }
-            let generation = try MirrorState.int(.generation, writer) ?? 0
-            let hasToken = try MirrorState.text(.token, writer) != nil
             let settlement = ExportSettlement(
-                of: batch, outcomes: outcomes, assets: assets, generation: hasToken ? generation : generation - 1,
-                records: records, links: links, mapping: mapping)
-            try self.writer(writer).write(settlement.changes, now: now)
+                of: sent.batch, outcomes: outcomes, assets: assets,
+                generation: zone.token == nil ? zone.generation - 1 : zone.generation, records: records, links: links, mapping: mapping)
+            try self.writer(writer, zone: sent.zone.number).write(settlement.changes, now: now)
             return settlement.verdict
         }
     }
 
     /// Marks every item of a batch as refused for good; with a failure that may be the server's own, puts them behind all
     /// others instead.
-    func putAside(_ batch: ExportBatch, _ failure: CloudFailure) throws -> BatchVerdict {
+    func putAside(_ sent: ZonedBatch, _ failure: CloudFailure) throws -> BatchVerdict {
         guard failure.code == .invalidArguments else {
             try store.write { writer in
-                for item in batch.items {
+                for item in sent.batch.items {
                     for table in ["TARN_RECORD", "TARN_LINK"] {
                         try writer.execute(
-                            "UPDATE \(table) SET mark = (SELECT MAX(mark) + 1 FROM \(table)) WHERE name = ?", [.text(item.recordName)])
+                            "UPDATE \(table) SET mark = (SELECT MAX(mark) + 1 FROM \(table)) WHERE zone = ? AND name = ?",
+                            [.int(sent.zone.number), .text(item.recordName)])
                     }
                 }
             }
@@ -100,7 +127,7 @@ extension MirrorFile {
         }
         let refusal = ItemOutcome.refused(CloudFailure(.invalidArguments, failure.reason))
         return try settle(
-            batch, outcomes: Dictionary(batch.items.map { ($0.recordName, refusal) }, uniquingKeysWith: { first, _ in first }))
+            sent, outcomes: Dictionary(sent.batch.items.map { ($0.recordName, refusal) }, uniquingKeysWith: { first, _ in first }))
     }
 
     /// What the server refused is tried once more in each life of the app: its schema or its rules may be others now.
@@ -110,12 +137,10 @@ extension MirrorFile {
 
     // MARK: Starting over
 
+    /// Begins anew with the home zone.
     func reset(_ reset: SyncMachine.Reset) throws -> [RowKey] {
         try store.write { writer in
-            let generation = (try MirrorState.int(.generation, writer) ?? 0) + 1
-            try MirrorState.set(.token, .null, writer)
-            try MirrorState.set(.generation, .int(generation), writer)
-            try MirrorState.set(.isFullFetch, .int(1), writer)
+            try ZoneTable.beginFullFetch(MirrorZone.home, writer)
             if reset != .fetchAgain { try clearOutbox(writer) }
             switch reset {
             case .fetchAgain: return []
@@ -123,10 +148,10 @@ extension MirrorFile {
                 let now = MirrorStage.needsUpload.rawValue, gone = MirrorStage.needsDelete.rawValue
                 let missing = MirrorStage.missing.rawValue
                 for table in ["TARN_RECORD", "TARN_LINK"] {
-                    try writer.execute("DELETE FROM \(table) WHERE stage IN (\(gone), \(missing))")
-                    try writer.execute("UPDATE \(table) SET tag = NULL, stage = \(now), failure = NULL")
+                    try writer.execute("DELETE FROM \(table) WHERE zone = \(MirrorZone.home) AND stage IN (\(gone), \(missing))")
+                    try writer.execute("UPDATE \(table) SET tag = NULL, stage = \(now), failure = NULL WHERE zone = \(MirrorZone.home)")
                 }
-                try writer.execute("UPDATE TARN_RECORD SET ancestor = NULL, unapplied = NULL, digests = NULL")
+                try writer.execute("UPDATE TARN_RECORD SET ancestor = NULL, unapplied = NULL, digests = NULL WHERE zone = \(MirrorZone.home)")
                 return []
             case .removeRows: return try removeRows(writer)
             }
@@ -138,17 +163,28 @@ extension MirrorFile {
     private func removeRows(_ writer: StoreWriter) throws -> [RowKey] {
         try scan(writer)
         let keys = try reader(writer).keysOnServer()
+        try delete(keys, writer)
+        let home = "zone = \(MirrorZone.home)"
+        for table in ["TARN_RECORD", "TARN_LINK"] {
+            try writer.execute("DELETE FROM \(table) WHERE \(home) AND (tag IS NOT NULL OR stage <> \(MirrorStage.needsUpload.rawValue))")
+        }
+        try writer.execute(
+            """
+            DELETE FROM TARN_LINK WHERE \(home) AND (first NOT IN (SELECT name FROM TARN_RECORD WHERE \(home)) \
+            OR second NOT IN (SELECT name FROM TARN_RECORD WHERE \(home)))
+            """)
+        try writer.execute("DELETE FROM TARN_PARKED WHERE \(home)")
+        return keys
+    }
+
+    /// Deletes rows as what comes from outside, with all references to them.
+    func delete(_ keys: [RowKey], _ writer: StoreWriter) throws {
+        if keys.isEmpty { return }
         try writer.nullifyReferences(to: keys)
         var changes = StoreChanges()
         changes.deletes = keys.map { RowDelete(key: $0, expectedVersion: nil) }
         changes.author = MirrorNames.resetAuthor
         try writer.apply(changes)
-        try writer.execute("DELETE FROM TARN_RECORD WHERE tag IS NOT NULL OR stage <> \(MirrorStage.needsUpload.rawValue)")
-        try writer.execute("DELETE FROM TARN_LINK WHERE tag IS NOT NULL OR stage <> \(MirrorStage.needsUpload.rawValue)")
-        try writer.execute(
-            "DELETE FROM TARN_LINK WHERE first NOT IN (SELECT name FROM TARN_RECORD) OR second NOT IN (SELECT name FROM TARN_RECORD)")
-        try writer.execute("DELETE FROM TARN_PARKED")
-        return keys
     }
 }
 

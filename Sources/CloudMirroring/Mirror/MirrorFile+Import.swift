@@ -9,20 +9,13 @@ import ObjectGraph
 import SQLiteStore
 
 extension MirrorFile {
-    /// With which token to ask for the next page, and as part of which full fetch.
-    func position() throws -> (token: String?, generation: Int64?) {
-        try store.read { try position($0) }
-    }
-
-    private func position(_ reader: StoreReader) throws -> (token: String?, generation: Int64?) {
-        let isFull = try MirrorState.int(.isFullFetch, reader) == 1
-        return (try MirrorState.text(.token, reader), isFull ? try MirrorState.int(.generation, reader) : nil)
-    }
+    /// Where a zone stands; nil for one that went.
+    func zoneRow(_ number: Int64) throws -> ZoneTable.Row? { try store.read { try ZoneTable.row(number, $0) } }
 
     /// Assets whose content a page needs.
-    func assetsNeeded(by page: ImportPage) throws -> [ImportNeeds.AssetNeed] {
+    func assetsNeeded(by page: ImportPage, of zone: MirrorZone) throws -> [ImportNeeds.AssetNeed] {
         try store.read { reader in
-            let (loaded, details) = try load(page, reader)
+            let (loaded, details) = try load(page, zone, reader)
             return loaded.missing(details)
         }
     }
@@ -36,28 +29,35 @@ extension MirrorFile {
     }
 
     /// Applies a page: rows, links, bookkeeping and token in one transaction.
-    func apply(_ page: ImportPage, assets: [(AssetValue, [UInt8])]) throws -> PageOutcome {
+    func apply(_ page: ImportPage, of zone: MirrorZone, assets: [(AssetValue, [UInt8])]) throws -> PageOutcome {
         try store.write { writer in
             // First what happened here, so that the bookkeeping says of every object whether its row is there.
             try scan(writer)
-            let position = try position(writer)
-            guard page.follows(position.token, generation: position.generation) else { return .dropped }
+            guard let row = try ZoneTable.row(zone.number, writer), row.zone == zone,
+                page.follows(row.token, generation: row.isFullFetch ? row.generation : nil)
+            else { return .dropped }
             var page = page
-            let bookkeeping = reader(writer)
+            if !zone.isHome {
+                try keepShare(in: page, row, writer)
+                try rebind(page, zone, writer)
+            }
+            let bookkeeping = reader(writer, zone: zone.number)
             if !page.moreComing {
                 let unseen = try page.generation.map { try bookkeeping.unseenNames(before: $0) } ?? []
                 page.conclude(missing: try bookkeeping.missingNames(), unseen: unseen)
             }
-            var (loaded, details) = try load(page, writer)
+            var (loaded, details) = try load(page, zone, writer)
             for (asset, bytes) in assets { loaded.add(bytes, of: asset) }
             guard loaded.missing(details).isEmpty else { return .lacksAssets }
 
             let draft = ImportPlan(page, loaded: loaded, mapping: mapping)
             let plan = draft.assigning(try realKeys(for: draft.newKeys, writer))
             let commit = try write(plan, loaded: loaded, writer)
-            try self.writer(writer).write(plan.bookkeeping, now: now)
-            try MirrorState.set(.token, .text(page.token), writer)
-            if !page.moreComing, page.generation != nil { try MirrorState.set(.isFullFetch, .int(0), writer) }
+            try self.writer(writer, zone: zone.number).write(plan.bookkeeping, now: now)
+            try passOn(plan, writer)
+            let receives = try ZoneTable.row(zone.number, writer)?.receives == true
+            try ZoneTable.advance(zone.number, to: page.token, moreComing: page.moreComing, writer)
+            if receives, !page.moreComing { try gather(into: zone, writer) }
             return .applied(records: plan.recordsApplied, commit)
         }
     }
@@ -72,8 +72,10 @@ extension MirrorFile {
 
     // MARK: Loading
 
-    private func load(_ page: ImportPage, _ reader: StoreReader) throws -> (ImportPlan.Loaded, ImportNeeds.Details) {
-        let bookkeeping = self.reader(reader)
+    private func load(
+        _ page: ImportPage, _ zone: MirrorZone, _ reader: StoreReader
+    ) throws -> (ImportPlan.Loaded, ImportNeeds.Details) {
+        let bookkeeping = self.reader(reader, zone: zone.number)
         let needs = ImportNeeds(page, mapping: mapping)
         var loaded = ImportPlan.Loaded()
         for name in needs.names {
@@ -107,6 +109,7 @@ extension MirrorFile {
             loaded.referrers[key] = referrers
             for row in try reader.rows(referrers) { loaded.rows[row.key] = row }
             for referrer in referrers {
+                guard try bookkeeping.zone(of: referrer) == bookkeeping.zone else { continue }
                 if let state = try bookkeeping.record(of: referrer) { loaded.records[state.recordName] = state }
             }
         }
@@ -114,7 +117,7 @@ extension MirrorFile {
             for key in row.references where loaded.names[key] == nil { loaded.names[key] = try bookkeeping.name(of: key) }
         }
         // History was read, so whatever has no row any more is marked.
-        loaded.existing = Set(loaded.records.values.filter { $0.stage != .needsDelete }.map(\.key))
+        loaded.existing = Set(loaded.records.values.filter { $0.stage != .needsDelete || $0.isMovedOut && $0.key.primaryKey > 0 }.map(\.key))
     }
 
     /// Rows that refer to a row by a to-one relationship, found by the inverses, which every relationship has.

@@ -21,7 +21,7 @@ extension MirrorFile {
     func states(of keys: [RowKey]) throws -> [RowKey: NSPersistentCloudKitContainer.ObjectSyncState] {
         try store.write { writer in
             // Before the mirror has made its tables, everything waits.
-            try BookkeepingTables.open(writer)
+            try BookkeepingTables.open(writer, home: homeZone)
             try scan(writer)
             let bookkeeping = reader(writer)
             let sent = try namesInOutbox(writer)
@@ -78,7 +78,7 @@ extension MirrorFile {
 
     func findings() throws -> Findings {
         try store.write { writer in
-            try BookkeepingTables.open(writer)
+            try BookkeepingTables.open(writer, home: homeZone)
             let stages = [0: "uploaded", 1: "waiting", 2: "deletion waiting", 3: "missing on the server"]
             func counts(_ sql: String) throws -> [String: Int64] {
                 var counts: [String: Int64] = [:]
@@ -88,15 +88,16 @@ extension MirrorFile {
                 }
                 return counts
             }
+            let home = try ZoneTable.row(MirrorZone.home, writer)
             var attempts: Int64?
             if try MirrorState.text(.outboxKey, writer) != nil { attempts = try MirrorState.int(.outboxAttempts, writer) }
             return Findings(
                 container: containerIdentifier, scope: "\(scope)",
                 formats: ["bookkeeping": try MirrorState.int(.format, writer) ?? 0],
                 modelFingerprint: try MirrorState.text(.fingerprint, writer),
-                isSignedInOnce: try MirrorState.text(.user, writer) != nil, hasChangeToken: try MirrorState.text(.token, writer) != nil,
-                isFetchingEverything: try MirrorState.int(.isFullFetch, writer) == 1,
-                fullFetches: try MirrorState.int(.generation, writer) ?? 0,
+                isSignedInOnce: try MirrorState.text(.user, writer) != nil, hasChangeToken: home?.token != nil,
+                isFetchingEverything: home?.isFullFetch == true,
+                fullFetches: home?.generation ?? 0,
                 lastSuccess: try MirrorState.double(.lastSuccess, writer).map { Date(timeIntervalSinceReferenceDate: $0) },
                 historyLatest: try writer.latestTransaction(), historyRead: try MirrorState.int(.historyRead, writer),
                 unansweredRequestAttempts: attempts,

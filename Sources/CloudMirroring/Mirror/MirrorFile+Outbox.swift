@@ -15,6 +15,7 @@ struct OutgoingRequest: Sendable {
     let opened: [UInt8]?
     /// Items as they were sent.
     let batch: ExportBatch
+    let zone: MirrorZone
 }
 
 /// A request whose answer is lost may have been carried out, may still be on its way, or neither. If something newer were sent
@@ -42,17 +43,24 @@ extension MirrorFile {
                 let notes = try MirrorState.text(.outboxNotes, reader)
             else { return nil }
             let opened = try MirrorState.blob(.outboxOpened, reader)
-            let operations = try ModifyRecordsRequest(json: opened ?? body).operations
-            let items = zip(operations, notes.split(separator: "\n")).compactMap { operation, note in
+            let request = try ModifyRecordsRequest(json: opened ?? body)
+            guard let zone = try ZoneTable.row(normal(request.zoneID), reader)?.zone else { return nil }
+            let items = zip(request.operations, notes.split(separator: "\n")).compactMap { operation, note in
                 ExportBatch.Operation(operation.kind).flatMap { ExportBatch.Item($0, operation.record, note: note) }
             }
-            return OutgoingRequest(key: key, body: body, opened: opened, batch: ExportBatch(items: items))
+            return OutgoingRequest(key: key, body: body, opened: opened, batch: ExportBatch(items: items), zone: zone)
         }
     }
 
     func namesInOutbox(_ reader: StoreReader) throws -> Set<String> {
         guard try MirrorState.text(.outboxKey, reader) != nil, let body = try MirrorState.blob(.outboxBody, reader) else { return [] }
         return Set(try ModifyRecordsRequest(json: body).operations.map(\.record.recordName))
+    }
+
+    /// A zone that goes takes along what was sent to it.
+    func clearOutbox(of zone: MirrorZone, _ writer: StoreWriter) throws {
+        guard let body = try MirrorState.blob(.outboxBody, writer) else { return }
+        if try normal(ModifyRecordsRequest(json: body).zoneID) == zone.id { try clearOutbox(writer) }
     }
 
     func clearOutbox(_ writer: StoreWriter) throws {

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudKit
+import CloudWire
 import Foundation
 import ManagedModel
 import MirroringCore
@@ -26,11 +27,25 @@ struct MirrorFile: Sendable {
     /// History transactions that are read at once.
     private static let historyPage = 256
 
-    func reader(_ reader: StoreReader) -> BookkeepingReader {
-        BookkeepingReader(reader: reader, mapping: mapping, store: store.number)
+    func reader(_ reader: StoreReader, zone: Int64 = MirrorZone.home) -> BookkeepingReader {
+        BookkeepingReader(reader: reader, mapping: mapping, store: store.number, zone: zone)
     }
 
-    func writer(_ writer: StoreWriter) -> BookkeepingWriter { BookkeepingWriter(writer: writer, mapping: mapping) }
+    func writer(_ writer: StoreWriter, zone: Int64) -> BookkeepingWriter {
+        BookkeepingWriter(writer: writer, mapping: mapping, zone: zone)
+    }
+
+    /// The zone for what is not shared.
+    var homeZone: ZoneID {
+        switch scope {
+        case .private: ZoneID(zoneName: MirrorNames.zone)
+        case .public: .defaultZone
+        case .shared: ZoneID(zoneName: "")
+        }
+    }
+
+    /// The first zone that the server has: with others' data there is no home.
+    var firstZone: Int64 { scope == .shared ? MirrorZone.home + 1 : MirrorZone.home }
 
     var now: Double { surroundings.now().timeIntervalSinceReferenceDate }
 
@@ -47,7 +62,7 @@ struct MirrorFile: Sendable {
     /// - Throws: `CloudFailure` with `.badContainer` for a store that belongs to another container.
     func open() throws -> Memory {
         try store.write { writer in
-            try BookkeepingTables.open(writer)
+            try BookkeepingTables.open(writer, home: homeZone)
             if let known = try MirrorState.text(.container, writer), known != containerIdentifier {
                 throw CloudFailure(
                     .badContainer,
@@ -57,12 +72,11 @@ struct MirrorFile: Sendable {
             let fingerprint = try MirrorState.text(.fingerprint, writer)
             if fingerprint != mapping.fingerprint {
                 // Records may hold what only this version of the model understands.
-                if fingerprint != nil { try beginFullFetch(writer) }
+                if fingerprint != nil { for row in try ZoneTable.all(writer) { try ZoneTable.beginFullFetch(row.zone.number, writer) } }
                 try MirrorState.set(.fingerprint, .text(mapping.fingerprint), writer)
             }
-            if try MirrorState.int(.generation, writer) == nil { try beginFullFetch(writer) }
             return Memory(
-                user: try MirrorState.text(.user, writer), token: try MirrorState.text(.token, writer),
+                user: try MirrorState.text(.user, writer), token: try ZoneTable.row(MirrorZone.home, writer)?.token,
                 lastSuccess: try MirrorState.double(.lastSuccess, writer).map { Date(timeIntervalSinceReferenceDate: $0) })
         }
     }
@@ -71,12 +85,6 @@ struct MirrorFile: Sendable {
 
     func remember(success: Date) throws {
         try store.write { try MirrorState.set(.lastSuccess, .double(success.timeIntervalSinceReferenceDate), $0) }
-    }
-
-    func beginFullFetch(_ writer: StoreWriter) throws {
-        try MirrorState.set(.token, .null, writer)
-        try MirrorState.set(.generation, .int((try MirrorState.int(.generation, writer) ?? 0) + 1), writer)
-        try MirrorState.set(.isFullFetch, .int(1), writer)
     }
 
     // MARK: Reading history
@@ -94,8 +102,7 @@ struct MirrorFile: Sendable {
                 return try scanEverything(writer, upTo: latest)
             }
             position = last.number
-            let scan = ExportScan(page.map(LocalTransaction.init), mapping: mapping)
-            try apply(scan, writer)
+            try apply(page.map(LocalTransaction.init), writer)
         }
         try MirrorState.set(.historyRead, .int(position), writer)
     }
@@ -108,18 +115,30 @@ struct MirrorFile: Sendable {
         }
         let present = Set(changes.map(\.key))
         changes += try reader(writer).allKeys().filter { !present.contains($0) }.map { LocalChange(key: $0, kind: .delete) }
-        try apply(ExportScan([LocalTransaction(number: max(latest, 1), author: nil, changes: changes)], mapping: mapping), writer)
+        try apply([LocalTransaction(number: max(latest, 1), author: nil, changes: changes)], writer)
         try MirrorState.set(.historyRead, .int(latest), writer)
     }
 
-    private func apply(_ scan: ExportScan, _ writer: StoreWriter) throws {
-        let bookkeeping = reader(writer)
+    private func apply(_ history: [LocalTransaction], _ writer: StoreWriter) throws {
+        // Most stores have one zone, and everything is in it.
+        guard scope != .public, try scope == .shared || ZoneTable.hasShares(writer) else {
+            return try apply(history, zone: MirrorZone.home, writer)
+        }
+        for (zone, part) in try partition(history, writer) { try apply(part, zone: zone, writer) }
+    }
+
+    /// - Parameter history: Of objects in one zone.
+    func apply(_ history: [LocalTransaction], zone: Int64, _ writer: StoreWriter) throws {
+        let scan = ExportScan(history, mapping: mapping)
+        let bookkeeping = reader(writer, zone: zone)
         let needs = scan.needs
         if needs.keys.isEmpty { return }
         var loaded = ExportScan.Loaded()
         for key in needs.keys { loaded.records[key] = try bookkeeping.record(of: key) }
         for listing in needs.listings {
-            let destinations = try writer.destinations(of: listing.owner, toMany: listing.relationship)
+            var destinations = try writer.destinations(of: listing.owner, toMany: listing.relationship)
+            // Records of different zones are never linked.
+            destinations = try destinations.filter { try bookkeeping.zone(of: $0) ?? zone == zone }
             loaded.destinations[listing] = destinations
             for key in destinations where loaded.records[key] == nil { loaded.records[key] = try bookkeeping.record(of: key) }
         }
@@ -140,7 +159,7 @@ struct MirrorFile: Sendable {
         loaded.existing = Set(needs.keys).union(loaded.records.values.filter { $0.stage != .needsDelete }.map(\.key))
         loaded.existing.subtract(needs.deleted)
         let names = NewRecordNames((0..<scan.namesAtMost(loaded)).map { _ in surroundings.makeName() })
-        try self.writer(writer).write(scan.plan(loaded, names: names), now: now)
+        try self.writer(writer, zone: zone).write(scan.plan(loaded, names: names), now: now)
     }
 }
 

@@ -19,6 +19,8 @@ package struct MirrorSurroundings: Sendable {
     /// Where the mirror's tasks run, its work on the file included; nil is wherever there is room. A simulation has one
     /// thread for everything, on which what happens next is its own decision; nobody else writes its files.
     package var executor: (any TaskExecutor)?
+    /// A container, for what has to do with people and shares.
+    package var container: @Sendable (String) -> CKContainer = { CKContainer(identifier: $0) }
     /// Where a schema is printed to.
     package var print: @Sendable (String) -> Void = { Swift.print($0) }
 

@@ -52,6 +52,9 @@ package struct RecordState: Hashable, Sendable {
     package var generation: Int64
     /// Record name of the user who made the record; nil until the server told it.
     package var creator: String?
+    /// Whether the object is in another zone now, because it was shared: what is left is to delete the record here. What
+    /// others still write into it goes to the object.
+    package var isMovedOut = false
 
     package init(recordName: String, key: RowKey, stage: MirrorStage, mark: Int64 = 0) {
         self.recordName = recordName

@@ -89,6 +89,8 @@ package struct ExportBatch: Hashable, Sendable {
         /// Record names of to-one targets.
         package var names: [RowKey: String] = [:]
         package var parked: [ParkedRelationship] = []
+        /// What the first record of an object in its new zone says of its old one, by record name.
+        package var receipts: [String: [UInt8]] = [:]
 
         package init() {}
     }
@@ -133,7 +135,7 @@ package struct ExportBatch: Hashable, Sendable {
                 // A row that is gone was deleted after history was read; the next scan sees to it.
                 guard let row = loaded.rows[state.key], let entity = mapping.entities[state.key.entityIndex] else { continue }
                 let local = LocalRecord(row: row, names: loaded.names, parked: parked[state.recordName] ?? [:])
-                guard let item = Item(state, local, entity, limits) else {
+                guard let item = Item(state, local, entity, limits, receipt: loaded.receipts[state.recordName]) else {
                     var settled = state
                     settled.stage = .uploaded
                     changes.records.append(settled)
@@ -165,15 +167,26 @@ extension ExportBatch.Item {
     }
 
     /// nil when the row says what the server has.
-    fileprivate init?(_ state: RecordState, _ local: LocalRecord, _ entity: EntityMapping, _ limits: Limits) {
+    fileprivate init?(
+        _ state: RecordState, _ local: LocalRecord, _ entity: EntityMapping, _ limits: Limits, receipt: [UInt8]?
+    ) {
         let isNew = state.changeTag == nil
         let changes = RecordChanges(of: local, entity: entity, ancestor: state.ancestor, isNew: isNew, limits: limits)
         guard !changes.isEmpty else { return nil }
+        var fields = changes.fields
+        if isNew {
+            // A record that comes from another zone brings what newer versions of the app wrote into it.
+            for (name, field) in state.ancestor.unapplied where fields[name] == nil {
+                if case .asset? = field.value { continue }
+                fields[name] = field
+            }
+            if let receipt { fields[MirrorNames.moveReceipt] = Field(.bytes(receipt)) }
+        }
         self.init(
             operation: isNew ? .create : .update,
             record: Record(
                 recordName: state.recordName, recordType: entity.recordType, recordChangeTag: state.changeTag,
-                fields: changes.fields),
+                fields: fields),
             uploads: changes.uploads.map { ExportBatch.Upload(field: $0.field, bytes: $0.bytes, isEncrypted: $0.isEncrypted) },
             mark: state.mark, isLink: false)
     }

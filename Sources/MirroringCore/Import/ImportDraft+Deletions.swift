@@ -9,6 +9,12 @@ extension ImportDraft {
         if links.remove(name) { recordsApplied += 1 }
         guard let state = states[name], !removed.contains(name) else { return }
         recordsApplied += 1
+        if state.isMovedOut {
+            // The object lives on elsewhere.
+            states[name] = nil
+            removed.append(name)
+            return
+        }
         let entity = mapping.entities[state.key.entityIndex]
         if let entity, let row = rows[state.key] {
             // As it was before the page: what another deletion of the page took from it is no edit.

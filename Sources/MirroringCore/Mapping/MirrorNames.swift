@@ -6,6 +6,11 @@
 /// Source: *Reading CloudKit Records for Core Data*; zone and author names observed in public logs and schemas.
 package enum MirrorNames {
     package static let zone = "com.apple.coredata.cloudkit.zone"
+    /// How names of zones begin that are shared; a UUID follows.
+    package static let shareZonePrefix = "com.apple.coredata.cloudkit.share."
+    /// How names of all zones begin that hold mirrored data.
+    package static let zonePrefix = "com.apple.coredata.cloudkit."
+    package static let sharedSubscription = "com.apple.coredata.cloudkit.shared.subscription"
     package static let privateSubscription = "com.apple.coredata.cloudkit.private.subscription"
     /// Author of history that import wrote: apps filter on it, and export leaves it out.
     package static let importAuthor = "NSCloudKitMirroringDelegate.import"
@@ -37,7 +42,7 @@ package enum MirrorNames {
     package static let assetSuffix = "_ckAsset"
     package static func assetField(for property: String) -> String { field(for: property) + assetSuffix }
 
-    /// What an object leaves in the zone that it is moved out of, to be shared.
+    /// Where an object was before it was moved to be shared; it stands in the record in the new zone.
     package static let moveReceipt = "CD_moveReceipt"
     /// Where sample records stand while the schema is initialised; it is made and removed again.
     package static let schemaZone = "com.apple.coredata.cloudkit.schema"

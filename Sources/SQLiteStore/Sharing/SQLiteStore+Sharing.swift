@@ -13,7 +13,7 @@ extension SQLiteStore {
     /// - Throws: ``StoreError``.
     package func currentGeneration() throws -> StoreGeneration? {
         guard let keeper = generations else { return nil }
-        do { return try keeper.newest() } catch { throw StoreError(error) }
+        do { return try translatingErrors { try keeper.newest() } } catch { throw StoreError(error) }
     }
 
     /// Moves the log into the file and empties it, as far as readers allow. Stores do so by themselves from time to time.
@@ -22,7 +22,7 @@ extension SQLiteStore {
     package func checkpoint() throws {
         guard let pool = database as? DatabasePool else { return }
         do {
-            try inTurn { try pool.writeWithoutTransaction { _ = try $0.checkpoint(.passive) } }
+            try translatingErrors { try inTurn { try pool.writeWithoutTransaction { _ = try $0.checkpoint(.passive) } } }
         } catch { throw StoreError(error) }
     }
 
@@ -34,8 +34,8 @@ extension SQLiteStore {
     /// - Throws: ``StoreError`` with `.notPermitted` when the file cannot be watched.
     package func watchOthers(_ changed: @escaping @Sendable () -> Void) throws {
         guard let url else { return }
-        let check = OthersCheck(database, inTurn: { [weak self] in try self?.inTurn($0) }, changed)
-        try check.begin()
+        let check = OthersCheck(database, gate, inTurn: { [weak self] in try self?.inTurn($0) }, changed)
+        try translatingErrors { try check.begin() }
         let watch = try FileWatch(url: url) { check.schedule() }
         self.watch.withLock { $0 = watch }
     }
@@ -56,14 +56,16 @@ private final class OthersCheck: Sendable {
 
     private let state = Mutex(State())
     private let database: any DatabaseWriter
+    private let gate: CallGate
     private let inTurn: @Sendable (() throws -> Void) throws -> Void
     private let changed: @Sendable () -> Void
 
     init(
-        _ database: any DatabaseWriter, inTurn: @escaping @Sendable (() throws -> Void) throws -> Void,
+        _ database: any DatabaseWriter, _ gate: CallGate, inTurn: @escaping @Sendable (() throws -> Void) throws -> Void,
         _ changed: @escaping @Sendable () -> Void
     ) {
         self.database = database
+        self.gate = gate
         self.inTurn = inTurn
         self.changed = changed
     }
@@ -79,8 +81,9 @@ private final class OthersCheck: Sendable {
             defer { state.isScheduled = true }
             return !state.isScheduled
         }
-        guard isFirst else { return }
+        guard isFirst, gate.enter() else { return }
         database.asyncWriteWithoutTransaction { [self] database in
+            defer { gate.leave() }
             state.withLock { $0.isScheduled = false }
             // Of a file that others hold too long nobody knows.
             guard let version = try? versionAfterWriters(database) else { return changed() }

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Foundation
+import MirroringCore
+import SQLiteStore
+
+/// A zone whose records a store mirrors.
+struct MirrorZone: Hashable, Sendable {
+    /// The number of the zone for what is not shared. A store of the shared database has no such zone on the server:
+    /// there it stands for objects that belong to no share yet.
+    static let home: Int64 = 0
+
+    let number: Int64
+    let id: ZoneID
+
+    var isHome: Bool { number == Self.home }
+}
+
+/// The zones of a store: how far each was read, and what is shared with whom.
+///
+/// A zone's number stands in the tables of records, links and parked relationships, whose names count within it.
+enum ZoneTable {
+    struct Row: Sendable {
+        var zone: MirrorZone
+        /// Up to where the zone was imported.
+        var token: String?
+        /// Number of the last full fetch that was begun.
+        var generation: Int64
+        /// Whether that fetch has not reached its end yet.
+        var isFullFetch: Bool
+        /// Whether the server said that something changed in it.
+        var needsFetch: Bool
+        /// Whether objects of the home zone came to it since its last full page.
+        var receives: Bool
+        var share: Data?
+        var shareGeneration: Int64
+    }
+
+    static let statement = """
+        CREATE TABLE IF NOT EXISTS TARN_ZONE (number INTEGER PRIMARY KEY, name TEXT NOT NULL, owner TEXT NOT NULL, token TEXT, \
+        generation INTEGER NOT NULL, isFullFetch INTEGER NOT NULL, needsFetch INTEGER NOT NULL, receives INTEGER NOT NULL, \
+        listing INTEGER NOT NULL, share BLOB, shareGeneration INTEGER NOT NULL, UNIQUE (name, owner))
+        """
+
+    private static let columns = "number, name, owner, token, generation, isFullFetch, needsFetch, receives, share, shareGeneration"
+
+    static func all(_ reader: StoreReader) throws -> [Row] { try rows("1 ORDER BY number", [], reader) }
+
+    static func row(_ number: Int64, _ reader: StoreReader) throws -> Row? { try rows("number = ?", [.int(number)], reader).first }
+
+    static func row(_ id: ZoneID, _ reader: StoreReader) throws -> Row? {
+        try rows("name = ? AND owner = ?", [.text(id.zoneName), .text(id.ownerRecordName ?? "")], reader).first
+    }
+
+    /// Whether there are zones besides the home zone.
+    static func hasShares(_ reader: StoreReader) throws -> Bool {
+        var isThere = false
+        try reader.query("SELECT 1 FROM TARN_ZONE WHERE number > 0 LIMIT 1") { _ in isThere = true }
+        return isThere
+    }
+
+    /// Of a store that was never synced there are none.
+    static func isThere(_ reader: StoreReader) throws -> Bool {
+        var isThere = false
+        try reader.query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'TARN_ZONE'") { _ in isThere = true }
+        return isThere
+    }
+
+    private static func rows(_ condition: String, _ arguments: [SQLValue], _ reader: StoreReader) throws -> [Row] {
+        var rows: [Row] = []
+        try reader.query("SELECT \(columns) FROM TARN_ZONE WHERE \(condition)", arguments) { row in
+            let owner = row.text(2) ?? ""
+            let id = ZoneID(zoneName: row.text(1) ?? "", ownerRecordName: owner.isEmpty ? nil : owner)
+            rows.append(
+                Row(
+                    zone: MirrorZone(number: row.int(0), id: id), token: row.text(3), generation: row.int(4),
+                    isFullFetch: row.int(5) == 1, needsFetch: row.int(6) == 1, receives: row.int(7) == 1, share: row.blob(8),
+                    shareGeneration: row.int(9)))
+        }
+        return rows
+    }
+
+    // MARK: Writing
+
+    /// - Parameter number: nil for a new one.
+    @discardableResult
+    static func insert(_ id: ZoneID, number: Int64? = nil, listing: Int64 = 0, _ writer: StoreWriter) throws -> MirrorZone {
+        let owner = id.ownerRecordName ?? ""
+        try writer.execute(
+            """
+            INSERT OR IGNORE INTO TARN_ZONE \
+            (number, name, owner, generation, isFullFetch, needsFetch, receives, listing, shareGeneration) \
+            VALUES (COALESCE(?, (SELECT MAX(MAX(number), 0) + 1 FROM TARN_ZONE)), ?, ?, 1, 1, 1, 0, ?, 0)
+            """,
+            [number.map { .int($0) } ?? .null, .text(id.zoneName), .text(owner), .int(listing)])
+        guard let row = try row(id, writer) else { throw StoreError(.corrupt, "the table of zones cannot be written") }
+        return row.zone
+    }
+
+    static func beginFullFetch(_ number: Int64, _ writer: StoreWriter) throws {
+        try writer.execute(
+            "UPDATE TARN_ZONE SET token = NULL, generation = generation + 1, isFullFetch = 1, needsFetch = 1 WHERE number = ?",
+            [.int(number)])
+    }
+
+    /// Writes down that a page was imported.
+    static func advance(_ number: Int64, to token: String, moreComing: Bool, _ writer: StoreWriter) throws {
+        try writer.execute(
+            """
+            UPDATE TARN_ZONE SET token = ?1, isFullFetch = isFullFetch * ?2, needsFetch = ?2, receives = receives * ?2 WHERE number = ?3
+            """,
+            [.text(token), .int(moreComing ? 1 : 0), .int(number)])
+    }
+
+    static func set(_ column: String, _ value: SQLValue, of number: Int64, _ writer: StoreWriter) throws {
+        try writer.execute("UPDATE TARN_ZONE SET \(column) = ? WHERE number = ?", [value, .int(number)])
+    }
+
+    static func remove(_ number: Int64, _ writer: StoreWriter) throws {
+        try writer.execute("DELETE FROM TARN_ZONE WHERE number = ?", [.int(number)])
+    }
+}

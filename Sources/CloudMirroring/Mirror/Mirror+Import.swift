@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudWire
+import MirroringCore
+import ObjectGraph
+import Synchronization
+
+/// One import: the list of changed zones, then the zones, page by page. An import that breaks off begins anew; what zones
+/// have to be read is in the file.
+struct ImportRound: Sendable {
+    var isListed = false
+    var isHomeRead = false
+    /// A page of the home zone that waits for the other zones: what it says is deleted may have moved to one of them.
+    var held: ImportPage?
+}
+
+extension Mirror {
+    /// Fetches one page and applies it.
+    func fetchChanges() async throws -> SyncMachine.Outcome {
+        try await settleOutbox()
+        let cloud = try cloud.open()
+        var round = round.withLock { round in
+            defer { round = ImportRound() }
+            return round
+        }
+        let records: Int
+        switch file.scope {
+        case .public: (records, round.isHomeRead) = try await readHome(cloud)
+        case .shared:
+            if !round.isListed { try await list(cloud) }
+            round.isListed = true
+            round.isHomeRead = true
+            records = try await readShared(cloud)
+        default: records = try await readPrivate(cloud, &round)
+        }
+        let isMoreShared = file.scope == .public ? false : try await !zonesToFetch().isEmpty
+        let isDone = round.isHomeRead && round.held == nil && !isMoreShared
+        if !isDone { self.round.withLock { [round] in $0 = round } }
+        return .pageApplied(records: records, moreComing: !isDone)
+    }
+
+    private func readPrivate(_ cloud: MirrorCloud, _ round: inout ImportRound) async throws -> Int {
+        if let page = round.held {
+            guard try await zonesToFetch().isEmpty else { return try await readShared(cloud) }
+            round.held = nil
+            let (records, isRead) = try await apply(page, of: try await row(MirrorZone.home), cloud)
+            round.isHomeRead = isRead
+            return records
+        }
+        if round.isHomeRead { return try await readShared(cloud) }
+        let home = try await row(MirrorZone.home)
+        let page: ImportPage
+        if round.isListed {
+            page = try await cloud.page(of: home)
+        } else {
+            // Neither needs the other: what only the later one shows comes next time.
+            async let listed: Void = list(cloud)
+            page = try await cloud.page(of: home)
+            try await listed
+            round.isListed = true
+        }
+        if !page.deletions.isEmpty {
+            // Deleted, or moved: the list that was asked for later than the page tells where to look first.
+            try await list(cloud)
+            if try await !zonesToFetch().isEmpty {
+                round.held = page
+                return try await readShared(cloud)
+            }
+        }
+        let (records, isRead) = try await apply(page, of: home, cloud)
+        round.isHomeRead = isRead
+        return records
+    }
+
+    private func readHome(_ cloud: MirrorCloud) async throws -> (records: Int, isRead: Bool) {
+        let home = try await row(MirrorZone.home)
+        return try await apply(try await cloud.page(of: home), of: home, cloud)
+    }
+
+    private func row(_ number: Int64) async throws -> ZoneTable.Row {
+        guard let row = try await onQueue({ try self.file.zoneRow(number) }) else {
+            throw CloudFailure(.internalError, "the local store: its bookkeeping is not there")
+        }
+        return row
+    }
+
+    private func zonesToFetch() async throws -> [MirrorZone] { try await onQueue { try self.file.zonesToFetch() } }
+
+    // MARK: Shared zones
+
+    private func list(_ cloud: MirrorCloud) async throws {
+        while true {
+            let token = try await onQueue { try self.file.databaseToken() }
+            let page: DatabaseChangesResponse
+            do {
+                page = try await cloud.client.databaseChanges(DatabaseChangesRequest(syncToken: token))
+            } catch {
+                guard CloudFailure(error).code == .changeTokenExpired, token != nil else { throw error }
+                try await onQueue { try self.file.forgetDatabaseToken() }
+                continue
+            }
+            tellContexts(deleted: try await onQueue { try self.file.apply(page, askedWith: token) })
+            if !page.moreComing { return }
+        }
+    }
+
+    /// One page of the first zone in which something changed.
+    private func readShared(_ cloud: MirrorCloud) async throws -> Int {
+        guard let zone = try await zonesToFetch().first, let row = try await onQueue({ try self.file.zoneRow(zone.number) }) else { return 0 }
+        do {
+            return try await apply(try await cloud.page(of: row), of: row, cloud).records
+        } catch {
+            let failure = CloudFailure(error)
+            if failure.isZoneGone {
+                try await remove(zone)
+                return 0
+            }
+            if failure.code == .changeTokenExpired, try await onQueue({ try self.file.fetchAgain(zone) }) { return 0 }
+            throw failure
+        }
+    }
+
+    /// Takes a zone away that the server does not have any more, or not for this user.
+    func remove(_ zone: MirrorZone) async throws {
+        tellContexts(deleted: try await onQueue { try self.file.remove(zone, keepingUnsent: true) })
+    }
+
+    // MARK: Pages
+
+    private func apply(
+        _ fetched: ImportPage, of row: ZoneTable.Row, _ cloud: MirrorCloud
+    ) async throws -> (records: Int, isRead: Bool) {
+        var page = fetched
+        while true {
+            try Task.checkCancellation()
+            let asked = page
+            let needed = try await onQueue { try self.file.assetsNeeded(by: asked, of: row.zone) }
+            let bytes = needed.reduce(0) { $0 + max($1.asset.size, 0) }
+            if bytes > MirrorCloud.pageAssetBytesMax, page.records.count > 1 {
+                page = try await cloud.page(of: row, recordsMax: max(1, page.records.count / 2))
+                continue
+            }
+            let assets = try await cloud.download(needed)
+            switch try await onQueue({ try self.file.apply(asked, of: row.zone, assets: assets) }) {
+            case .applied(let records, let commit):
+                permissions.forget()
+                coordinator.didCommit([commit], by: nil)
+                return (records, !page.moreComing)
+            // Asked again from where the store stands now.
+            case .dropped, .lacksAssets: return (0, false)
+            }
+        }
+    }
+}
+
+extension CloudFailure {
+    /// Whether a zone is not there, or not for this user any more.
+    var isZoneGone: Bool {
+        switch code {
+        case .zoneNotFound, .userDeletedZone: true
+        default: false
+        }
+    }
+}

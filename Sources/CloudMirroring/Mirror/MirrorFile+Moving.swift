@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudWire
+import Foundation
+import ManagedModel
+import MirroringCore
+import SQLiteStore
+
+// Objects that come to the zone of a share. A record cannot leave its zone: it is made in the new one under its old name,
+// with a receipt that says where it was, and deleted in the old one after that. Who knows the object under its old place
+// keeps it, and what others still write there goes to it.
+//
+// Records are never related across zones, so everything that is connected goes together.
+
+extension MirrorFile {
+    // MARK: Following changes made here
+
+    /// Changes by the zones of their objects. New objects go to the zone of what they are related to, and so do objects of
+    /// the home zone that were related to something shared, with all they are connected with.
+    func partition(_ history: [LocalTransaction], _ writer: StoreWriter) throws -> [(zone: Int64, history: [LocalTransaction])] {
+        let bookkeeping = reader(writer)
+        /// What changed of a row; nil for everything.
+        var changed: [RowKey: Set<String>?] = [:]
+        var order: [RowKey] = []
+        var zones: [RowKey: Int64] = [:]
+        var deleted: Set<RowKey> = []
+        for change in history.filter({ !MirrorNames.isMirror($0.author) }).flatMap(\.changes) where mapping.entities[change.key.entityIndex] != nil {
+            if let earlier = changed[change.key] {
+                changed[change.key] = .some(change.kind == .update ? earlier?.union(change.changedProperties) : nil)
+            } else {
+                changed[change.key] = .some(change.kind == .update ? Set(change.changedProperties) : nil)
+                order.append(change.key)
+                zones[change.key] = try bookkeeping.zone(of: change.key)
+            }
+            if change.kind == .delete { deleted.insert(change.key) } else { deleted.remove(change.key) }
+        }
+        var joining: [(key: RowKey, zone: Int64)] = []
+        for key in order where !deleted.contains(key) {
+            let zone = zones[key] ?? MirrorZone.home
+            for neighbour in try neighbours(of: key, changed: changed[key] ?? nil, writer) {
+                let other = try bookkeeping.zone(of: neighbour) ?? MirrorZone.home
+                if zone != MirrorZone.home, other == MirrorZone.home { joining.append((neighbour, zone)) }
+                if zone == MirrorZone.home, other != MirrorZone.home { joining.append((key, other)) }
+            }
+        }
+        // The zone that was first is the one, where an object is between two.
+        for (key, zone) in joining.sorted(by: { $0.zone < $1.zone }) { try move([key], to: zone, writer) }
+        var parts: [Int64: Set<RowKey>] = [:]
+        for key in order { parts[try bookkeeping.zone(of: key) ?? MirrorZone.home, default: []].insert(key) }
+        return parts.sorted { $0.key < $1.key }.map { zone, keys in
+            (zone, history.map { LocalTransaction(number: $0.number, author: $0.author, changes: $0.changes.filter { keys.contains($0.key) }) })
+        }
+    }
+
+    /// Rows that a row is related to.
+    ///
+    /// - Parameter changed: Only by these properties; nil for all. The many side of a one-to-many relationship is left out
+    ///   then: what is related by it changed itself.
+    private func neighbours(of key: RowKey, changed: Set<String>?, _ reader: StoreReader) throws -> [RowKey] {
+        let entity = mapping.model.entities[key.entityIndex]
+        guard let row = try reader.row(key) else { return [] }
+        var keys: [RowKey] = []
+        for (slot, declared) in entity.slots.enumerated() {
+            guard case .toOne(let relationship) = declared, !relationship.declaration.isTransient,
+                changed?.contains(declared.name) ?? true, let target = row.values[slot].reference
+            else { continue }
+            keys.append(target)
+        }
+        for (index, relationship) in entity.toMany.enumerated() where !relationship.declaration.isTransient {
+            if let changed { guard relationship.shape == .manyToMany, changed.contains(relationship.name) else { continue } }
+            keys += try reader.destinations(of: key, toMany: index)
+        }
+        return keys.filter { mapping.entities[$0.entityIndex] != nil }
+    }
+
+    // MARK: Moving
+
+    /// Everything that is connected with rows by relationships, the rows included.
+    ///
+    /// - Parameter isIncluded: Told the zone of each row that is reached; what it leaves out leads nowhere.
+    private func connected(
+        _ keys: [RowKey], _ reader: StoreReader, where isIncluded: (RowKey, Int64) throws -> Bool
+    ) throws -> [RowKey] {
+        let bookkeeping = self.reader(reader)
+        var found: [RowKey] = []
+        var seen = Set(keys)
+        var open = keys
+        while let key = open.popLast() {
+            guard try isIncluded(key, try bookkeeping.zone(of: key) ?? MirrorZone.home) else { continue }
+            found.append(key)
+            for neighbour in try neighbours(of: key, changed: nil, reader) where seen.insert(neighbour).inserted { open.append(neighbour) }
+        }
+        return found
+    }
+
+    /// - Throws: `CloudFailure` with `.alreadyShared` if something that is connected with the rows is in another share.
+    func checkShareable(_ keys: [RowKey], into target: Int64?) throws {
+        try store.write { writer in
+            try scan(writer)
+            _ = try connected(keys, writer) { _, zone in
+                guard zone == MirrorZone.home || zone == target else {
+                    throw CloudFailure(.alreadyShared, "an object, or one that is connected with it, is shared already")
+                }
+                return zone == MirrorZone.home
+            }
+        }
+    }
+
+    /// Puts rows, and what they are connected with, into the zone of a share.
+    ///
+    /// - Returns: Keys of all rows that went there.
+    func assign(_ keys: [RowKey], to id: ZoneID, share: Record) throws -> [RowKey] {
+        try store.write { writer in
+            try scan(writer)
+            let listing = try MirrorState.int(.listing, writer) ?? 0
+            let id = normal(id)
+            let zone = try ZoneTable.row(id, writer)?.zone ?? ZoneTable.insert(id, listing: abs(listing), writer)
+            try keep(share, of: zone, writer)
+            return try move(keys, to: zone.number, writer)
+        }
+    }
+
+    @discardableResult
+    private func move(_ keys: [RowKey], to zone: Int64, _ writer: StoreWriter) throws -> [RowKey] {
+        let moving = try connected(keys, writer) { $1 == MirrorZone.home }
+        let bookkeeping = reader(writer)
+        let mark = try writer.latestTransaction()
+        var names: [String] = []
+        var new: [LocalChange] = []
+        for key in moving {
+            guard let state = try bookkeeping.record(of: key) else {
+                new.append(LocalChange(key: key, kind: .insert))
+                continue
+            }
+            guard state.stage != .needsDelete, state.stage != .missing else { continue }
+            names.append(state.recordName)
+            try moveRecord(state, to: zone, mark: mark, writer)
+        }
+        for name in names { try moveLinks(touching: name, to: zone, mark: mark, writer, bookkeeping) }
+        if !new.isEmpty {
+            try apply([LocalTransaction(number: max(mark, 1), author: nil, changes: new)], zone: zone, writer)
+        }
+        return moving
+    }
+
+    private func moveRecord(_ state: RecordState, to zone: Int64, mark: Int64, _ writer: StoreWriter) throws {
+        let place: [SQLValue] = [.int(MirrorZone.home), .text(state.recordName)]
+        if scope == .private {
+            try writer.execute(
+                """
+                INSERT OR REPLACE INTO TARN_RECORD \
+                (zone, name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, generation, creator) \
+                SELECT -1, name, entity, -pk, tag, ancestor, unapplied, digests, \(MirrorStage.needsDelete.rawValue), ?3, generation, creator \
+                FROM TARN_RECORD WHERE zone = ?1 AND name = ?2
+                """, place + [.int(mark)])
+        }
+        // What newer versions wrote goes along; everything else is sent as the row has it.
+        try writer.execute(
+            """
+            UPDATE TARN_RECORD SET zone = ?3, tag = NULL, ancestor = NULL, digests = NULL, failure = NULL, \
+            stage = \(MirrorStage.needsUpload.rawValue), mark = ?4 WHERE zone = ?1 AND name = ?2
+            """, place + [.int(zone), .int(mark)])
+        try writer.execute("UPDATE TARN_RECORD SET zone = ?1 WHERE zone = -1 AND name = ?2", place)
+        try writer.execute("UPDATE TARN_PARKED SET zone = ?3 WHERE zone = ?1 AND source = ?2", place + [.int(zone)])
+    }
+
+    /// Links whose both ends are there now.
+    private func moveLinks(
+        touching name: String, to zone: Int64, mark: Int64, _ writer: StoreWriter, _ bookkeeping: BookkeepingReader
+    ) throws {
+        let there = reader(writer, zone: zone)
+        for var link in try bookkeeping.links(touching: name) where link.stage != .needsDelete {
+            let other = link.pair.first == name ? link.pair.second : link.pair.first
+            guard try there.record(named: other) != nil else { continue }
+            var old = link
+            old.stage = .needsDelete
+            old.mark = mark
+            old.failure = nil
+            link.stage = .needsUpload
+            link.mark = mark
+            link.changeTag = nil
+            link.failure = nil
+            var (here, moved) = (BookkeepingChanges(), BookkeepingChanges())
+            if scope == .private { here.links = [old] } else { here.removedLinks = [link.recordName] }
+            moved.links = [link]
+            try self.writer(writer, zone: MirrorZone.home).write(here, now: now)
+            try self.writer(writer, zone: zone).write(moved, now: now)
+        }
+    }
+
+    // MARK: Receipts
+
+    /// Where a row's record was before it moved.
+    func receiptPlace(of key: RowKey, _ reader: StoreReader) throws -> (name: String, zone: Int64)? {
+        var place: (String, Int64)?
+        try reader.query(
+            "SELECT name, zone FROM TARN_RECORD WHERE entity = ? AND pk = ?",
+            [.text(mapping.model.entities[key.entityIndex].name), .int(-key.primaryKey)]
+        ) { row in place = row.text(0).map { ($0, row.int(1)) } }
+        return place
+    }
+
+    /// A receipt is a record with nothing but its name and its zone, as it travels.
+    func receipt(of state: RecordState, _ reader: StoreReader) throws -> [UInt8]? {
+        guard let place = try receiptPlace(of: state.key, reader), let zone = try ZoneTable.row(place.zone, reader)?.zone else { return nil }
+        return Record(recordName: place.name, zoneID: zone.id).encoded()
+    }
+
+    /// Finds objects of the home zone that come back in a page of a shared zone, so that they stay the objects they are.
+    func rebind(_ page: ImportPage, _ zone: MirrorZone, _ writer: StoreWriter) throws {
+        guard scope == .private else { return }
+        let (home, there) = (reader(writer), reader(writer, zone: zone.number))
+        var didRebind = false
+        for record in page.records {
+            if record.recordType == MirrorNames.linkRecordType {
+                guard try there.link(named: record.recordName) == nil, try home.link(named: record.recordName) != nil else { continue }
+                try rename("TARN_LINK", record.recordName, to: record.recordName, in: zone, writer)
+            } else if case .bytes(let bytes)? = record.fields[MirrorNames.moveReceipt]?.value,
+                // What another library wrote there tells nothing.
+                let receipt = try? Record(json: bytes), receipt.zoneID?.zoneName == MirrorNames.zone,
+                try there.record(named: record.recordName) == nil, let known = try home.record(named: receipt.recordName), !known.isMovedOut,
+                mapping.entity(of: record)?.entity.root == mapping.model.entities[known.key.entityIndex].root
+            {
+                try rename("TARN_RECORD", receipt.recordName, to: record.recordName, in: zone, writer)
+                try writer.execute(
+                    "UPDATE TARN_PARKED SET zone = ?, source = ? WHERE zone = ? AND source = ?",
+                    [.int(zone.number), .text(record.recordName), .int(MirrorZone.home), .text(receipt.recordName)])
+                didRebind = true
+            }
+        }
+        if didRebind { try ZoneTable.set("receives", .int(1), of: zone.number, writer) }
+    }
+
+    /// An empty change tag is older than any that the server gives, and known: what differs is merged and noted.
+    private func rename(_ table: String, _ name: String, to new: String, in zone: MirrorZone, _ writer: StoreWriter) throws {
+        try writer.execute(
+            "UPDATE \(table) SET zone = ?, name = ?, tag = '', failure = NULL WHERE zone = ? AND name = ?",
+            [.int(zone.number), .text(new), .int(MirrorZone.home), .text(name)])
+    }
+
+    /// After a zone has received objects: what this device alone connected with them follows.
+    func gather(into zone: MirrorZone, _ writer: StoreWriter) throws {
+        let bookkeeping = reader(writer, zone: zone.number)
+        var near: [RowKey] = []
+        for key in try bookkeeping.keys() {
+            near += try neighbours(of: key, changed: nil, writer).filter { try bookkeeping.zone(of: $0) ?? MirrorZone.home == MirrorZone.home }
+        }
+        try move(near, to: zone.number, writer)
+    }
+
+    /// What others wrote into a record whose object has moved goes to the object, and has to be sent from there.
+    func passOn(_ plan: ImportPlan, _ writer: StoreWriter) throws {
+        var updated: Set<RowKey> = []
+        for case .update(let row, _) in plan.rows { updated.insert(row.key) }
+        for state in plan.bookkeeping.records where state.isMovedOut && updated.contains(state.key) {
+            try writer.execute(
+                "UPDATE TARN_RECORD SET stage = \(MirrorStage.needsUpload.rawValue) WHERE entity = ? AND pk = ? AND stage = 0",
+                [.text(mapping.model.entities[state.key.entityIndex].name), .int(state.key.primaryKey)])
+        }
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CloudMirroring
+import CloudWire
+import CoreData
+import Foundation
+import ManagedModel
+import Testing
+
+extension Device {
+    /// A device with a store for what is the user's and one for what others share.
+    static func sharing(
+        _ name: String, _ transport: InProcessTransport, over wire: (any CloudTransport)? = nil, file: URL? = nil, model: Model = Posts.model
+    ) throws -> Device {
+        let file = file ?? FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)/Posts.sqlite")
+        let shared = description(of: file.deletingLastPathComponent().appendingPathComponent("Shared.sqlite"))
+        shared.cloudKitContainerOptions?.databaseScope = .shared
+        return try Device(
+            name, transport, over: wire, file: file, model: model, beside: [shared],
+            surround: { surroundings in
+                let way = wire ?? transport
+                surroundings.container = { identifier in
+                    CKContainer(
+                        identifier: identifier, connection: OwnConnection(Connection(environment: .development, transport: way)))
+                }
+            })
+    }
+
+    var account: CKContainer {
+        CKContainer(
+            identifier: Self.containerIdentifier, connection: OwnConnection(Connection(environment: .development, transport: transport)))
+    }
+
+    private func store(_ name: String) throws -> NSPersistentStore {
+        try #require(container.persistentStoreCoordinator.persistentStores.first { $0.url?.lastPathComponent == name })
+    }
+
+    var own: NSPersistentStore { get throws { try store("Posts.sqlite") } }
+    var others: NSPersistentStore { get throws { try store("Shared.sqlite") } }
+
+    func sync() async throws { try await container.sync(timeout: .seconds(60)) }
+
+    func postID(_ title: String) throws -> NSManagedObjectID { try read { try #require(try $0.post(titled: title)?.objectID) } }
+
+    func objects(_ ids: [NSManagedObjectID]) -> [NSManagedObject] {
+        let context = container.newBackgroundContext()
+        return context.performAndWait { ids.map { context.object(with: $0) } }
+    }
+
+    func set(_ title: String, _ key: String, _ value: String) throws {
+        try edit { try #require(try $0.post(titled: title)).setValue(value, forKey: key) }
+    }
+
+    /// Shares a post with everybody who has the link.
+    @discardableResult
+    func share(_ title: String, _ permission: CKShare.ParticipantPermission = .readWrite) async throws -> CKShare {
+        let id = try postID(title)
+        let (_, share, _) = try await container.share(objects([id]), to: nil)
+        share.publicPermission = permission
+        share[CKShare.SystemFieldKey.title] = title
+        return try await container.persistUpdatedShare(share, in: own)
+    }
+
+    func join(_ share: CKShare) async throws {
+        let metadata = try await account.shareMetadata(for: try #require(share.url))
+        let accepted = try await container.acceptShareInvitations(from: [metadata], into: others)
+        #expect(accepted == [metadata])
+    }
+}
+
+/// Two people, of whom one has two devices.
+struct Sharers {
+    let cloud: InProcessCloud
+    let mia: Device
+    let phone: Device
+    let bo: Device
+
+    init(model: Model = Posts.model) async throws {
+        cloud = try InProcessCloud()
+        mia = try Device.sharing("tablet", try await cloud.addUser("mia", device: "tablet"), model: model)
+        phone = try Device.sharing("phone", try await cloud.addDevice("phone", of: "mia"), model: model)
+        bo = try Device.sharing("bo's", try await cloud.addUser("bo", device: "bo's"), model: model)
+        try await cloud.introduce("bo", givenName: "Bo", emailAddress: "bo@example.org")
+    }
+
+    /// A trip with all kinds of relationships, and something that has nothing to do with it.
+    func plan() async throws {
+        try mia.edit { context in
+            let post = context.insert("Post", ["title": "Trip", "content": "Sea"])
+            post.setValue(Set([context.insert("Tag", ["name": "holiday"])]), forKey: "tags")
+            let image = context.insert("ImageData", ["data": Data(repeating: 9, count: 800_000)])
+            context.insert("Attachment", ["post": post, "imageData": image, "thumbnail": Data([1, 2])])
+            let diary = context.insert("Post", ["title": "Diary"])
+            diary.setValue(Set([context.insert("Tag", ["name": "mine"])]), forKey: "tags")
+        }
+        try await sync()
+    }
+
+    /// Until everybody knows what everybody did.
+    func sync() async throws { for _ in 0..<2 { for device in [mia, phone, bo] { try await device.sync() } } }
+
+    func discard() async throws { for device in [mia, phone, bo] { try await device.discard() } }
+}

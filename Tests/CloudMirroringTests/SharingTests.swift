@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CloudMirroring
+import CloudWire
+import CoreData
+import Foundation
+import ManagedModel
+import Testing
+
+/// Objects that several people have: shared, taken part in, left.
+@Suite(.timeLimit(.minutes(10))) struct SharingTests {
+    private static let trip = """
+        Attachment  thumbnail <2:3>  imageData → ImageData  post → Trip
+        ImageData  data <800000:663>  attachment → Attachment
+        Post  content Sea  title Trip  attachments ["Attachment"]  tags ["holiday"]
+        Tag  name holiday  posts ["Trip"]
+        """
+
+    private func zone(_ device: Device, _ title: String) throws -> String? {
+        device.container.recordID(for: try device.postID(title))?.zoneID.zoneName
+    }
+
+    // MARK: Sharing and taking part
+
+    @Test func whatIsSharedGoesWithAllThatIsConnectedAndStaysWhatItIs() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        let before = try [all.mia.postID("Trip"), all.phone.postID("Trip")]
+        let (ids, share, container) = try await all.mia.container.share(all.mia.objects([before[0]]), to: nil)
+        #expect(ids.count == 4 && ids.contains(before[0]) && container.containerIdentifier == Device.containerIdentifier)
+        #expect(share.recordID.recordName == CKRecordNameZoneWideShare && share.recordID.zoneID.zoneName.hasPrefix("com.apple.coredata.cloudkit.share."))
+        try await all.sync()
+        #expect(try zone(all.mia, "Trip") == share.recordID.zoneID.zoneName)
+        #expect(try zone(all.phone, "Trip") == share.recordID.zoneID.zoneName)
+        #expect(try zone(all.mia, "Diary") == "com.apple.coredata.cloudkit.zone")
+        // The same objects on both devices, and nothing twice.
+        #expect(try all.mia.dump == all.phone.dump && all.mia.read { try $0.all("Post").count } == 2)
+        #expect(try [all.mia.postID("Trip"), all.phone.postID("Trip")] == before)
+        #expect(try all.phone.container.conflicts().isEmpty)
+        #expect(try all.mia.container.fetchShares(in: all.mia.own).map(\.recordID) == [share.recordID])
+        #expect(try all.phone.container.fetchShares(matching: [before[1]])[before[1]]?.recordID == share.recordID)
+        #expect(try all.mia.container.fetchShares(matching: [all.mia.postID("Diary")]).isEmpty)
+        // What was in the user's zone is not there any more.
+        let home = CKRecordZone.ID(zoneName: "com.apple.coredata.cloudkit.zone")
+        let left = try await all.mia.account.privateCloudDatabase.recordZoneChanges(inZoneWith: home, since: nil).modificationResultsByID
+        #expect(left.count == 3)
+        try await all.discard()
+    }
+
+    @Test func whoTakesPartHasTheObjectsAndBothEdit() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        let share = try await all.mia.share("Trip")
+        try await all.mia.sync()
+        try await all.bo.join(share)
+        try await all.sync()
+        #expect(try all.bo.dump == Self.trip)
+        #expect(try all.bo.container.fetchShares(in: all.bo.others).first?.currentUserParticipant?.permission == .readWrite)
+        // Different fields at the same time.
+        try all.bo.set("Trip", "content", "Mountains")
+        try all.mia.edit { try #require(try $0.post(titled: "Trip")).setValue(Date(timeIntervalSinceReferenceDate: 7), forKey: "timestamp") }
+        try await all.sync()
+        for device in [all.mia, all.phone, all.bo] {
+            #expect(try device.dump.contains("Post  content Mountains  timestamp @7.0  title Trip"))
+        }
+        // The same field: the later one stays, the other is kept.
+        try all.bo.set("Trip", "content", "Bo's")
+        try all.mia.set("Trip", "content", "Mia's")
+        try await all.bo.sync()
+        try await all.mia.sync()
+        try await all.sync()
+        #expect(try all.bo.dump.contains("content Mia's"))
+        #expect(try all.mia.container.conflicts().map { $0.losingValue as? String } == ["Bo's"])
+        try await all.discard()
+    }
+
+    @Test func whatIsAddedToSharedObjectsIsSharedToo() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        let share = try await all.mia.share("Trip")
+        try await all.bo.join(share)
+        try await all.sync()
+        try all.bo.edit { context in
+            context.insert("Attachment", ["thumbnail": Data([3]), "post": try #require(try context.post(titled: "Trip"))])
+        }
+        try all.mia.edit { context in
+            let post = try #require(try context.post(titled: "Trip"))
+            post.mutableSetValue(forKey: "tags").add(context.insert("Tag", ["name": "new"]))
+        }
+        // What was the owner's own comes along when it is connected.
+        try all.phone.edit { context in
+            let own = try #require(try context.all("Tag").first { $0.value(forKey: "name") as? String == "mine" })
+            try #require(try context.post(titled: "Trip")).mutableSetValue(forKey: "tags").add(own)
+        }
+        try await all.sync()
+        try await all.sync()
+        #expect(try all.bo.dump == all.mia.dump && all.mia.dump == all.phone.dump)
+        #expect(try all.bo.dump.contains("tags [\"holiday\", \"mine\", \"new\"]") && all.bo.dump.contains("thumbnail <1:3>"))
+        #expect(try zone(all.mia, "Diary") == share.recordID.zoneID.zoneName)
+        try await all.discard()
+    }
+
+    @Test func whatBelongsToNoShareWaitsForOne() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        let share = try await all.mia.share("Trip")
+        try await all.bo.join(share)
+        try await all.sync()
+        let others = try all.bo.others
+        try all.bo.edit { context in context.assign(context.insert("Tag", ["name": "lonely"]), to: others) }
+        try await all.bo.sync()
+        guard case .error(let reason) = all.bo.container.syncStatus.activity else { Issue.record("it was not told"); return }
+        #expect(reason == "an object in the store for shared data belongs to no share: relate to objects of one, or share with share(_:to:)")
+        try all.bo.edit { context in
+            let tag = try #require(try context.all("Tag").first { $0.value(forKey: "name") as? String == "lonely" })
+            try #require(try context.post(titled: "Trip")).mutableSetValue(forKey: "tags").add(tag)
+        }
+        try await all.sync()
+        #expect(try all.mia.dump.contains("Tag  name lonely  posts [\"Trip\"]"))
+        #expect(all.bo.container.syncStatus.activity == .idle)
+        try await all.discard()
+    }
+
+    @Test func peopleAreInvitedByTheirAddresses() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        let share = try await all.mia.share("Trip", .none)
+        let own = try all.mia.own
+        let found = try await all.mia.container.fetchParticipants(matching: [CKUserIdentity.LookupInfo(emailAddress: "bo@example.org")], into: own)
+        let bo = try #require(found.first)
+        bo.permission = .readOnly
+        share.addParticipant(bo)
+        let saved = try await all.mia.container.persistUpdatedShare(share, in: own)
+        #expect(saved.participants.map(\.acceptanceStatus) == [.accepted, .pending])
+        try await all.mia.sync()
+        try await all.bo.join(saved)
+        try await all.sync()
+        #expect(try all.bo.dump == Self.trip)
+        #expect(try all.mia.container.fetchShares(in: nil).first?.participants.map(\.acceptanceStatus) == [.accepted, .accepted])
+        let nobody = CKUserIdentity.LookupInfo(emailAddress: "nobody@example.org")
+        await #expect(throws: CKError.self) { try await all.mia.container.fetchParticipants(matching: [nobody], into: own) }
+        try await all.discard()
+    }
+
+    // MARK: Permissions
+
+    @Test func whoMayOnlyReadIsToldSoAndMayWriteLater() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        let share = try await all.mia.share("Trip", .readOnly)
+        try await all.mia.sync()
+        try await all.bo.join(share)
+        try await all.sync()
+        let (container, others) = (all.bo.container, try all.bo.others)
+        let trip = try all.bo.postID("Trip")
+        #expect(!container.canUpdateRecord(forManagedObjectWith: trip) && !container.canDeleteRecord(forManagedObjectWith: trip))
+        #expect(!container.canModifyManagedObjects(in: others))
+        #expect(try container.canModifyManagedObjects(in: all.bo.own))
+        #expect(all.mia.container.canUpdateRecord(forManagedObjectWith: try all.mia.postID("Trip")))
+        try all.bo.set("Trip", "content", "mine now")
+        try await all.bo.sync()
+        guard case .error(let reason) = container.syncStatus.activity else { Issue.record("it was not told"); return }
+        #expect(reason.contains("may only read"))
+        #expect(try all.mia.dump.contains("content Sea"))
+        let modifies = all.bo.transport.log.filter { $0 == "records/modify" }.count
+        try await all.bo.sync()
+        #expect(all.bo.transport.log.filter { $0 == "records/modify" }.count == modifies)
+
+        let current = try #require(try all.mia.container.fetchShares(in: all.mia.own).first)
+        current.publicPermission = .readWrite
+        for participant in current.participants where participant.role == .publicUser { participant.permission = .readWrite }
+        try await all.mia.container.persistUpdatedShare(current, in: all.mia.own)
+        try await all.sync()
+        #expect(container.canUpdateRecord(forManagedObjectWith: trip) && container.canModifyManagedObjects(in: others))
+        #expect(try all.mia.dump.contains("content mine now"))
+        try await all.discard()
+    }
+
+    @Test func answersCostNoLookIntoTheFile() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        let share = try await all.mia.share("Trip")
+        try await all.bo.join(share)
+        try await all.sync()
+        let (trip, others) = (try all.bo.postID("Trip"), try all.bo.others)
+        for _ in 0..<1_000 {
+            #expect(all.bo.container.canUpdateRecord(forManagedObjectWith: trip) && all.bo.container.canModifyManagedObjects(in: others))
+        }
+        #expect(all.bo.container.permissionLooks <= 2)
+        try await all.discard()
+    }
+
+    // MARK: Ending
+
+    @Test func whoLeavesHasNothingOfItAndTheOthersKeepIt() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        let share = try await all.mia.share("Trip")
+        try await all.bo.join(share)
+        try await all.sync()
+        try all.bo.edit { $0.insert("Post", ["title": "Bo's own"]) }
+        let zone = try #require(try all.bo.container.fetchShares(in: all.bo.others).first?.recordID.zoneID)
+        #expect(zone.ownerName != CKCurrentUserDefaultName)
+        #expect(try await all.bo.container.purgeObjectsAndRecordsInZone(with: zone, in: all.bo.others) == zone)
+        #expect(try all.bo.dump == "Post  title Bo's own")
+        try await all.sync()
+        #expect(try all.mia.dump.contains("title Trip") && all.mia.dump == all.phone.dump)
+        #expect(try all.mia.container.fetchShares(in: nil).first?.participants.count == 1)
+        // And comes back.
+        try await all.bo.join(share)
+        try await all.sync()
+        #expect(try all.bo.dump == Self.trip.replacing("Tag  name", with: "Post  title Bo's own\nTag  name"))
+        try await all.discard()
+    }
+
+    @Test func whoStopsSharingKeepsTheObjects() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        let share = try await all.mia.share("Trip")
+        try await all.bo.join(share)
+        try await all.sync()
+        try await all.mia.account.privateCloudDatabase.deleteRecord(withID: share.recordID)
+        try await all.sync()
+        #expect(try all.bo.dump.isEmpty)
+        #expect(try all.mia.dump.contains(Self.trip.split(separator: "\n")[2]) && all.mia.dump == all.phone.dump)
+        #expect(try all.mia.container.fetchShares(in: nil).isEmpty && all.phone.container.fetchShares(in: nil).isEmpty)
+        try all.mia.set("Trip", "content", "alone")
+        try await all.sync()
+        #expect(try all.phone.dump.contains("content alone"))
+        try await all.discard()
+    }
+
+    @Test func whatTheOwnerPurgesGoesEverywhere() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        let share = try await all.mia.share("Trip")
+        try await all.bo.join(share)
+        try await all.sync()
+        try await all.mia.container.purgeObjectsAndRecordsInZone(with: share.recordID.zoneID, in: nil)
+        try await all.sync()
+        #expect(try all.bo.dump.isEmpty)
+        let rest = "Post  title Diary  tags [\"mine\"]\nTag  name mine  posts [\"Diary\"]"
+        #expect(try all.mia.dump == rest && all.phone.dump == rest)
+        try await all.discard()
+    }
+
+    @Test func whatWasMadeInAShareThatEndedIsNotLost() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        let share = try await all.mia.share("Trip")
+        try await all.bo.join(share)
+        try await all.sync()
+        all.bo.transport.goOffline()
+        try all.bo.edit { context in
+            context.insert("Attachment", ["thumbnail": Data([7]), "post": try #require(try context.post(titled: "Trip"))])
+        }
+        try await all.mia.container.purgeObjectsAndRecordsInZone(with: share.recordID.zoneID, in: nil)
+        all.bo.transport.goOnline()
+        all.bo.timers.advance(by: 600)
+        try await all.bo.sync()
+        #expect(try all.bo.dump == "Attachment  thumbnail <1:7>")
+        try await all.discard()
+    }
+
+    // MARK: Trouble
+
+    @Test(arguments: [(0, false), (1, false), (1, true), (2, true), (3, false), (3, true), (4, true), (6, true), (8, true)])
+    func aDeviceThatDiesWhileObjectsMoveDoublesAndLosesNothing(request: Int, isCarriedOut: Bool) async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        let ids = try all.phone.postID("Trip")
+        let share = try await all.phone.share("Trip")
+        let file = all.phone.file
+        try await all.phone.kill()
+        // What was to be moved is moved after a restart, and dies again on the way.
+        let transport = try await all.cloud.addDevice("laptop", of: "mia")
+        let faults = Faults(transport)
+        faults.die(at: request, isCarriedOut: isCarriedOut)
+        let dying = try Device.sharing("laptop", transport, over: faults, file: file)
+        try await dying.until { status in
+            status.activity == .offline || (status.activity == .idle && status.pendingCount == 0 && status.lastSuccess != nil)
+        }
+        try await dying.kill()
+        try all.mia.set("Trip", "content", "edited meanwhile")
+        try await all.mia.sync()
+        let again = try Device.sharing("laptop", transport, file: file)
+        try await all.bo.join(share)
+        for _ in 0..<3 { for device in [again, all.mia, all.bo] { try await device.sync() } }
+        #expect(try all.mia.dump == again.dump)
+        #expect(try all.bo.dump == Self.trip.replacing("Sea", with: "edited meanwhile"))
+        #expect(try again.postID("Trip").uriRepresentation().lastPathComponent == ids.uriRepresentation().lastPathComponent)
+        for device in [again, all.mia, all.bo] { try await device.discard() }
+    }
+
+    @Test func whatOthersDoToObjectsWhileTheyMoveGoesToThem() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        // Offline, the phone edits what is about to move, and connects something new with it.
+        all.phone.transport.goOffline()
+        try all.phone.edit { context in
+            let post = try #require(try context.post(titled: "Trip"))
+            post.setValue("phone's", forKey: "content")
+            post.mutableSetValue(forKey: "tags").add(context.insert("Tag", ["name": "late"]))
+            post.mutableSetValue(forKey: "tags").remove(try #require(try context.all("Tag").first { $0.value(forKey: "name") as? String == "holiday" }))
+        }
+        let share = try await all.mia.share("Trip")
+        try await all.mia.sync()
+        try await all.bo.join(share)
+        try await all.bo.sync()
+        all.phone.transport.goOnline()
+        all.phone.timers.advance(by: 600)
+        try await all.sync()
+        try await all.sync()
+        #expect(try all.mia.dump == all.phone.dump)
+        #expect(try all.bo.dump.contains("Post  content phone's  title Trip  attachments [\"Attachment\"]  tags [\"late\"]"))
+        try await all.discard()
+    }
+
+    @Test func anObjectThatAnotherDeviceDeletesWhileItMovesIsDeleted() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        all.phone.transport.goOffline()
+        try all.phone.edit { $0.delete(try #require(try $0.post(titled: "Trip"))) }
+        try await all.mia.share("Trip")
+        try await all.mia.sync()
+        all.phone.transport.goOnline()
+        all.phone.timers.advance(by: 600)
+        try await all.sync()
+        #expect(try all.mia.dump == all.phone.dump && !all.mia.dump.contains("Trip"))
+        try await all.discard()
+    }
+
+    @Test func whatCannotBeSharedSaysWhy() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        let share = try await all.mia.share("Trip")
+        let context = all.mia.container.newBackgroundContext()
+        let trip = try all.mia.postID("Trip"), diary = try all.mia.postID("Diary")
+        func refusal(_ ids: [NSManagedObjectID], _ share: CKShare? = nil) async -> (any Error)? {
+            do {
+                _ = try await all.mia.container.share(all.mia.objects(ids), to: share)
+                return nil
+            } catch { return error }
+        }
+        #expect((await refusal([trip]) as? CKError)?.code == .alreadyShared)
+        #expect((await refusal([]) as? CocoaError)?.localizedDescription == "There are no objects to share.")
+        // An existing share takes more.
+        #expect(await refusal([diary], share) == nil)
+        try await all.sync()
+        #expect(try zone(all.phone, "Diary") == share.recordID.zoneID.zoneName)
+        let unsaved = context.performAndWait { context.insert("Post", ["title": "new"]).objectID }
+        #expect((await refusal([unsaved]) as? CocoaError)?.localizedDescription == "Objects are saved before they are shared.")
+        try await all.bo.join(share)
+        try await all.sync()
+        let id = try all.bo.postID("Trip")
+        let error = await #expect(throws: CKError.self) { _ = try await all.bo.container.share(all.bo.objects([id]), to: nil) }
+        #expect(error?.code == .badDatabase)
+        let own = try all.bo.own
+        let metadata = try await all.bo.account.shareMetadata(for: try #require(share.url))
+        let other = await #expect(throws: CKError.self) { try await all.bo.container.acceptShareInvitations(from: [metadata], into: own) }
+        #expect(other?.code == .badDatabase)
+        // Without a network nothing happens.
+        try all.mia.edit { $0.insert("Post", ["title": "Third"]) }
+        try await all.mia.sync()
+        let third = try all.mia.postID("Third")
+        all.mia.transport.goOffline()
+        #expect(await refusal([third]) is CKError)
+        #expect(try all.mia.container.fetchShares(in: nil).count == 1)
+        try await all.discard()
+    }
+
+    @Test func completionsAreCalled() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        let trip = try all.mia.postID("Trip"), own = try all.mia.own
+        let share: CKShare? = await withCheckedContinuation { continuation in
+            all.mia.container.share(all.mia.objects([trip]), to: nil) { ids, share, container, error in
+                #expect(ids?.count == 4 && container != nil && error == nil)
+                continuation.resume(returning: share)
+            }
+        }
+        let made = try #require(share)
+        made.publicPermission = .readWrite
+        let url: URL? = await withCheckedContinuation { continuation in
+            all.mia.container.persistUpdatedShare(made, in: own) { share, error in
+                #expect(error == nil)
+                continuation.resume(returning: share?.url)
+            }
+        }
+        let metadata = try await all.bo.account.shareMetadata(for: try #require(url))
+        let others = try all.bo.others
+        let count = await withCheckedContinuation { continuation in
+            all.bo.container.acceptShareInvitations(from: [metadata], into: others) { accepted, _ in continuation.resume(returning: accepted?.count) }
+        }
+        #expect(count == 1)
+        try await all.sync()
+        #expect(try all.bo.dump == Self.trip)
+        let zone = try #require(try all.bo.container.fetchShares(in: others).first?.recordID.zoneID)
+        let purged = await withCheckedContinuation { continuation in
+            all.bo.container.purgeObjectsAndRecordsInZone(with: zone, in: others) { zone, _ in continuation.resume(returning: zone) }
+        }
+        #expect(purged == zone)
+        #expect(try all.bo.dump.isEmpty)
+        try await all.discard()
+    }
+}
