@@ -55,10 +55,16 @@ extension Mirror {
         if round.isListed {
             page = try await cloud.page(of: home)
         } else {
-            // Neither needs the other: what only the later one shows comes next time.
-            async let listed: Void = list(cloud)
-            page = try await cloud.page(of: home)
-            try await listed
+            if file.surroundings.executor == nil {
+                // Neither needs the other: what only the later one shows comes next time.
+                async let listed: Void = list(cloud)
+                page = try await cloud.page(of: home)
+                try await listed
+            } else {
+                // One thing after the other, where everything is to happen in the same order each time.
+                try await list(cloud)
+                page = try await cloud.page(of: home)
+            }
             round.isListed = true
         }
         if !page.deletions.isEmpty {

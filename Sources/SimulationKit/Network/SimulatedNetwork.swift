@@ -83,7 +83,7 @@ final class SimulatedNetwork: @unchecked Sendable {
         lastNumber += 1
         let label = "\(transport.name) #\(lastNumber) \(Self.operation(of: request))"
         // Change tokens carry a proof that only this server can make, and it draws its key itself.
-        let isRepeatable = Self.operation(of: request) != ServicePath.Operation.zoneChanges.rawValue
+        let isRepeatable = ![ServicePath.Operation.zoneChanges, .databaseChanges].map(\.rawValue).contains(Self.operation(of: request))
         switch request.body {
         case .bytes(let bytes): say("\(label) sent \(bytes.count)\(isRepeatable ? " " + SeededNumbers.hex(Trace.fnv(bytes)) : "")")
         case .none, .file: say("\(label) sent")
