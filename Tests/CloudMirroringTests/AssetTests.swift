@@ -91,3 +91,23 @@ import Testing
         for device in [tablet, phone] { try await device.discard() }
     }
 }
+
+extension AssetTests {
+    /// More than comes in one page, and one that is larger than a page may be: it comes by way of a file.
+    @Test func manyPicturesComePageByPageAndOneThatIsLargerByItself() async throws {
+        let cloud = try InProcessCloud()
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        try tablet.edit { context in
+            for number in 0..<40 { context.insert("ImageData", ["data": Data(repeating: UInt8(number), count: 1_048_576)]) }
+            context.insert("ImageData", ["data": Data(repeating: 77, count: 40_000_000)])
+        }
+        try await tablet.container.sync(timeout: .seconds(60))
+        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
+        try await phone.container.sync(timeout: .seconds(60))
+        #expect(try phone.dump == tablet.dump && phone.read { try $0.all("ImageData").count } == 41)
+        // A page that is too much is asked for again once, not by halves.
+        #expect(phone.transport.log.filter { $0 == "changes/zone" }.count <= 8)
+        #expect(phone.transport.log.filter { $0.hasPrefix("asset") }.count == 41)
+        for device in [tablet, phone] { try await device.discard() }
+    }
+}

@@ -143,9 +143,8 @@ extension Mirror {
             try Task.checkCancellation()
             let asked = page
             let needed = try await onQueue { try self.file.assetsNeeded(by: asked, of: row.zone) }
-            let bytes = needed.reduce(0) { $0 + max($1.asset.size, 0) }
-            if bytes > MirrorCloud.pageAssetBytesMax, page.records.count > 1 {
-                page = try await cloud.page(of: row, recordsMax: max(1, page.records.count / 2))
+            if let count = Self.recordsThatFit(page, needed) {
+                page = try await cloud.page(of: row, recordsMax: count)
                 continue
             }
             let assets = try await cloud.download(needed)
@@ -158,6 +157,19 @@ extension Mirror {
             case .dropped, .lacksAssets: return (0, false)
             }
         }
+    }
+
+    /// - Returns: How many records to ask for instead, if the assets of all are too many bytes; nil if they are not, or if the
+    ///   first record alone has as many.
+    static func recordsThatFit(_ page: ImportPage, _ needed: [ImportNeeds.AssetNeed]) -> Int? {
+        var sizes: [String: Int64] = [:]
+        for need in needed { sizes[need.recordName, default: 0] += max(need.asset.size, 0) }
+        var bytes: Int64 = 0
+        for (index, record) in page.records.enumerated() {
+            bytes += sizes[record.recordName] ?? 0
+            if bytes > MirrorCloud.pageAssetBytesMax { return page.records.count > 1 ? max(index, 1) : nil }
+        }
+        return nil
     }
 }
 

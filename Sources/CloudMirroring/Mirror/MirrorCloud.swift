@@ -14,7 +14,7 @@ struct MirrorCloud: Sendable {
 
     /// Records of one page. The server may send fewer.
     static let pageRecordsMax = 200
-    /// Bytes of assets that one page may bring into memory; a page with more is asked for again with fewer records.
+    /// Bytes of assets that one page may bring; a page with more is asked for again with fewer records.
     static let pageAssetBytesMax: Int64 = 32_000_000
 
     /// The record name of the user who is signed in; nil if nobody is, where that is no obstacle.
@@ -69,15 +69,6 @@ struct MirrorCloud: Sendable {
         }
     }
 
-    func download(_ needs: [ImportNeeds.AssetNeed]) async throws -> [(AssetValue, [UInt8])] {
-        var contents: [(AssetValue, [UInt8])] = []
-        for need in needs {
-            let bytes = try await client.downloadAsset(need.asset)
-            contents.append((need.asset, need.isEncrypted ? try sealer.open(bytes, of: need.recordName, need.field) : bytes))
-        }
-        return contents
-    }
-
     /// Deletes a zone, or leaves its share if it is somebody else's. A zone that is gone already is no error.
     func leave(_ zoneID: ZoneID, key: String) async throws {
         var failure: CloudFailure?
@@ -107,8 +98,9 @@ struct MirrorCloud: Sendable {
         let zoneID = zoned.zone.id
         var refused: [String: ItemOutcome] = [:]
         var items: [ExportBatch.Item] = []
-        for item in zoned.batch.items {
-            switch try await upload(item, to: zoneID) {
+        let uploaded = try await inParallel(zoned.batch.items, atMost: Self.transfersMax) { try await upload($0, to: zoneID) }
+        for (item, upload) in zip(zoned.batch.items, uploaded) {
+            switch upload {
             case .success(let assets): items.append(item.sent(with: assets))
             case .failure(let failure): refused[item.recordName] = .refused(failure)
             }
@@ -142,6 +134,7 @@ struct MirrorCloud: Sendable {
 
     /// - Returns: What the server calls the assets of an item by field, or why this item alone cannot be sent.
     private func upload(_ item: ExportBatch.Item, to zoneID: ZoneID) async throws -> Result<[String: AssetValue], CloudFailure> {
+        if item.uploads.isEmpty { return .success([:]) }
         var assets: [String: AssetValue] = [:]
         for upload in item.uploads {
             let bytes = upload.isEncrypted ? try sealer.seal(upload.bytes, of: item.recordName, upload.field) : upload.bytes

@@ -29,7 +29,7 @@ extension MirrorFile {
     }
 
     /// Applies a page: rows, links, bookkeeping and token in one transaction.
-    func apply(_ page: ImportPage, of zone: MirrorZone, assets: [(AssetValue, [UInt8])]) throws -> PageOutcome {
+    func apply(_ page: ImportPage, of zone: MirrorZone, assets: [(AssetValue, Data)]) throws -> PageOutcome {
         try store.write { writer in
             // First what happened here, so that the bookkeeping says of every object whether its row is there.
             try scan(writer)
@@ -47,7 +47,7 @@ extension MirrorFile {
                 page.conclude(missing: try bookkeeping.missingNames(), unseen: unseen)
             }
             var (loaded, details) = try load(page, zone, writer)
-            for (asset, bytes) in assets { loaded.add(bytes, of: asset) }
+            for (asset, content) in assets { loaded.add(content, of: asset) }
             guard loaded.missing(details).isEmpty else { return .lacksAssets }
 
             let draft = ImportPlan(page, loaded: loaded, mapping: mapping)

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 package import CloudWire
+package import Foundation
 package import ManagedModel
 
 /// What to do with a row of the store.
@@ -43,12 +44,12 @@ package struct ImportPlan: Sendable {
         /// Keys of rows that refer to a row that goes, by that row's key. The rows are among ``rows``.
         package var referrers: [RowKey: [RowKey]] = [:]
         /// Contents by asset, without addresses.
-        package var assets: [AssetValue: [UInt8]] = [:]
+        package var assets: [AssetValue: Data] = [:]
 
         package init() {}
 
         /// Adds the content of an asset that was asked for.
-        package mutating func add(_ bytes: [UInt8], of asset: AssetValue) { assets[asset.canonical] = bytes }
+        package mutating func add(_ content: Data, of asset: AssetValue) { assets[asset.canonical] = content }
 
         /// The assets of a plan's needs that are not here.
         package func missing(_ details: ImportNeeds.Details) -> [ImportNeeds.AssetNeed] {

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudWire
+import Foundation
 import ManagedModel
 
 /// Merges a record from the server into a row, field by field, against what the server held before.
@@ -36,7 +37,7 @@ struct RecordMerge {
     let entity: EntityMapping
     let ancestor: Ancestor
     let remote: [String: Field]
-    let assets: [AssetValue: [UInt8]]
+    let assets: [AssetValue: Data]
 
     /// Assets whose content has to be at hand before the merge: those that the ancestor does not have.
     var assetsNeeded: [PropertyMapping] {
@@ -164,7 +165,7 @@ struct RecordMerge {
         switch content {
         case .absent: nil
         case .inline(let value): value
-        case .asset(let asset): assets[asset].map { .bytes($0) } ?? .asset(asset)
+        case .asset(let asset): assets[asset].map { .bytes([UInt8]($0)) } ?? .asset(asset)
         }
     }
 }

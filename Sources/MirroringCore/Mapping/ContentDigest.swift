@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+package import Foundation
+
 /// Tells whether the content of an asset equals a value at hand, without keeping the content twice.
 ///
 /// The length and a 128-bit FNV-1a hash. Good against accidents, not against somebody who looks for
@@ -8,12 +10,15 @@
 package struct ContentDigest: Hashable, Sendable {
     package let text: String
 
-    package init(_ bytes: [UInt8]) {
+    package init(_ bytes: [UInt8]) { self = bytes.withUnsafeBytes { Self($0) } }
+
+    /// The content may be a file that is mapped: it is read once, from its beginning to its end.
+    package init(_ content: Data) { self = content.withUnsafeBytes { Self($0) } }
+
+    private init(_ bytes: UnsafeRawBufferPointer) {
         var hash: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
         let prime: UInt128 = 0x0000_0000_0100_0000_0000_0000_0000_013b
-        bytes.withUnsafeBufferPointer { buffer in
-            for byte in buffer { hash = (hash ^ UInt128(byte)) &* prime }
-        }
+        for byte in bytes { hash = (hash ^ UInt128(byte)) &* prime }
         text = "\(bytes.count)-\(String(hash, radix: 16))"
     }
 

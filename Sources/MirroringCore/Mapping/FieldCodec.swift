@@ -64,10 +64,10 @@ enum FieldCodec {
     }
 
     /// - Returns: nil for bytes that are no text where text is wanted.
-    static func decode(contentsOfAsset bytes: [UInt8], as type: AttributeType) -> StoredValue? {
+    static func decode(contentsOfAsset bytes: Data, as type: AttributeType) -> StoredValue? {
         switch type {
         case .string: String(validating: bytes, as: UTF8.self).map { .string($0) }
-        case .binaryData, .transformable: .data(Data(bytes))
+        case .binaryData, .transformable: .data(bytes)
         default: nil
         }
     }

@@ -68,7 +68,7 @@ extension PropertyMapping {
         return FieldCodec.decode(value, as: attribute.type) ?? absentValue
     }
 
-    func stored(contentsOfAsset bytes: [UInt8]) -> StoredValue {
+    func stored(contentsOfAsset bytes: Data) -> StoredValue {
         guard case .attribute(let attribute) = kind else { return .null }
         return FieldCodec.decode(contentsOfAsset: bytes, as: attribute.type) ?? absentValue
     }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 package import CloudWire
+import Foundation
 package import ManagedModel
 
 extension PropertyMapping {
@@ -14,7 +15,7 @@ extension PropertyMapping {
         switch losing {
         case nil: return absentValue
         case .asset: return nil
-        case .bytes(let bytes): return FieldCodec.decode(contentsOfAsset: bytes, as: attribute.type)
+        case .bytes(let bytes): return FieldCodec.decode(contentsOfAsset: Data(bytes), as: attribute.type)
         case let value?: return FieldCodec.decode(value, as: attribute.type)
         }
     }

@@ -265,7 +265,7 @@ struct Replica {
             }
         }
         for state in records.values { loaded.names[state.key] = state.recordName }
-        for need in loaded.missing(details) { if let bytes = server.download(need.asset) { loaded.add(bytes, of: need.asset) } }
+        for need in loaded.missing(details) { if let bytes = server.download(need.asset) { loaded.add(Data(bytes), of: need.asset) } }
         return ImportPlan(page, loaded: loaded, mapping: mapping)
     }
 
