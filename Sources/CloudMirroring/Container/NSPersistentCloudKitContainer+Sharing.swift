@@ -86,7 +86,7 @@ extension NSPersistentCloudKitContainer {
                 throw CloudFailure(.internalError, "the server did not describe the share it saved")
             }
             let moved = try await mirror.onQueue { try mirror.file.assign(keys, to: target, share: described) }
-            mirror.send(.storeChanged)
+            mirror.storeChanged()
             return (Set(moved.map { persistentStoreCoordinator.objectID(for: $0) }).union(ids), saved, container)
         } catch {
             throw Self.told(error)

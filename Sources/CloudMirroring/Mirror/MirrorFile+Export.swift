@@ -38,8 +38,10 @@ extension MirrorFile {
                     let batch = try batch(itemsMax: itemsMax, zone, writer, bookkeeping)
                     try self.writer(writer, zone: zone.number).write(batch.changes, now: now)
                     if !batch.items.isEmpty {
+                        // What was saved just now may not be among what was counted.
+                        let known = pending.flatMap { $0 < batch.items.count ? nil : $0 }
                         return PlannedBatch(
-                            batch: ZonedBatch(batch: batch, zone: zone), pending: try pending ?? bookkeeping.pendingCount(from: firstZone),
+                            batch: ZonedBatch(batch: batch, zone: zone), pending: try known ?? bookkeeping.pendingCount(from: firstZone),
                             refusal: try refusal(bookkeeping))
                     }
                     if batch.changes.isEmpty { break }
