@@ -121,7 +121,7 @@ package final class InProcessTransport: CloudTransport {
             switch request.body {
             case .none: []
             case .bytes(let bytes): bytes
-            case .file(let url, _): try await content(of: url, request.sent)
+            case .file(let url, let byteCount, let start): try await content(of: url, start, byteCount, request.sent)
             }
         let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         return ServiceRequest(
@@ -129,9 +129,9 @@ package final class InProcessTransport: CloudTransport {
     }
 
     /// The file, told of in pieces as if it were sent.
-    private func content(of url: URL, _ sent: (any SentBytes)?) async throws -> [UInt8] {
-        let bytes = [UInt8](try Data(contentsOf: url))
-        await sent?.begin()
+    private func content(of url: URL, _ start: Int64, _ count: Int64, _ sent: (any SentBytes)?) async throws -> [UInt8] {
+        let bytes = [UInt8](try Data(contentsOf: url).dropFirst(Int(start)).prefix(Int(count)))
+        await sent?.begin(at: start)
         var rest = bytes[...]
         while !rest.isEmpty {
             await sent?.take(Array(rest.prefix(Self.pieceBytes)))

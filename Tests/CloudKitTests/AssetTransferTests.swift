@@ -101,6 +101,57 @@ private final class Parts: Sendable {
     }
 }
 
+@Suite struct UploadInPartsTests {
+    private let granted: RecordingTransport.Answer = {
+        let address = AssetUploadAddress(recordName: "p", fieldName: "photo", url: "/u/1")
+        return .response(
+            TransportResponse(
+                status: 200, headers: ["X-Tarn-Capabilities": "push-stream,resumable-upload"],
+                body: AssetUploadResponse(results: [.address(address)]).encoded()))
+    }()
+    private let receipt = RecordingTransport.Answer.ok(
+        AssetUploadReceipt(asset: AssetValue(fileChecksum: helloChecksum, size: 5, receipt: "r")))
+
+    private func at(_ offset: Int, status: Int = 204) -> RecordingTransport.Answer {
+        .response(TransportResponse(status: status, headers: ["Upload-Offset": "\(offset)", "Upload-Complete": "?0"]))
+    }
+
+    private func upload(_ transport: RecordingTransport) async throws -> AssetValue {
+        let folder = try TemporaryFolder()
+        let file = folder.url.appendingPathComponent("asset")
+        try Data("hello".utf8).write(to: file)
+        return try await CloudDatabaseClient(transport)
+            .uploadAsset(.file(file), recordType: "T", recordName: "p", fieldName: "photo")
+    }
+
+    @Test func anUploadThatBreaksOffGoesOnWhereTheServerIs() async throws {
+        let broken = RecordingTransport.Answer.failure(CKError(.networkFailure, "broken"))
+        let transport = RecordingTransport(granted, broken, at(2), broken, at(4), receipt)
+        #expect(try await upload(transport).fileChecksum == helloChecksum)
+        #expect(transport.calls.dropFirst() == [
+            "PATCH asset /u/1", "HEAD asset /u/1", "PATCH asset /u/1", "HEAD asset /u/1", "PATCH asset /u/1",
+        ])
+        #expect(transport.requests.compactMap { $0.headers["Upload-Offset"] } == ["0", "2", "4"])
+        #expect(transport.requests.compactMap { $0.headers["Upload-Complete"] } == ["?1", "?1", "?1"])
+        #expect(transport.requests.map(\.body.byteCount).dropFirst() == [5, 0, 3, 0, 1])
+    }
+
+    @Test func aServerThatIsElsewhereIsFollowed() async throws {
+        let transport = RecordingTransport(granted, at(3, status: 409), receipt)
+        #expect(try await upload(transport).size == 5)
+        #expect(transport.requests.compactMap { $0.headers["Upload-Offset"] } == ["0", "3"])
+    }
+
+    @Test func anAttemptThatBringsNothingEndsIt() async throws {
+        let broken = RecordingTransport.Answer.failure(CKError(.networkFailure, "broken"))
+        let transport = RecordingTransport(granted, broken, at(0))
+        #expect(await failure { try await upload(transport) }?.localizedDescription == "broken")
+        let gone = RecordingTransport(granted, .refused(WireError(.accessDenied, "expired")))
+        #expect(await failure { try await upload(gone) }?.code == .permissionFailure)
+        #expect(gone.requests.count == 2)
+    }
+}
+
 extension Result where Failure == any Error {
     init(_ body: () async throws -> Success) async {
         do { self = .success(try await body()) } catch { self = .failure(error) }

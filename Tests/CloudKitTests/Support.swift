@@ -56,9 +56,9 @@ final class RecordingTransport: CloudTransport {
     }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
-        if case .file(let url, _) = request.body, let sent = request.sent {
-            await sent.begin()
-            await sent.take(Array(try Data(contentsOf: url)))
+        if case .file(let url, let count, let start) = request.body, let sent = request.sent {
+            await sent.begin(at: start)
+            await sent.take(Array(try Data(contentsOf: url).dropFirst(Int(start)).prefix(Int(count))))
         }
         switch try answer(to: request) {
         case .response(let response): return response

@@ -135,7 +135,10 @@ struct ConsolePages {
         }
         return Page.html(
             template, values, title: title,
-            menu: menu.map { ["name": $0.0, "address": $0.1, "isHere": visit.request.path == $0.1] as [String: Any] },
+            menu: menu.map { name, address -> [String: Any] in
+                let isAbove = address != "/console" && visit.request.path.hasPrefix(address + "/")
+                return ["name": name, "address": address, "isHere": visit.request.path == address || isAbove]
+            },
             person: visit.profile.accountName, form: visit.form, script: script, headers: visit.headers)
     }
 }

@@ -23,7 +23,7 @@ extension ContainerPages {
         guard let name = rest.dropFirst().first else {
             let types = schema.types.sorted { $0.key < $1.key }.map { name, type -> [String: Any] in
                 [
-                    "name": name, "fields": type.schema.fields.count,
+                    "name": name, "fields": type.schema.fields.count, "isBrowsed": name != UsersType.name,
                     "grants": type.grants.byRole.sorted { $0.key < $1.key }.map { role, granted in
                         "\(role) \(Self.permissions.filter { granted.contains($0.permission) }.map(\.name).joined(separator: ", "))"
                     }.joined(separator: " · "),

@@ -171,6 +171,11 @@ extension CloudKitScript {
           ReferenceAction: { NONE: "NONE", DELETE_SELF: "DELETE_SELF", VALIDATE: "VALIDATE" },
           DatabaseScope: { PUBLIC: "PUBLIC", PRIVATE: "PRIVATE", SHARED: "SHARED" },
           ShareParticipantPermission: { NONE: "NONE", READ_ONLY: "READ_ONLY", READ_WRITE: "READ_WRITE", UNKNOWN: "UNKNOWN" },
+          SubscriptionType: { QUERY: "QUERY", RECORD_ZONE: "RECORD_ZONE", DATABASE: "DATABASE" },
+          NotificationType: { QUERY: "QUERY", RECORD_ZONE: "RECORD_ZONE", DATABASE: "DATABASE" },
+          QueryNotificationReason: {
+            RECORD_CREATED: "RECORD_CREATED", RECORD_UPDATED: "RECORD_UPDATED", RECORD_DELETED: "RECORD_DELETED"
+          },
           DEVELOPMENT_ENVIRONMENT: "development",
           PRODUCTION_ENVIRONMENT: "production",
 

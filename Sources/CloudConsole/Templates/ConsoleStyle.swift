@@ -32,6 +32,8 @@ enum ConsoleStyle {
         main { max-width: 78em; margin: 0 auto; padding: 1.5em; }
         h1 { font-size: 1.5em; margin: 0 0 .75em; }
         h2 { font-size: 1.1em; margin: 2em 0 .5em; }
+        .card > :first-child, .card > h2, .card > .row:first-of-type label { margin-top: 0; }
+        .card > :last-child { margin-bottom: 0; }
         p, ul { margin: .5em 0; }
         .faint { color: var(--faint); }
         .problem { color: var(--bad); font-weight: 600; }
@@ -40,7 +42,7 @@ enum ConsoleStyle {
         .narrow { max-width: 26em; margin: 3em auto; }
         .scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 10px; background: var(--card); }
         table { border-collapse: collapse; width: 100%; }
-        th, td { text-align: left; vertical-align: top; padding: .5em .9em; border-bottom: 1px solid var(--line); }
+        th, td { text-align: left; vertical-align: top; padding: .5rem .9rem; border-bottom: 1px solid var(--line); }
         tr:last-child td { border-bottom: 0; }
         th { font-weight: 600; color: var(--faint); font-size: .88em; white-space: nowrap; }
         td code, pre { font: 13px/1.5 ui-monospace, monospace; overflow-wrap: anywhere; }
@@ -52,11 +54,16 @@ enum ConsoleStyle {
         input:not([type=checkbox]), select, textarea { width: 100%; padding: .45em .6em; border: 1px solid var(--line);
           border-radius: 6px; background: var(--paper); }
         input[type=checkbox] { accent-color: var(--accent); width: 1.1em; height: 1.1em; }
-        input:not([type=checkbox]), select { min-height: 2.5em; }
+        input:not([type=checkbox]), select { height: 2.6em; }
+        input[type=file] { height: auto; }
+        input::file-selector-button { font: inherit; color: var(--accent); background: transparent; margin-right: .75em;
+          border: 1px solid var(--line); border-radius: 6px; padding: .1em .75em; cursor: pointer; }
         #rows td { white-space: nowrap; }
         textarea { min-height: 16em; font: 13px/1.5 ui-monospace, monospace; }
+        textarea.short { min-height: 8em; }
         button { padding: .45em 1em; border-radius: 6px; border: 1px solid var(--accent); background: var(--accent);
           color: var(--on-accent); cursor: pointer; }
+        button:disabled { opacity: .45; cursor: not-allowed; }
         button.plain { background: transparent; color: var(--accent); }
         button.danger { background: transparent; border-color: var(--bad); color: var(--bad); }
         .row { display: flex; flex-wrap: wrap; gap: .75em; align-items: end; }

@@ -7,7 +7,7 @@ extension Templates {
         "types": #"""
             {{> place}}
             <div class="scroll"><table><thead><tr><th scope="col">Record type</th><th scope="col" class="number">Fields</th><th scope="col">Grants</th><th scope="col">Records</th></tr></thead><tbody>
-            {{#types}}<tr><td><a href="{{base}}/types/{{name}}">{{name}}</a></td><td class="number">{{fields}}</td><td>{{grants}}</td><td><a href="{{base}}/records?type={{name}}">Browse</a></td></tr>{{/types}}
+            {{#types}}<tr><td><a href="{{base}}/types/{{name}}">{{name}}</a></td><td class="number">{{fields}}</td><td>{{grants}}</td><td>{{#isBrowsed}}<a href="{{base}}/records?type={{name}}">Browse</a>{{/isBrowsed}}</td></tr>{{/types}}
             </tbody></table></div>
             {{^types}}<p>There are no record types yet. In development they come into being by use.</p>{{/types}}
 

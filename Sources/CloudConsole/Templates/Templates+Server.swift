@@ -35,7 +35,7 @@ extension Templates {
             <h2>API tokens of web pages</h2>
             <div class="scroll"><table><thead><tr><th scope="col">Label</th><th scope="col">Origins</th><th scope="col">Callback</th><th scope="col"></th></tr></thead><tbody>
             {{#tokens}}<tr><td>{{label}}</td><td>{{origins}}</td><td>{{callback}}</td><td><form method="post"><input type="hidden" name="form" value="{{form}}"><input type="hidden" name="id" value="{{id}}"><button class="danger" name="do" value="remove-token" aria-label="Remove {{label}}">Remove</button></form></td></tr>{{/tokens}}
-            </tbody></table></div>
+            </tbody></table></div>{{^tokens}}<p class="faint">No tokens.</p>{{/tokens}}
             <form class="card" method="post"><input type="hidden" name="form" value="{{form}}"><div class="row">
             <div><label for="label">Label</label><input id="label" name="label" required></div>
             <div><label for="origins">Allowed origins</label><input id="origins" name="origins" placeholder="all; or https://app.example.org …"></div>
@@ -44,10 +44,10 @@ extension Templates {
             <h2>Server-to-server keys</h2>
             <div class="scroll"><table><thead><tr><th scope="col">Label</th><th scope="col">Key ID</th><th scope="col"></th></tr></thead><tbody>
             {{#keys}}<tr><td>{{label}}</td><td><code>{{id}}</code></td><td><form method="post"><input type="hidden" name="form" value="{{form}}"><input type="hidden" name="id" value="{{id}}"><button class="danger" name="do" value="remove-key" aria-label="Remove {{label}}">Remove</button></form></td></tr>{{/keys}}
-            </tbody></table></div>
+            </tbody></table></div>{{^keys}}<p class="faint">No keys.</p>{{/keys}}
             <form class="card" method="post"><input type="hidden" name="form" value="{{form}}">
             <label for="keylabel">Label</label><input id="keylabel" name="label" required>
-            <label for="pem">Public key on P-256, in PEM</label><textarea id="pem" name="pem" required placeholder="-----BEGIN PUBLIC KEY-----"></textarea>
+            <label for="pem">Public key on P-256, in PEM</label><textarea id="pem" class="short" name="pem" required placeholder="-----BEGIN PUBLIC KEY-----"></textarea>
             <div class="actions"><button name="do" value="add-key">Register key</button></div></form>
 
             """#,

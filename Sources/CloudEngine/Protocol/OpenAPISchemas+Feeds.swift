@@ -84,8 +84,10 @@ extension OpenAPISchemas {
                         "zones": list(
                             either(
                                 object(
-                                    ["zoneID": ref("ZoneID"), "syncToken": string, "moreComing": flag, "records": list(ref("Record"))],
-                                    required: ["zoneID", "syncToken", "moreComing", "records"]),
+                                    [
+                                        "zoneID": ref("ZoneID"), "syncToken": string, "moreComing": flag,
+                                        "records": list(ref("Record")), "remaining": ["type": "integer", "minimum": 0],
+                                    ], required: ["zoneID", "syncToken", "moreComing", "records"]),
                                 failed(["zoneID": ref("ZoneID")])))
                     ], required: ["zones"])
             ),
@@ -149,6 +151,12 @@ extension OpenAPISchemas {
                 ])
             ),
             (
+                key: "Quota",
+                value: object([
+                    "recordBytes": ["type": "integer"], "assetBytes": ["type": "integer"], "bytesMax": ["type": "integer"],
+                ])
+            ),
+            (
                 key: "LookupInfo",
                 value: either(
                     object(["emailAddress": text("mia@example.org")], required: ["emailAddress"]),
@@ -157,12 +165,18 @@ extension OpenAPISchemas {
             ),
             (
                 key: "UserIdentity",
-                value: object(["userRecordName": string, "nameComponents": ref("NameComponents"), "lookupInfo": ref("LookupInfo")])
+                value: object([
+                    "userRecordName": string, "nameComponents": ref("NameComponents"), "lookupInfo": ref("LookupInfo"),
+                    "quota": ref("Quota"),
+                ])
             ),
             (
                 key: "UserDictionary",
                 value: object(
-                    ["userRecordName": string, "firstName": string, "lastName": string, "emailAddress": string],
+                    [
+                        "userRecordName": string, "firstName": string, "lastName": string, "emailAddress": string,
+                        "quota": ref("Quota"),
+                    ],
                     required: ["userRecordName"])
             ),
             (key: "DiscoverUsersRequest", value: object(["lookupInfos": list(ref("LookupInfo"))], required: ["lookupInfos"])),
@@ -181,7 +195,7 @@ extension OpenAPISchemas {
             (
                 key: "ShortGUID",
                 value: object(
-                    ["value": text("0Ab3"), "shouldFetchRootRecord": flag, "rootRecordDesiredKeys": desiredKeys], required: ["value"])
+                    ["value": text("0Ab3"), "shouldFetchRootRecord": flag, "rootRecordDesiredKeys": list(string)], required: ["value"])
             ),
             (key: "ShortGUIDsRequest", value: object(["shortGUIDs": list(ref("ShortGUID"))], required: ["shortGUIDs"])),
             (

@@ -77,23 +77,35 @@ final class AssetSink: Sendable {
 
 /// Watches a file while it is sent.
 final class SentFile: SentBytes {
+    private struct State {
+        var digest = AssetDigest()
+        /// Bytes in the digest.
+        var seen: Int64 = 0
+        /// Where the next piece begins.
+        var position: Int64 = 0
+    }
+
     private let progress: ByteProgress?
-    private let state = Mutex((digest: AssetDigest(), count: Int64(0)))
+    private let state = Mutex(State())
 
     init(_ progress: ByteProgress?) { self.progress = progress }
 
-    func begin() async {
+    func begin(at offset: Int64) async {
         let again = state.withLock { state in
-            defer { state = (AssetDigest(), 0) }
-            return state.count
+            // What was not sent by this object cannot be in its digest.
+            if offset == 0 || offset > state.seen { (state.digest, state.seen) = (AssetDigest(), 0) }
+            defer { state.position = offset }
+            return state.position - offset
         }
-        if again > 0 { await progress?.moved(-again) }
+        if again != 0 { await progress?.moved(-again) }
     }
 
     func take(_ piece: [UInt8]) async {
         state.withLock { state in
-            state.digest.add(piece)
-            state.count += Int64(piece.count)
+            let known = max(0, min(state.seen - state.position, Int64(piece.count)))
+            state.digest.add(piece[Int(known)...])
+            state.seen += Int64(piece.count) - known
+            state.position += Int64(piece.count)
         }
         await progress?.moved(Int64(piece.count))
     }

@@ -24,8 +24,8 @@ extension CloudDatabaseClient {
     ) async throws(CKError) -> AssetValue {
         let before = try FileState(source)
         let item = AssetUploadRequest.Item(recordType: recordType, recordName: recordName, fieldName: fieldName)
-        let granted: AssetUploadResponse = try read(
-            try await post(.uploadAssets, AssetUploadRequest(items: [item], zoneID: zoneID)))
+        let answer = try await post(.uploadAssets, AssetUploadRequest(items: [item], zoneID: zoneID))
+        let granted: AssetUploadResponse = try read(answer)
         let address: String
         switch granted.results.first {
         case .address(let granted): address = granted.url
@@ -33,18 +33,14 @@ extension CloudDatabaseClient {
         case nil: throw CKError.unreadable("the server gave no address for the asset")
         }
 
-        let body: TransportRequest.Body =
-            switch source {
-            case .file(let url): .file(url, byteCount: before.byteCount)
-            case .bytes(let bytes): .bytes(bytes)
-            }
-        var request = TransportRequest(
-            method: "POST", target: .asset(address: address), headers: headers, body: body,
-            responseBytesMax: Limits.messageBytes)
-        request.headers.add(HeaderNames.contentType, HeaderNames.bytes)
         let sent = SentFile(progress)
-        request.sent = sent
-        let receipt: AssetUploadReceipt = try read(try await send(request))
+        let receipt: AssetUploadReceipt
+        switch source {
+        case .bytes(let bytes): receipt = try await upload(.bytes(bytes), to: address, sent)
+        case .file(let url) where ResumableUpload.isOffered(answer) && before.byteCount > 0:
+            receipt = try await uploadInParts(url, before.byteCount, to: address, sent)
+        case .file(let url): receipt = try await upload(.file(url, byteCount: before.byteCount), to: address, sent)
+        }
         guard try FileState(source) == before else {
             throw CKError(.assetFileModified, "the file of an asset changed while it was sent; save the record again")
         }
@@ -55,6 +51,54 @@ extension CloudDatabaseClient {
             throw CKError.unreadable("the server received other bytes of the asset than were sent; save the record again")
         }
         return receipt.asset
+    }
+
+    private func upload(
+        _ body: TransportRequest.Body, to address: String, _ sent: SentFile
+    ) async throws(CKError) -> AssetUploadReceipt {
+        var request = uploadRequest("POST", address, body)
+        request.sent = sent
+        return try read(try await send(request))
+    }
+
+    /// Sends a file in as many parts as it takes: after a break, from where the server says that it is, as long as each
+    /// attempt brings something.
+    private func uploadInParts(
+        _ file: URL, _ count: Int64, to address: String, _ sent: SentFile
+    ) async throws(CKError) -> AssetUploadReceipt {
+        var offset: Int64 = 0
+        while true {
+            var part = uploadRequest("PATCH", address, .file(file, byteCount: count - offset, from: offset))
+            part.headers.add(ResumableUpload.offset, String(offset))
+            part.headers.add(ResumableUpload.isComplete, "?1")
+            part.sent = sent
+            let broken: CKError
+            do throws(CKError) {
+                let answer = try await send(part)
+                guard answer.status == 409, let there = ResumableUpload.offset(in: answer) else { return try read(answer) }
+                guard there != offset, 0...count ~= there else { throw CKError(answer) }
+                offset = there
+                continue
+            } catch {
+                broken = error
+            }
+            guard broken.code == .networkFailure else { throw broken }
+            let answer = try await send(uploadRequest("HEAD", address, .none))
+            guard 200..<300 ~= answer.status, let there = ResumableUpload.offset(in: answer), there > offset, there <= count else {
+                throw broken
+            }
+            // Once more with nothing, if only the receipt was lost.
+            offset = there
+        }
+    }
+
+    private func uploadRequest(_ method: String, _ address: String, _ body: TransportRequest.Body) -> TransportRequest {
+        var request = TransportRequest(
+            method: method, target: .asset(address: address), headers: headers, body: body,
+            responseBytesMax: Limits.messageBytes)
+        if case .none = body { return request }
+        request.headers.add(HeaderNames.contentType, HeaderNames.bytes)
+        return request
     }
 
     /// How long the server may be silent while it sends an asset.
@@ -140,6 +184,23 @@ extension CloudDatabaseClient {
             known -= Int64(chunk.count - piece.count)
             if !piece.isEmpty { try await sink.take(piece) }
         }
+    }
+}
+
+/// Uploads that go on after a break.
+///
+/// Source: the IETF draft *Resumable Uploads for HTTP*.
+private enum ResumableUpload {
+    static let offset = "Upload-Offset"
+    static let isComplete = "Upload-Complete"
+
+    /// Whether a server says that it can do it.
+    static func isOffered(_ response: TransportResponse) -> Bool {
+        (response.headers[HeaderNames.capabilities] ?? "").split(separator: ",").contains("resumable-upload")
+    }
+
+    static func offset(in response: TransportResponse) -> Int64? {
+        response.headers[offset].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
     }
 }
 

@@ -41,13 +41,14 @@ package struct TransportRequest: Sendable {
     package enum Body: Sendable {
         case none
         case bytes([UInt8])
-        case file(URL, byteCount: Int64)
+        /// So many bytes of a file, from an offset on.
+        case file(URL, byteCount: Int64, from: Int64 = 0)
 
         package var byteCount: Int64 {
             switch self {
             case .none: 0
             case .bytes(let bytes): Int64(bytes.count)
-            case .file(_, let byteCount): byteCount
+            case .file(_, let byteCount, _): byteCount
             }
         }
     }
@@ -79,8 +80,8 @@ package struct TransportRequest: Sendable {
 
 /// Sees the pieces of a file as they are sent. The next piece is read when it returns.
 package protocol SentBytes: Sendable {
-    /// The file is sent from its start, perhaps again.
-    func begin() async
+    /// The file is sent from an offset on, perhaps again.
+    func begin(at offset: Int64) async
     func take(_ piece: [UInt8]) async
 }
 

@@ -108,9 +108,10 @@ package struct HTTPTransport: CloudTransport {
         switch request.body {
         case .none: break
         case .bytes(let bytes): outgoing.body = .bytes(ByteBuffer(bytes: bytes))
-        case .file(let url, let byteCount):
+        case .file(let url, let byteCount, let start):
             outgoing.body = .stream(
-                FileChunks(url: url, byteCount: byteCount, sent: request.sent, heard: heard), length: .known(byteCount))
+                FileChunks(url: url, start: start, byteCount: byteCount, sent: request.sent, heard: heard),
+                length: .known(byteCount))
         }
         return outgoing
     }
@@ -249,9 +250,10 @@ private struct HTTPChunks: AsyncSequence, Sendable {
 
 /// The content of a file, read piece by piece as it is sent.
 private struct FileChunks: AsyncSequence, Sendable {
-    static let chunkBytes = 65_536
+    static let chunkBytes: Int64 = 65_536
 
     let url: URL
+    let start: Int64
     let byteCount: Int64
     let sent: (any SentBytes)?
     let heard: @Sendable () -> Void
@@ -267,9 +269,10 @@ private struct FileChunks: AsyncSequence, Sendable {
             do {
                 if handle == nil {
                     handle = try FileHandle(forReadingFrom: chunks.url)
-                    await chunks.sent?.begin()
+                    try handle?.seek(toOffset: UInt64(Swift.max(0, chunks.start)))
+                    await chunks.sent?.begin(at: chunks.start)
                 }
-                guard left > 0, let data = try handle?.read(upToCount: FileChunks.chunkBytes), !data.isEmpty else {
+                guard left > 0, let data = try handle?.read(upToCount: Int(Swift.min(left, FileChunks.chunkBytes))), !data.isEmpty else {
                     // The length stands in the head of the request.
                     guard left == 0 else { throw FileChunks.changed }
                     return nil
@@ -281,7 +284,6 @@ private struct FileChunks: AsyncSequence, Sendable {
                 throw CKError(.assetFileNotFound, "the file of an asset is not there or not readable", cause: error)
             }
             left -= Int64(piece.count)
-            guard left >= 0 else { throw FileChunks.changed }
             await chunks.sent?.take(piece)
             return ByteBuffer(bytes: piece)
         }
