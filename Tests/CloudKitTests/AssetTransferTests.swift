@@ -144,7 +144,7 @@ private final class Parts: Sendable {
 
     @Test func anAttemptThatBringsNothingEndsIt() async throws {
         let broken = RecordingTransport.Answer.failure(CKError(.networkFailure, "broken"))
-        let transport = RecordingTransport(granted, broken, at(0))
+        let transport = RecordingTransport(granted, broken, at(0), broken, at(0))
         #expect(await failure { try await upload(transport) }?.localizedDescription == "broken")
         let gone = RecordingTransport(granted, .refused(WireError(.accessDenied, "expired")))
         #expect(await failure { try await upload(gone) }?.code == .permissionFailure)

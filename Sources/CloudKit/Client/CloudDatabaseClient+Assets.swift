@@ -61,12 +61,13 @@ extension CloudDatabaseClient {
         return try read(try await send(request))
     }
 
-    /// Sends a file in as many parts as it takes: after a break, from where the server says that it is, as long as each
-    /// attempt brings something.
+    /// Sends a file in as many parts as it takes: after a break, from where the server says that it is, as long as two
+    /// attempts bring something. A server may not have seen the break yet when it is asked.
     private func uploadInParts(
         _ file: URL, _ count: Int64, to address: String, _ sent: SentFile
     ) async throws(CKError) -> AssetUploadReceipt {
         var offset: Int64 = 0
+        var isStuck = false
         while true {
             var part = uploadRequest("PATCH", address, .file(file, byteCount: count - offset, from: offset))
             part.headers.add(ResumableUpload.offset, String(offset))
@@ -84,9 +85,10 @@ extension CloudDatabaseClient {
             }
             guard broken.code == .networkFailure else { throw broken }
             let answer = try await send(uploadRequest("HEAD", address, .none))
-            guard 200..<300 ~= answer.status, let there = ResumableUpload.offset(in: answer), there > offset, there <= count else {
-                throw broken
-            }
+            guard 200..<300 ~= answer.status, let there = ResumableUpload.offset(in: answer), there <= count,
+                there > offset || !isStuck
+            else { throw broken }
+            isStuck = there <= offset
             // Once more with nothing, if only the receipt was lost.
             offset = there
         }
@@ -196,7 +198,7 @@ private enum ResumableUpload {
 
     /// Whether a server says that it can do it.
     static func isOffered(_ response: TransportResponse) -> Bool {
-        (response.headers[HeaderNames.capabilities] ?? "").split(separator: ",").contains("resumable-upload")
+        Capability.parse(response.headers[HeaderNames.capabilities] ?? "").contains(.resumableUpload)
     }
 
     static func offset(in response: TransportResponse) -> Int64? {

@@ -191,7 +191,8 @@ extension ShortGUIDResult: WireMessage {
                 writer.member("participantType", metadata.participantKind.rawValue)
                 writer.member("participantPermission", metadata.participantPermission.rawValue)
                 writer.member("participantStatus", metadata.participantStatus.rawValue)
-                writer.member("ownerIdentity", metadata.owner)
+                // An identity of which nothing is known cannot be read again.
+                if metadata.owner != UserIdentity(userRecordName: "") { writer.member("ownerIdentity", metadata.owner) }
                 writer.member("share", metadata.share)
             }
         }

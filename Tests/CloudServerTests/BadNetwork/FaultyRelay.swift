@@ -174,7 +174,7 @@ final class FaultyRelay: Sendable {
     private func ask(_ piece: [UInt8], _ link: Link) -> Bool {
         let head = String(decoding: piece.prefix(300), as: UTF8.self)
         let (fault, before) = state.withLock { state in
-            if head.hasPrefix("GET ") || head.hasPrefix("POST ") { state.requests.append(String(head.prefix { $0 != "\r" })) }
+            if ["GET ", "POST ", "HEAD ", "PATCH "].contains(where: head.hasPrefix) { state.requests.append(String(head.prefix { $0 != "\r" })) }
             defer { state.asked += piece.count }
             return (state.fault, state.asked)
         }
