@@ -181,9 +181,10 @@ package struct CloudDatabaseClient: Sendable {
     }
 
     private func request(_ operation: ServicePath.Operation, body: TransportRequest.Body) -> TransportRequest {
+        // An upload is asked for so that it may go on after a break.
         TransportRequest(
-            method: operation.method, target: .service(path: path(operation, in: scope)), headers: headers,
-            body: body, responseBytesMax: Limits.messageBytes)
+            method: operation.method, target: .service(path: path(operation, in: scope)),
+            headers: headers(asking: operation == .uploadAssets ? [.resumableUpload] : []), body: body, responseBytesMax: Limits.messageBytes)
     }
 
     func post(
@@ -218,8 +219,12 @@ package struct CloudDatabaseClient: Sendable {
         }
     }
 
-    var headers: TransportHeaders {
-        var headers: TransportHeaders = [HeaderNames.capabilities: Capability.headerValue(Capability.ofEachRequest)]
+    var headers: TransportHeaders { headers(asking: []) }
+
+    /// - Parameter capabilities: What is asked for beside what every request asks for.
+    private func headers(asking capabilities: Set<Capability>) -> TransportHeaders {
+        let asked = Capability.ofEachRequest.union(capabilities)
+        var headers: TransportHeaders = [HeaderNames.capabilities: Capability.headerValue(asked)]
         if let deviceID { headers.add(HeaderNames.device, deviceID) }
         return headers
     }
