@@ -180,6 +180,9 @@ package final class InProcessCloud: Sendable {
         try ended?.store.close()
     }
 
+    /// Where its data is.
+    package var path: String { folder.path }
+
     package var isStopped: Bool { running.withLock { $0 == nil } }
 
     /// Sends a heartbeat on every held connection.

@@ -13,6 +13,7 @@ final class SimulatedNetwork: @unchecked Sendable {
     let agenda: Agenda
     let executor: SimulationExecutor
     private let say: (String) -> Void
+    private let serverDisk: ServerDisk
     var faults: FaultPlan
     var random: SeededNumbers
     /// Whether the users' storage is full.
@@ -24,7 +25,11 @@ final class SimulatedNetwork: @unchecked Sendable {
     /// How long a device waits for an answer.
     private static let patience = 60.0
 
-    init(_ agenda: Agenda, _ executor: SimulationExecutor, _ faults: FaultPlan, _ random: SeededNumbers, say: @escaping (String) -> Void) {
+    init(
+        _ agenda: Agenda, _ executor: SimulationExecutor, _ faults: FaultPlan, _ random: SeededNumbers, _ serverDisk: ServerDisk,
+        say: @escaping (String) -> Void
+    ) {
+        self.serverDisk = serverDisk
         self.agenda = agenda
         self.executor = executor
         self.faults = faults
@@ -120,7 +125,10 @@ final class SimulatedNetwork: @unchecked Sendable {
                 let result: Result<TransportResponse, any Error>
                 do { result = .success(try await base.send(request)) } catch { result = .failure(error) }
                 executor.end()
-                answer(result)
+                // A server that dies of its disk answers nothing any more.
+                let hasDied = self.serverDisk.hasFailed
+                let lost = CKError(request.changesData ? .serverResponseLost : .networkFailure, "the server died")
+                answer(hasDied ? .failure(lost) : result)
             }
         }
     }

@@ -31,20 +31,27 @@ package struct FaultPlan: Sendable {
         case accounts
         /// Some devices have a later version of the model, and others get it on the way.
         case versions
+        /// The server's disk fails in the middle of a write, and the server dies of it.
+        case crashes
     }
+
+    /// Kinds that came later draw from numbers of their own, so that seeds stay what they were.
+    private static let later: Set<Kind> = [.crashes]
 
     package var kinds: Set<Kind>
 
     /// Each kind is in every third run; what makes the reference model know less is in fewer.
-    init(_ random: inout SeededNumbers) {
+    init(_ random: inout SeededNumbers, seed: UInt64) {
         kinds = []
-        for kind in Kind.allCases {
+        var own = SeededNumbers(seed: ~seed)
+        if own.percent(30) { kinds.insert(.crashes) }
+        for kind in Kind.allCases where !Self.later.contains(kind) {
             let chance =
                 switch kind {
                 case .purge, .accounts: 12
                 case .versions, .quota: 20
                 case .kills, .loss, .delay, .cuts: 45
-                case .doubling, .restarts, .skew, .tokens, .throttling, .garbage: 33
+                case .doubling, .restarts, .skew, .tokens, .throttling, .garbage, .crashes: 33
                 }
             if random.percent(chance) { kinds.insert(kind) }
         }

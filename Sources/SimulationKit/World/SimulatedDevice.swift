@@ -60,6 +60,7 @@ final class SimulatedDevice: @unchecked Sendable {
         self.random = random
         self.skew = skew
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+        faulty_disk_install()
         disk = faulty_disk_add(self.folder.path + "/")
         precondition(disk > 0, "few enough devices are simulated at once")
     }
@@ -216,6 +217,14 @@ final class SimulatedDevice: @unchecked Sendable {
             }
         }
         return found
+    }
+
+    func knowsItsUser() throws -> Bool {
+        var isKnown = false
+        try store?.storage.read { reader in
+            try reader.query("SELECT 1 FROM TARN_STATE WHERE key = 'user' AND value IS NOT NULL") { _ in isKnown = true }
+        }
+        return isKnown
     }
 
     /// Does to the mirror's own tables what only a broken mirror would do.

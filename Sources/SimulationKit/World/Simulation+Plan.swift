@@ -47,6 +47,14 @@ extension Simulation {
         plan(.purge, 1...1, span) { device, _ in try self.purge(device.user) }
         plan(.accounts, 1...2, span) { device, _ in try self.changeUser(of: device) }
         plan(.versions, 1...2, span) { device, _ in try self.upgrade(device) }
+        for _ in 0..<Int.random(in: 1...3, using: &later) where faults.kinds.contains(.crashes) {
+            let due = later.seconds(0...span), number = Int.random(in: 1...40, using: &later)
+            agenda.after(due) {
+                guard !self.cloud.isStopped else { return }
+                self.say("the server will die at write \(number)")
+                self.serverDisk.fail(atWrite: number)
+            }
+        }
         if let canary { plan(canary, span) }
         return span
     }
@@ -97,6 +105,14 @@ extension Simulation {
         device.life?.transport.mend()
     }
 
+    /// The server's disk took nothing any more: what it was doing is undone when it starts again.
+    func crash() {
+        say("the server dies")
+        try? cloud.stop()
+        serverDisk.mend()
+        agenda.after(later.seconds(1...60)) { self.startServer() }
+    }
+
     private func startServer() {
         guard cloud.isStopped else { return }
         say("the server starts")
@@ -117,6 +133,8 @@ extension Simulation {
 
     private func changeUser(of device: SimulatedDevice) throws {
         guard let other = users.first(where: { $0 != device.user }), !cloud.isStopped, device.life != nil, deaths[device.name] == nil else { return }
+        // A store that was never in touch with the server belongs to who signs in first, as one that was local does.
+        guard try device.knowsItsUser() else { return }
         references[device.user]?.kept.formUnion(try device.conflictLog().values)
         references[device.user]?.giveUp()
         try device.quit()
@@ -141,6 +159,7 @@ extension Simulation {
         say("faults end")
         network.faults.kinds = []
         network.isFull = false
+        serverDisk.mend()
         startServer()
         for device in devices {
             if deaths.removeValue(forKey: device.name) != nil { try device.kill() }

@@ -43,6 +43,8 @@ package final class Simulation: @unchecked Sendable {
     let seed: UInt64
     let canary: Canary?
     var random: SeededNumbers
+    /// For kinds of faults that came later.
+    var later: SeededNumbers
     let agenda = Agenda()
     let executor = SimulationExecutor()
     let network: SimulatedNetwork
@@ -53,6 +55,7 @@ package final class Simulation: @unchecked Sendable {
     var references: [String: Reference] = [:]
     var devices: [SimulatedDevice] = []
     var workloads: [String: Workload] = [:]
+    let serverDisk = ServerDisk()
     /// At which write a device dies.
     var deaths: [String: Int] = [:]
     private var transports: [String: InProcessTransport] = [:]
@@ -80,10 +83,11 @@ package final class Simulation: @unchecked Sendable {
         self.seed = seed
         self.canary = canary
         random = SeededNumbers(seed: seed)
-        faults = FaultPlan(&random)
+        faults = FaultPlan(&random, seed: seed)
+        later = SeededNumbers(seed: ~seed &+ 1)
         let trace = Box(Trace(keepsLines: keepsTrace))
         self.trace = trace
-        network = SimulatedNetwork(agenda, executor, faults, random.fork()) { [agenda] in trace.value.add(Self.line(agenda.now, $0)) }
+        network = SimulatedNetwork(agenda, executor, faults, random.fork(), serverDisk) { [agenda] in trace.value.add(Self.line(agenda.now, $0)) }
         cloud = try InProcessCloud(seed: random.next())
         let memory = FileManager.default.isWritableFile(atPath: "/dev/shm") ? URL(fileURLWithPath: "/dev/shm") : FileManager.default.temporaryDirectory
         folder = memory.appendingPathComponent("tarn-simulation-\(UUID().uuidString)")
@@ -102,6 +106,7 @@ package final class Simulation: @unchecked Sendable {
     private func discard() {
         for device in devices { try? device.discard() }
         try? cloud.stop()
+        serverDisk.remove()
         try? FileManager.default.removeItem(at: folder)
     }
 
@@ -119,6 +124,7 @@ package final class Simulation: @unchecked Sendable {
     }
 
     private func setUp() throws {
+        if faults.kinds.contains(.crashes) { try serverDisk.lay(under: cloud) }
         users = faults.kinds.contains(.accounts) || random.percent(20) ? ["mia", "bo"] : ["mia"]
         for user in users {
             references[user] = Reference()
@@ -177,6 +183,7 @@ package final class Simulation: @unchecked Sendable {
     }
 
     private func afterEvent() throws {
+        if serverDisk.hasFailed { crash() }
         for device in devices {
             if let number = deaths[device.name], device.writesSeen >= number { try die(device) }
             guard let picture = try device.pictureIfChanged() else { continue }
