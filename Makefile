@@ -60,8 +60,8 @@ sanitize: packages
 			-Xswiftc -disable-incremental-imports --filter $(SANITIZED) || exit 1; \
 	done
 
-## Coverage-guided fuzzing of requests, schemas and queries: what reaches new code goes into the corpus, which the tests
-## read. `make fuzz SECONDS_EACH=3600` looks longer.
+## Coverage-guided fuzzing of requests, schemas and queries, from the corpus that the tests read, too; what fails goes into
+## it. `make fuzz SECONDS_EACH=3600` looks longer.
 fuzz:
 	@.ci/fuzz $(SCRATCH)-fuzz $(SECONDS_EACH)
 
