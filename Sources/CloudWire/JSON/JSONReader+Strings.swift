@@ -14,6 +14,7 @@ package struct JSONKey {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    @inline(__always)
     package static func ~= (word: StaticString, key: JSONKey) -> Bool {
         if let unescaped = key.unescaped { return unescaped.withUnsafeBufferPointer { word ~= $0 } }
         return word ~= key.bytes
@@ -21,9 +22,13 @@ package struct JSONKey {
 }
 
 extension StaticString {
+    @inline(__always)
     fileprivate static func ~= (word: StaticString, bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard word.utf8CodeUnitCount == bytes.count else { return false }
-        for position in 0..<bytes.count where word.utf8Start[position] != bytes[position] { return false }
+        let count = word.utf8CodeUnitCount
+        guard count == bytes.count, let start = bytes.baseAddress else { return count == bytes.count }
+        // Words of the same length mostly differ in their last letter.
+        guard count > 0, word.utf8Start[count - 1] == start[count - 1] else { return count == 0 }
+        for position in 0..<count - 1 where word.utf8Start[position] != start[position] { return false }
         return true
     }
 }
