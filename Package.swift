@@ -243,7 +243,7 @@ if Context.environment["TARN_BENCH"] != nil {
         .executableTarget(
             name: "bench",
             dependencies: [
-                "CMalloc", "CloudKit", "CloudWire", "CoreData", "TarnCommands",
+                "CMalloc", "CloudKit", "CloudKitTesting", "CloudWire", "CoreData", "TarnCommands",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "GRDB", package: "GRDB.swift"),

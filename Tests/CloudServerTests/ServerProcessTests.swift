@@ -126,11 +126,13 @@ import Testing
         var request = HTTPClientRequest(
             url: "http://127.0.0.1:\(server.port)/device/1/\(LiveServer.container)/development/push/stream")
         request.headers.add(name: "Authorization", value: "Bearer \(token)")
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(20))
+        let response = try await HTTPClient.shared.execute(request, timeout: .minutes(10))
         var lines = response.body.makeAsyncIterator()
         #expect(try await lines.next().map { String(buffer: $0) } == "\n")
         server.signal(SIGTERM)
-        #expect(try await lines.next() == nil, "the stream ends in order, not by a broken connection")
+        // On a busy machine heartbeats come meanwhile.
+        while let chunk = try await lines.next() { #expect(String(buffer: chunk) == "\n") }
+        // That this is reached without an error says that the stream ended in order, not by a broken connection.
         #expect(server.wait() == 0)
     }
 }

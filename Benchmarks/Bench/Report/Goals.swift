@@ -52,6 +52,7 @@ struct Goal {
         Goal(id: "G16", work: "M3", anchor: .entrant(Waiting.roundTrip), limit: 12),
         Goal(id: "G17", work: "M2", anchor: .unit, limit: 1e6 / 20_000),
         Goal(id: "G18", work: "M1", anchor: .unit, limit: 1e6 / 10_000),
+        Goal(id: "T1", work: "T1", anchor: .unit, limit: 20),
         Goal(id: "M4", work: "M4", anchor: .unit, limit: 20),
         Goal(id: "G19", work: "B1D", anchor: .entrant(Carrying.sendfile), limit: 4),
         Goal(id: "G19", work: "B1U", anchor: .entrant(Carrying.write), limit: 1 / 0.7),

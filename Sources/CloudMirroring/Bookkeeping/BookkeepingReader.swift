@@ -57,8 +57,8 @@ struct BookkeepingReader {
     func pendingRecords(limit: Int) throws -> [RecordState] {
         try records(
             """
-            zone = ? AND stage IN (1, 2) AND stage <> 0 AND failure IS NULL AND (pk > 0 OR NOT EXISTS (SELECT 1 FROM TARN_RECORD m \
-            WHERE m.entity = TARN_RECORD.entity AND m.pk = -TARN_RECORD.pk AND m.tag IS NULL)) ORDER BY mark, name LIMIT ?
+            zone = ? AND stage IN (1, 2) AND failure IS NULL AND (pk > 0 OR NOT EXISTS (SELECT 1 FROM TARN_RECORD m \
+            WHERE m.entity = TARN_RECORD.entity AND m.pk = -TARN_RECORD.pk AND m.tag IS NULL)) ORDER BY mark, rowid LIMIT ?
             """, [.int(zone), .int(Int64(limit))])
     }
 
@@ -121,7 +121,7 @@ struct BookkeepingReader {
 
     func pendingLinks(limit: Int) throws -> [LinkState] {
         try links(
-            "zone = ? AND stage IN (1, 2) AND stage <> 0 AND failure IS NULL ORDER BY mark, name LIMIT ?",
+            "zone = ? AND stage IN (1, 2) AND failure IS NULL ORDER BY mark, rowid LIMIT ?",
             [.int(zone), .int(Int64(limit))])
     }
 
@@ -165,7 +165,7 @@ struct BookkeepingReader {
         var count = 0
         for table in ["TARN_RECORD", "TARN_LINK"] {
             try reader.query(
-                "SELECT COUNT(*) FROM \(table) WHERE stage IN (1, 2) AND stage <> 0 AND failure IS NULL AND zone >= ?", [.int(first)]
+                "SELECT COUNT(*) FROM \(table) WHERE stage IN (1, 2) AND failure IS NULL AND zone >= ?", [.int(first)]
             ) { count += Int($0.int(0)) }
         }
         return count
@@ -183,7 +183,7 @@ struct BookkeepingReader {
         var count = 0
         var reason: String?
         for table in ["TARN_LINK", "TARN_RECORD"] {
-            try reader.query("SELECT COUNT(*), MIN(failure) FROM \(table) WHERE stage <> 0 AND failure IS NOT NULL") { row in
+            try reader.query("SELECT COUNT(*), MIN(failure) FROM \(table) WHERE failure IS NOT NULL") { row in
                 count += Int(row.int(0))
                 reason = row.text(1) ?? reason
             }
@@ -192,7 +192,7 @@ struct BookkeepingReader {
     }
 
     func missingNames() throws -> [String] {
-        try names("SELECT name FROM TARN_RECORD WHERE zone = ? AND stage <> 0 AND stage = 3 ORDER BY name", [.int(zone)])
+        try names("SELECT name FROM TARN_RECORD WHERE zone = ? AND stage = 3 ORDER BY name", [.int(zone)])
     }
 
     /// What the server has, or had, and what a full fetch has not shown.

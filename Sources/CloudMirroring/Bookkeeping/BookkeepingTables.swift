@@ -39,9 +39,10 @@ enum BookkeepingTables {
         mark INTEGER NOT NULL, failure TEXT, generation INTEGER NOT NULL, creator TEXT, PRIMARY KEY (zone, name))
         """,
         "CREATE UNIQUE INDEX IF NOT EXISTS TARN_RECORD_ROW ON TARN_RECORD (entity, pk)",
-        // The stage stands in the index, so that what waits is counted without a look at the rows.
-        "CREATE INDEX IF NOT EXISTS TARN_RECORD_WAITING ON TARN_RECORD (zone, mark, name, stage) WHERE stage <> 0 AND failure IS NULL",
-        "CREATE INDEX IF NOT EXISTS TARN_RECORD_REFUSED ON TARN_RECORD (failure) WHERE stage <> 0 AND failure IS NOT NULL",
+        // What was made in one save has one mark and is sent in the order in which it lies in the file, not all over it.
+        "CREATE INDEX IF NOT EXISTS TARN_RECORD_QUEUE ON TARN_RECORD (zone, mark) WHERE stage IN (1, 2) AND failure IS NULL",
+        "CREATE INDEX IF NOT EXISTS TARN_RECORD_MISSING ON TARN_RECORD (zone, name) WHERE stage = 3",
+        "CREATE INDEX IF NOT EXISTS TARN_RECORD_REFUSED ON TARN_RECORD (failure) WHERE failure IS NOT NULL",
         """
         CREATE TABLE IF NOT EXISTS TARN_LINK (zone INTEGER NOT NULL, name TEXT NOT NULL, entities TEXT NOT NULL, \
         relationships TEXT NOT NULL, first TEXT NOT NULL, second TEXT NOT NULL, tag TEXT, stage INTEGER NOT NULL, \
@@ -49,8 +50,8 @@ enum BookkeepingTables {
         """,
         "CREATE INDEX IF NOT EXISTS TARN_LINK_FIRST ON TARN_LINK (zone, first, second)",
         "CREATE INDEX IF NOT EXISTS TARN_LINK_SECOND ON TARN_LINK (zone, second)",
-        "CREATE INDEX IF NOT EXISTS TARN_LINK_WAITING ON TARN_LINK (zone, mark, name, stage) WHERE stage <> 0 AND failure IS NULL",
-        "CREATE INDEX IF NOT EXISTS TARN_LINK_REFUSED ON TARN_LINK (failure) WHERE stage <> 0 AND failure IS NOT NULL",
+        "CREATE INDEX IF NOT EXISTS TARN_LINK_QUEUE ON TARN_LINK (zone, mark) WHERE stage IN (1, 2) AND failure IS NULL",
+        "CREATE INDEX IF NOT EXISTS TARN_LINK_REFUSED ON TARN_LINK (failure) WHERE failure IS NOT NULL",
         """
         CREATE TABLE IF NOT EXISTS TARN_PARKED (zone INTEGER NOT NULL, source TEXT NOT NULL, relationship TEXT NOT NULL, \
         destination TEXT NOT NULL, PRIMARY KEY (zone, source, relationship)) WITHOUT ROWID
@@ -87,8 +88,7 @@ enum BookkeepingTables {
     private static func putIntoZones(_ format: Int64, _ home: ZoneID, _ writer: StoreWriter) throws {
         if format == Int64(BookkeepingFormat.initial.rawValue) { try writer.execute("ALTER TABLE TARN_RECORD ADD COLUMN creator TEXT") }
         for index in [
-            "RECORD_ROW", "RECORD_PENDING", "RECORD_WAITING", "RECORD_REFUSED", "LINK_FIRST", "LINK_SECOND", "LINK_PENDING", "LINK_WAITING",
-            "LINK_REFUSED", "PARKED_DESTINATION",
+            "RECORD_ROW", "RECORD_PENDING", "LINK_FIRST", "LINK_SECOND", "LINK_PENDING", "PARKED_DESTINATION",
         ] {
             try writer.execute("DROP INDEX IF EXISTS TARN_\(index)")
         }

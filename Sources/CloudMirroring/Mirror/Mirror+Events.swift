@@ -9,22 +9,26 @@ extension Mirror {
     /// Writes down that a step begins, and tells of it.
     ///
     /// - Returns: nil for what happens on this device only.
-    func began(_ operation: SyncMachine.Operation) async -> EventTable.Row? {
+    func began(_ operation: SyncMachine.Operation) -> EventTable.Row? {
         guard let type = NSPersistentCloudKitContainer.EventType(operation) else { return nil }
         let event = EventTable.Row(identifier: UUID(), type: type.rawValue, started: file.now)
-        // A file that cannot be written stops the step itself, which says so.
-        try? await onQueue { try self.file.begin(event) }
-        tell(event)
+        later {
+            // A file that cannot be written stops the step itself, which says so.
+            try? self.file.begin(event)
+            self.tell(event)
+        }
         return event
     }
 
-    func ended(_ event: EventTable.Row?, _ failure: CloudFailure?) async {
+    func ended(_ event: EventTable.Row?, _ failure: CloudFailure?) {
         guard var event else { return }
         event.ended = file.now
         event.failure = failure
         let ended = event
-        try? await onQueue { try self.file.end(ended) }
-        tell(ended)
+        later {
+            try? self.file.end(ended)
+            self.tell(ended)
+        }
     }
 
     private func tell(_ row: EventTable.Row) {

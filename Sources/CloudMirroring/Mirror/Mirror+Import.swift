@@ -36,7 +36,8 @@ extension Mirror {
         default: records = try await readPrivate(cloud, &round)
         }
         let isMoreShared = file.scope == .public ? false : try await !zonesToFetch().isEmpty
-        let isDone = round.isHomeRead && round.held == nil && !isMoreShared
+        let isListed = round.isListed || file.scope == .public
+        let isDone = isListed && round.isHomeRead && round.held == nil && !isMoreShared
         if !isDone { self.round.withLock { [round] in $0 = round } }
         return .pageApplied(records: records, moreComing: !isDone)
     }
@@ -49,27 +50,18 @@ extension Mirror {
             round.isHomeRead = isRead
             return records
         }
-        if round.isHomeRead { return try await readShared(cloud) }
-        let home = try await row(MirrorZone.home)
-        let page: ImportPage
-        if round.isListed {
-            page = try await cloud.page(of: home)
-        } else {
-            if file.surroundings.executor == nil {
-                // Neither needs the other: what only the later one shows comes next time.
-                async let listed: Void = list(cloud)
-                page = try await cloud.page(of: home)
-                try await listed
-            } else {
-                // One thing after the other, where everything is to happen in the same order each time.
-                try await list(cloud)
-                page = try await cloud.page(of: home)
-            }
+        if round.isHomeRead {
+            if !round.isListed { try await list(cloud) }
             round.isListed = true
+            return try await readShared(cloud)
         }
+        // Most changes are in the home zone: they are there before the list of the others is asked for.
+        let home = try await row(MirrorZone.home)
+        let page = try await cloud.page(of: home)
         if !page.deletions.isEmpty {
             // Deleted, or moved: the list that was asked for later than the page tells where to look first.
             try await list(cloud)
+            round.isListed = true
             if try await !zonesToFetch().isEmpty {
                 round.held = page
                 return try await readShared(cloud)
@@ -142,7 +134,8 @@ extension Mirror {
         while true {
             try Task.checkCancellation()
             let asked = page
-            let needed = try await onQueue { try self.file.assetsNeeded(by: asked, of: row.zone) }
+            let hasAssets = asked.records.contains { $0.fields.values.contains { if case .asset? = $0.value { true } else { false } } }
+            let needed = hasAssets ? try await onQueue { try self.file.assetsNeeded(by: asked, of: row.zone) } : []
             if let count = Self.recordsThatFit(page, needed) {
                 page = try await cloud.page(of: row, recordsMax: count)
                 continue

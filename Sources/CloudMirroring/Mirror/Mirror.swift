@@ -59,6 +59,9 @@ final class Mirror: Sendable {
     /// How far the import has come that is under way.
     let round = Mutex(ImportRound())
     private let waiting = Mutex(Waiting())
+    /// Whether a request may be in the file that was not answered.
+    private let mayOwe = Mutex(true)
+    private let remembered = Mutex(Date.distantPast)
     private let asks = Asks()
     let permissions: PermissionCache
     private let queue: DispatchQueue
@@ -154,7 +157,8 @@ final class Mirror: Sendable {
         case .wait(let seconds, let timer): wait(seconds, timer)
         case .countPending: count()
         case .report(let status): report(status)
-        case .answer(let asks, let failure): self.asks.answer(asks, failure)
+        // Whoever asked finds everything written that came before.
+        case .answer(let asks, let failure): later { self.asks.answer(asks, failure) }
         }
     }
 
@@ -164,12 +168,12 @@ final class Mirror: Sendable {
             running.operation = begin { [previous = running.operation, self] in
                 await previous?.value
                 if Task.isCancelled { return }
-                let event = await began(operation)
+                let event = began(operation)
                 let outcome = await outcome(of: operation)
                 if let failure = outcome.failure {
                     logger.debug("operation failed", metadata: ["code": "\(failure.code)", "store": "\(store.identifier ?? "")"])
                 }
-                await ended(event, outcome.failure)
+                ended(event, outcome.failure)
                 if !Task.isCancelled { feed.yield(.finished(id, outcome)) }
             }
         }
@@ -203,9 +207,16 @@ final class Mirror: Sendable {
     private func report(_ status: SyncStatus) {
         observer.status(status)
         guard status.activity == .idle, let success = status.lastSuccess else { return }
-        let remember: @Sendable () -> Void = { [file] in try? file.remember(success: success) }
-        if surroundings.executor == nil { queue.async(execute: remember) } else { remember() }
+        let isDue = remembered.withLock { last in
+            guard abs(success.timeIntervalSince(last)) >= Self.rememberSeconds else { return false }
+            last = success
+            return true
+        }
+        if isDue { later { try? self.file.remember(success: success) } }
     }
+
+    /// Between times that the last success is written down.
+    static let rememberSeconds = 10.0
 
     /// Keeps the push connection open; a connection that broke is tried again, soon at first.
     private func listen() async {
@@ -335,6 +346,7 @@ final class Mirror: Sendable {
             return try await unsent(batch, CloudFailure(error))
         }
         guard let request = prepared else { return .batchSettled(try await onQueue { try self.file.settle(batch, outcomes: refused) }) }
+        mayOwe.withLock { $0 = true }
         try await onQueue { try self.file.put(request) }
         let outcomes: [String: ItemOutcome]
         do {
@@ -348,6 +360,7 @@ final class Mirror: Sendable {
             let all = MirrorFile.ZonedBatch(batch: ExportBatch(items: request.batch.items + rest), zone: batch.zone)
             return try self.file.settle(all, outcomes: outcomes.merging(refused) { sent, _ in sent })
         }
+        mayOwe.withLock { $0 = false }
         if let failure = verdict.requestFailure, !batch.zone.isHome, failure.isZoneGone {
             return try await unsent(batch, failure)
         }
@@ -377,7 +390,11 @@ final class Mirror: Sendable {
 
     /// Sends what was sent before and not answered once more: what became of it is known before anything is imported or sent.
     func settleOutbox() async throws {
-        guard let request = try await onQueue({ try self.file.outbox() }) else { return }
+        guard mayOwe.withLock({ $0 }) else { return }
+        guard let request = try await onQueue({ try self.file.outbox() }) else {
+            mayOwe.withLock { $0 = false }
+            return
+        }
         let batch = MirrorFile.ZonedBatch(batch: request.batch, zone: request.zone)
         let outcomes: [String: ItemOutcome]
         do {
@@ -388,6 +405,11 @@ final class Mirror: Sendable {
         }
         _ = try await onQueue { try self.file.settle(batch, outcomes: outcomes) }
         permissions.forget()
+    }
+
+    /// Works on the file after all that was begun before, without waiting for it.
+    func later(_ body: @escaping @Sendable () -> Void) {
+        if surroundings.executor != nil { body() } else { queue.async(execute: body) }
     }
 
     /// The store blocks its caller; the pool of tasks must not be blocked.

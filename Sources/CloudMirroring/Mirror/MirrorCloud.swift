@@ -71,21 +71,27 @@ struct MirrorCloud: Sendable {
 
     /// Deletes a zone, or leaves its share if it is somebody else's. A zone that is gone already is no error.
     func leave(_ zoneID: ZoneID, key: String) async throws {
-        var failure: CloudFailure?
-        if client.scope == .private {
-            let answer = try await client.modifyZones(ZonesModifyRequest(operations: [.delete(zoneID)]))
-            for case .failure(_, let error) in answer.zones where error.code != .notFound { failure = CloudFailure(error) }
-        } else {
-            let share = Record(recordName: ShareDetails.zoneShareName, recordType: ShareDetails.recordType)
-            do {
-                let answer = try await client.modifyRecords(
-                    ModifyRecordsRequest(operations: [RecordOperation(.forceDelete, share)], zoneID: zoneID, atomic: false), idempotencyKey: key)
-                for case .failure(_, let error, _) in answer.results where error.code != .notFound { failure = CloudFailure(error) }
-            } catch {
-                failure = CloudFailure(error)
-            }
-        }
+        let failure = client.scope == .private ? try await failureOfDeleting(zoneID) : await failureOfLeaving(zoneID, key)
         if let failure, !failure.isZoneGone { throw failure }
+    }
+
+    private func failureOfDeleting(_ zoneID: ZoneID) async throws -> CloudFailure? {
+        let answer = try await client.modifyZones(ZonesModifyRequest(operations: [.delete(zoneID)]))
+        return answer.zones.lazy.compactMap { result -> CloudFailure? in
+            if case .failure(_, let error) = result, error.code != .notFound { CloudFailure(error) } else { nil }
+        }.first
+    }
+
+    private func failureOfLeaving(_ zoneID: ZoneID, _ key: String) async -> CloudFailure? {
+        let share = Record(recordName: ShareDetails.zoneShareName, recordType: ShareDetails.recordType)
+        let request = ModifyRecordsRequest(operations: [RecordOperation(.forceDelete, share)], zoneID: zoneID, atomic: false)
+        do {
+            return try await client.modifyRecords(request, idempotencyKey: key).results.lazy.compactMap { result -> CloudFailure? in
+                if case .failure(_, let error, _) = result, error.code != .notFound { CloudFailure(error) } else { nil }
+            }.first
+        } catch {
+            return CloudFailure(error)
+        }
     }
 
     /// Uploads the assets of a batch and writes its request. Items are independent.

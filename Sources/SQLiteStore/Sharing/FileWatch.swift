@@ -53,6 +53,8 @@ private final class FolderWatches: @unchecked Sendable {
         return descriptor < 0 ? .failure(refusal()) : .success(FolderWatches(descriptor))
     }()
 
+    private static let pause = DispatchTimeInterval.milliseconds(10)
+
     private let descriptor: Int32
     private let source: any DispatchSourceRead
     private let state = Mutex(State())
@@ -61,7 +63,13 @@ private final class FolderWatches: @unchecked Sendable {
         self.descriptor = descriptor
         let queue = DispatchQueue(label: "tarn.store.watch", target: .global(qos: .utility))
         source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-        source.setEventHandler { [unowned self] in for changed in drain() { changed() } }
+        source.setEventHandler { [unowned self] in
+            for changed in drain() { changed() }
+            // A process that writes much, such as this one, is not told of each write: meanwhile the kernel makes one report
+            // of many.
+            source.suspend()
+            queue.asyncAfter(deadline: .now() + Self.pause) { self.source.resume() }
+        }
         source.activate()
     }
 
