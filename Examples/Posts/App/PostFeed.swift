@@ -12,12 +12,14 @@ import Foundation
 @MainActor final class PostFeed {
     let device: String
     private let posts: NSFetchedResultsController<Post>
+    private let trash: NSFetchedResultsController<Post>
     private let tags: NSFetchedResultsController<Tag>
     private let attachments: NSFetchedResultsController<Attachment>
     private let contents: NSFetchedResultsController<PostContent>
     private let pages = EventHub()
 
     private var shownPosts: [String: PostMessage] = [:]
+    private var shownTrash: [String: PostMessage] = [:]
     private var shownTags: [String: TagMessage] = [:]
     private var sync = SyncMessage.starting
     private var network: NetworkMessage
@@ -41,7 +43,12 @@ import Foundation
         self.device = device
         self.network = network
         let newestFirst: NSFetchRequest<Post> = Post.fetchRequest()
+        // What a device moved to the trash is out of sight on all of them.
+        newestFirst.predicate = NSPredicate(format: "isTrashed != YES")
         newestFirst.sortDescriptors = [NSSortDescriptor(key: "timestamp", ascending: false)]
+        let trashed: NSFetchRequest<Post> = Post.fetchRequest()
+        trashed.predicate = NSPredicate(format: "isTrashed == YES")
+        trashed.sortDescriptors = newestFirst.sortDescriptors
         let tagsByName: NSFetchRequest<Tag> = Tag.fetchRequest()
         tagsByName.sortDescriptors = [NSSortDescriptor(key: "name", ascending: true)]
         let attachmentsByName: NSFetchRequest<Attachment> = Attachment.fetchRequest()
@@ -49,6 +56,8 @@ import Foundation
         let context = container.viewContext
         posts = NSFetchedResultsController(
             fetchRequest: newestFirst, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
+        trash = NSFetchedResultsController(
+            fetchRequest: trashed, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
         tags = NSFetchedResultsController(
             fetchRequest: tagsByName, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
         attachments = NSFetchedResultsController(
@@ -58,22 +67,25 @@ import Foundation
         contents = NSFetchedResultsController(
             fetchRequest: contentsByClock, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
         posts.delegate = self
+        trash.delegate = self
         tags.delegate = self
         attachments.delegate = self
         contents.delegate = self
         try posts.performFetch()
+        try trash.performFetch()
         try tags.performFetch()
         try attachments.performFetch()
         try contents.performFetch()
         for post in posts.fetchedObjects ?? [] { shownPosts[post.shortID] = PostMessage(post) }
+        for post in trash.fetchedObjects ?? [] { shownTrash[post.shortID] = PostMessage(post) }
         for tag in tags.fetchedObjects ?? [] { shownTags[tag.shortID] = TagMessage(tag) }
     }
 
     /// Everything as it is now, then each change.
     func subscribe() -> AsyncStream<String> {
         let state = StateMessage(
-            device: device, posts: Array(shownPosts.values), tags: Array(shownTags.values), sync: sync, network: network,
-            latency: latency)
+            device: device, posts: Array(shownPosts.values), trash: Array(shownTrash.values), tags: Array(shownTags.values), sync: sync,
+            network: network, latency: latency)
         return pages.subscribe(startingWith: Event(.state, state))
     }
 
@@ -114,12 +126,10 @@ import Foundation
             }
         }
         for post in touched.posts {
-            if post.isGone {
-                if shownPosts.removeValue(forKey: post.shortID) != nil { change.removedPosts.append(post.shortID) }
-            } else {
-                let message = PostMessage(post)
-                if shownPosts.updateValue(message, forKey: message.id) != message { change.posts.append(message) }
-            }
+            let message = post.isGone ? nil : PostMessage(post)
+            let isTrashed = message != nil && post.isTrashed
+            change.tell(isTrashed ? nil : message, of: post.shortID, in: &shownPosts, shown: \.posts, removed: \.removedPosts)
+            change.tell(isTrashed ? message : nil, of: post.shortID, in: &shownTrash, shown: \.trash, removed: \.removedTrash)
         }
         if !change.isEmpty { pages.send(Event(.change, change)) }
         if let latency = touched.latency {
@@ -132,8 +142,9 @@ import Foundation
         switch object {
         case let post as Post:
             touched.posts.insert(post)
-            // A post that nobody inserted here came from another device.
-            if type == .insert, !post.isInserted { didAppear(post) }
+            // A post that nobody inserted here came from another device, unless it moved between the list and the trash.
+            let isKnown = shownPosts[post.shortID] != nil || shownTrash[post.shortID] != nil
+            if type == .insert, !post.isInserted, !post.isTrashed, !isKnown { didAppear(post) }
         case let tag as Tag:
             touched.tags.insert(tag)
         case let attachment as Attachment:

@@ -7,10 +7,10 @@ import Foundation
 
 /// What a person can do with posts. Each change is saved at once; the container brings it to the other devices.
 @MainActor final class PostLibrary {
-    private let container: NSPersistentContainer
+    private let container: NSPersistentCloudKitContainer
     private var context: NSManagedObjectContext { container.viewContext }
 
-    init(_ container: NSPersistentContainer) {
+    init(_ container: NSPersistentCloudKitContainer) {
         self.container = container
     }
 
@@ -42,10 +42,35 @@ import Foundation
         return PostSaved(post: PostMessage(post), savedAt: savedAt)
     }
 
-    /// All of them go in one save. What another device deleted meanwhile is gone already.
+    /// All of them go for good, in one save. What another device deleted meanwhile is gone already.
     func delete(posts: [String] = [], tags: [String] = []) throws {
         for id in posts { (try? object(Post.self, id)).map(context.delete) }
         for id in tags { (try? object(Tag.self, id)).map(context.delete) }
+        try save()
+    }
+
+    /// Puts posts out of sight, until they are restored or the trash is emptied. What is gone already stays gone.
+    ///
+    /// A flag travels where a deletion does not: devices do not hear that a record of the public database is gone, but they
+    /// do hear that one changed.
+    ///
+    /// Source: *Sync a Core Data store with the CloudKit public database*, WWDC 2020.
+    func moveToTrash(posts: [String]) throws {
+        for id in posts { (try? object(Post.self, id))?.isTrashed = true }
+        try save()
+    }
+
+    /// - Throws: ``PostMissing`` if the trash was emptied meanwhile. Nothing is restored then.
+    func restore(posts: [String]) throws {
+        for post in try posts.map({ try object(Post.self, $0) }) { post.isTrashed = false }
+        try save()
+    }
+
+    /// Deletes for good what is in the trash. What this user may not delete stays there.
+    func emptyTrash() throws {
+        let trashed: NSFetchRequest<Post> = Post.fetchRequest()
+        trashed.predicate = NSPredicate(format: "isTrashed == YES")
+        for post in try context.fetch(trashed) where container.canDeleteRecord(forManagedObjectWith: post.objectID) { context.delete(post) }
         try save()
     }
 

@@ -105,17 +105,44 @@ def run(stage, folder, complaints):
                 expect(card(device, title)).to_have_count(1)
             expect(device.locator("#sync-text")).to_have_text("Up to date")
 
-        # A post that is open on one side and deleted on the other closes there.
+        # A post that is open on one side and goes to the trash on the other closes there.
         iphone.get_by_label("Back to all posts").click()
         card(ipad, "Written offline").click()
         card(iphone, "Written offline").click()
-        iphone.get_by_role("button", name="Delete", exact=True).click()
+        iphone.get_by_role("button", name="Move to trash").click()
         expect(ipad.locator("#no-post")).to_be_visible()
-        expect(ipad.locator("#notice")).to_contain_text("deleted on another device")
+        expect(ipad.locator("#notice")).to_contain_text("moved to the trash on another device")
         expect(card(ipad, "Written offline")).to_have_count(0)
+        trash(page, ipad, iphone, folder)
 
         narrow(page, folder)
         browser.close()
+
+
+def trash(page, ipad, iphone, folder):
+    """What one side put into the trash the other restores, and an emptied trash is empty on both."""
+    for device in (ipad, iphone):
+        expect(device.locator("#trash-count")).to_have_text("1")
+        device.locator("#open-trash").click()
+        expect(device.locator(".trashed")).to_have_count(1)
+    page.screenshot(path=folder / "stage-trash.png")
+    ipad.get_by_label("Restore Written offline").click()
+    for device in (ipad, iphone):
+        expect(device.locator("#no-trash")).to_be_visible()
+        expect(device.get_by_role("button", name="Empty trash")).to_be_disabled()
+        device.get_by_label("Back from the trash").click()
+        expect(card(device, "Written offline")).to_be_visible()
+
+    card(ipad, "Written offline").click()
+    ipad.get_by_role("button", name="Move to trash").click()
+    iphone.locator("#open-trash").click()
+    expect(iphone.get_by_label("Restore Written offline")).to_be_visible()
+    iphone.get_by_role("button", name="Empty trash").click()
+    for device in (ipad, iphone):
+        expect(device.locator("#trash-count")).to_have_text("")
+        expect(device.locator(".trashed")).to_have_count(0)
+        expect(card(device, "Written offline")).to_have_count(0)
+    iphone.get_by_label("Back from the trash").click()
 
 
 def narrow(page, folder):

@@ -6,6 +6,7 @@
 
 const byID = id => document.getElementById(id);
 const posts = new Map();
+const trash = new Map();
 const tags = new Map();
 let selected = null;
 let arrived = new Set();
@@ -56,6 +57,7 @@ const on = (name, handle) => events.addEventListener(name, event => handle(JSON.
 
 on("state", state => {
   posts.clear();
+  trash.clear();
   tags.clear();
   document.title = `${state.device} · Posts`;
   byID("device").textContent = state.device;
@@ -79,8 +81,11 @@ const take = (change, marksArrivals) => {
     posts.set(post.id, post);
   }
   for (const id of change.removedPosts ?? []) posts.delete(id);
+  for (const post of change.trash ?? []) trash.set(post.id, post);
+  for (const id of change.removedTrash ?? []) trash.delete(id);
   if (selected !== null && !posts.has(selected)) {
-    if (!isDeleting) notice("The post you were reading was deleted on another device.", { isCalm: true });
+    const what = trash.has(selected) ? "moved to the trash" : "deleted";
+    if (!isTrashing) notice(`The post you were reading was ${what} on another device.`, { isCalm: true });
     select(null);
   }
   render();
@@ -127,15 +132,18 @@ const render = () => {
   requestAnimationFrame(() => {
     renderIsPlanned = false;
     renderList();
+    renderTrash();
     renderEditor();
   });
 };
 
 const items = new Map();
 
+const newestFirst = map => [...map.values()].sort((a, b) => b.timestamp - a.timestamp || (a.id < b.id ? 1 : -1));
+
 const renderList = () => {
   const list = byID("posts");
-  const sorted = [...posts.values()].sort((a, b) => b.timestamp - a.timestamp || (a.id < b.id ? 1 : -1));
+  const sorted = newestFirst(posts);
   for (const [id, item] of items) if (!posts.has(id)) { item.remove(); items.delete(id); }
   let place = list.firstElementChild;
   for (const post of sorted) {
@@ -187,9 +195,37 @@ byID("new-post").addEventListener("click", async () => {
 });
 byID("samples").addEventListener("click", () => send("POST", "samples", { count: 100, title: "Sample" }));
 
+// MARK: The trash
+
+const showTrash = isShown => {
+  byID("list").hidden = isShown;
+  byID("trash").hidden = !isShown;
+  byID(isShown ? "close-trash" : "open-trash").focus();
+};
+byID("open-trash").addEventListener("click", () => showTrash(true));
+byID("close-trash").addEventListener("click", () => showTrash(false));
+byID("empty-trash").addEventListener("click", () => send("DELETE", "trash"));
+
+const renderTrash = () => {
+  byID("trash-count").textContent = trash.size === 0 ? "" : String(trash.size);
+  byID("empty-trash").disabled = trash.size === 0;
+  byID("no-trash").hidden = trash.size > 0;
+  const sorted = newestFirst(trash);
+  replaceIfChanged(byID("trashed-posts"), sorted.map(post => [post.id, post.title]), () => sorted.map(trashed));
+};
+
+const trashed = post => {
+  const title = post.title || "Untitled";
+  return element(
+    "li", { class: "trashed" }, element("span", {}, title),
+    element(
+      "button", { type: "button", "aria-label": `Restore ${title}`, onclick: () => send("DELETE", `trash/${encodeURIComponent(post.id)}`) },
+      "Restore"));
+};
+
 // MARK: The editor
 
-let isDeleting = false;
+let isTrashing = false;
 const fields = ["title", "content"];
 /** What was typed and not sent yet, by field. */
 const drafts = {};
@@ -198,7 +234,7 @@ let draftTimer;
 const select = id => {
   sendDrafts();
   selected = id;
-  isDeleting = false;
+  isTrashing = false;
   byID("panes").classList.toggle("editing", id !== null);
   byID("editor").hidden = true;
   render();
@@ -224,9 +260,9 @@ byID("editor").addEventListener("submit", event => event.preventDefault());
 byID("back").addEventListener("click", () => select(null));
 byID("delete-post").addEventListener("click", () => {
   const id = selected;
-  for (const field of fields) delete drafts[field];
-  isDeleting = true;
-  send("DELETE", `posts/${encodeURIComponent(id)}`);
+  sendDrafts();
+  isTrashing = true;
+  send("PUT", `trash/${encodeURIComponent(id)}`);
 });
 
 const renderEditor = () => {

@@ -69,6 +69,7 @@ struct NetworkInput: Codable, Sendable {
 struct StateMessage: Encodable, Sendable {
     var device: String
     var posts: [PostMessage]
+    var trash: [PostMessage]
     var tags: [TagMessage]
     var sync: SyncMessage
     var network: NetworkMessage
@@ -81,10 +82,26 @@ struct ChangeMessage: Encodable, Sendable {
     var appearedAt: UInt64?
     var posts: [PostMessage] = []
     var removedPosts: [String] = []
+    var trash: [PostMessage] = []
+    /// Restored or deleted for good.
+    var removedTrash: [String] = []
     var tags: [TagMessage] = []
     var removedTags: [String] = []
 
-    var isEmpty: Bool { posts.isEmpty && removedPosts.isEmpty && tags.isEmpty && removedTags.isEmpty }
+    var isEmpty: Bool {
+        posts.isEmpty && removedPosts.isEmpty && trash.isEmpty && removedTrash.isEmpty && tags.isEmpty && removedTags.isEmpty
+    }
+
+    /// Adds what differs from what is shown, and shows it. No message means that the post is not among them.
+    mutating func tell(
+        _ message: PostMessage?, of id: String, in shownPosts: inout [String: PostMessage],
+        shown: WritableKeyPath<Self, [PostMessage]>, removed: WritableKeyPath<Self, [String]>
+    ) {
+        let old = shownPosts[id]
+        guard old != message else { return }
+        shownPosts[id] = message
+        if let message { self[keyPath: shown].append(message) } else { self[keyPath: removed].append(id) }
+    }
 }
 
 struct SyncMessage: Encodable, Equatable, Sendable {

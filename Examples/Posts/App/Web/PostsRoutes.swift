@@ -20,6 +20,7 @@ struct PostsRoutes: Sendable {
         addPage(to: router)
         router.get("events") { _, _ in await events() }
         addPosts(to: router)
+        addTrash(to: router)
         addTags(to: router)
         addPictures(to: router)
         router.post("network") { request, context -> HTTPResponse.Status in
@@ -50,11 +51,6 @@ struct PostsRoutes: Sendable {
             let input = try await request.decode(as: PostInput.self, context: context)
             return try await answering { try await library.changePost(id, title: input.title, content: input.content) }
         }
-        router.delete("posts/:id") { _, context -> HTTPResponse.Status in
-            let id = try context.parameters.require("id")
-            try await answering { try await library.delete(posts: [id]) }
-            return .noContent
-        }
         router.post("deletions") { request, context -> HTTPResponse.Status in
             let input = try await request.decode(as: DeletionInput.self, context: context)
             try await answering { try await library.delete(posts: input.posts, tags: input.tags) }
@@ -66,6 +62,23 @@ struct PostsRoutes: Sendable {
                 throw HTTPError(.badRequest, message: "Between 1 and \(Self.samplesMax) sample posts can be made at once.")
             }
             return try await answering { try await library.addSamples(count: input.count, title: input.title) }
+        }
+    }
+
+    private func addTrash(to router: Router<BasicRequestContext>) {
+        router.put("trash/:id") { _, context -> HTTPResponse.Status in
+            let id = try context.parameters.require("id")
+            try await answering { try await library.moveToTrash(posts: [id]) }
+            return .noContent
+        }
+        router.delete("trash/:id") { _, context -> HTTPResponse.Status in
+            let id = try context.parameters.require("id")
+            try await answering { try await library.restore(posts: [id]) }
+            return .noContent
+        }
+        router.delete("trash") { _, _ -> HTTPResponse.Status in
+            try await answering { try await library.emptyTrash() }
+            return .noContent
         }
     }
 

@@ -36,6 +36,18 @@ struct DeviceRemote: Sendable {
         _ = try await send(.POST, "deletions", json: ["posts": posts, "tags": tags])
     }
 
+    func moveToTrash(_ post: String) async throws {
+        _ = try await send(.PUT, "trash/\(post)")
+    }
+
+    func restore(_ post: String) async throws {
+        _ = try await send(.DELETE, "trash/\(post)")
+    }
+
+    func emptyTrash() async throws {
+        _ = try await send(.DELETE, "trash")
+    }
+
     func addTag(_ name: String, color: String) async throws -> DeviceView.Tag {
         try await decoded(send(.POST, "tags", json: ["name": name, "color": color]))
     }

@@ -34,6 +34,7 @@ struct DeviceView: Sendable {
     }
 
     private(set) var posts: [String: Post] = [:]
+    private(set) var trash: [String: Post] = [:]
     private(set) var tags: [String: Tag] = [:]
     private(set) var sync = Sync(phase: "starting", pending: 0)
     /// Whether the device's events arrive.
@@ -51,6 +52,7 @@ struct DeviceView: Sendable {
         case "state":
             let state = try decoder.decode(State.self, from: data)
             posts = Dictionary(state.posts.map { ($0.id, $0) }) { $1 }
+            trash = Dictionary((state.trash ?? []).map { ($0.id, $0) }) { $1 }
             tags = Dictionary(state.tags.map { ($0.id, $0) }) { $1 }
             sync = state.sync
             isConnected = true
@@ -73,10 +75,13 @@ struct DeviceView: Sendable {
             posts[post.id] = post
         }
         for id in change.removedPosts { posts[id] = nil }
+        for post in change.trash ?? [] { trash[post.id] = post }
+        for id in change.removedTrash ?? [] { trash[id] = nil }
     }
 
     private struct State: Decodable {
         var posts: [Post]
+        var trash: [Post]?
         var tags: [Tag]
         var sync: Sync
     }
@@ -85,6 +90,8 @@ struct DeviceView: Sendable {
         var appearedAt: UInt64?
         var posts: [Post]
         var removedPosts: [String]
+        var trash: [Post]?
+        var removedTrash: [String]?
         var tags: [Tag]
         var removedTags: [String]
     }
