@@ -24,6 +24,7 @@ package final class InProcessCloud: Sendable {
     package let clock: HandDrivenClock
     private let folder: ScratchFolder
     private let limits: Limits
+    private let offered: Mutex<Set<Capability>>
     private let random: SeededBytes
     private let running: Mutex<Running?>
 
@@ -36,7 +37,12 @@ package final class InProcessCloud: Sendable {
     /// - Parameters:
     ///   - seed: Decides identifiers and record names of users.
     ///   - start: Milliseconds since 1970 UTC.
-    package init(limits: Limits = Limits(), seed: UInt64 = 1, start: Int64 = 1_900_000_000_000) throws {
+    ///   - offered: What goes beyond the documented protocol; a server of another make offers nothing.
+    package init(
+        limits: Limits = Limits(), seed: UInt64 = 1, start: Int64 = 1_900_000_000_000,
+        offered: Set<Capability> = Set(Capability.allCases)
+    ) throws {
+        self.offered = Mutex(offered)
         clock = HandDrivenClock(milliseconds: start)
         folder = ScratchFolder()
         self.limits = limits
@@ -155,14 +161,21 @@ package final class InProcessCloud: Sendable {
     // MARK: The server's life
 
     /// Starts the server again after `stop`, on the same data.
-    package func start() throws {
+    ///
+    /// - Parameter offering: What it offers from now on; nil is what it did before.
+    package func start(offering: Set<Capability>? = nil) throws {
+        let offered = offered.withLock { offered in
+            offered = offering ?? offered
+            return offered
+        }
         let store = try SQLiteServerStore(path: folder.path, use: .server)
         let hub = PushHub()
         let (clock, random) = (clock, random)
         let service = CloudService(
             engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store,
             push: hub,
-            surroundings: CloudService.Surroundings(now: { clock.milliseconds }, randomBytes: { random.next($0) }))
+            surroundings: CloudService.Surroundings(now: { clock.milliseconds }, randomBytes: { random.next($0) }),
+            offered: offered)
         let previous = running.withLock { running in
             defer { running = Running(store: store, hub: hub, service: service) }
             return running

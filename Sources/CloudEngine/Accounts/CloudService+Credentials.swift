@@ -138,7 +138,7 @@ extension CloudService {
                 containerIdentifier: containerIdentifier, environment: environment, scope: scope,
                 owner: scope == .public ? Partition.publicOwner : caller.userRecordName),
             caller, baseURL: request.baseURL)
-        call.capabilities = Self.capabilities(askedBy: request)
+        call.capabilities = capabilities(askedBy: request)
         return call
     }
 

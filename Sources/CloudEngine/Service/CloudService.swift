@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudWire
+package import CloudWire
 
 /// The server without its sockets: answers requests on values.
 ///
@@ -27,12 +27,14 @@ package struct CloudService: Sendable {
     let assets: any AssetStorage
     let push: any PushBus
     package let surroundings: Surroundings
+    /// What goes beyond the documented protocol and is given to who asks.
+    let offered: Set<Capability>
     let throttle = PasswordThrottle()
     let budgets: RequestBudgets
 
     package init(
         engine: Engine, storage: any EngineStorage, accounts: any AccountStorage, assets: any AssetStorage,
-        push: any PushBus, surroundings: Surroundings
+        push: any PushBus, surroundings: Surroundings, offered: Set<Capability> = Set(Capability.allCases)
     ) {
         self.engine = engine
         self.storage = storage
@@ -40,12 +42,13 @@ package struct CloudService: Sendable {
         self.assets = assets
         self.push = push
         self.surroundings = surroundings
+        self.offered = offered
         budgets = RequestBudgets(perMinute: engine.limits.requestsPerMinute)
     }
 
     /// What goes beyond the documented protocol and a request asks for. Unknown names are passed over.
-    static func capabilities(askedBy request: ServiceRequest) -> Set<Capability> {
-        request.header(HeaderNames.capabilities).map(Capability.parse) ?? []
+    func capabilities(askedBy request: ServiceRequest) -> Set<Capability> {
+        request.header(HeaderNames.capabilities).map { Capability.parse($0).intersection(offered) } ?? []
     }
 
     /// Answers a request. It never throws: whatever goes wrong is an answer.
@@ -67,7 +70,7 @@ package struct CloudService: Sendable {
         if response.endpoint.isEmpty { response.endpoint = Self.endpoint(ofPath: request.path) }
         response.requestUUID = uuid
         response.headers.append((HeaderNames.requestUUID, uuid))
-        let granted = Self.capabilities(askedBy: request)
+        let granted = capabilities(askedBy: request)
         if !granted.isEmpty { response.headers.append((HeaderNames.capabilities, Capability.headerValue(granted))) }
         if granted.contains(.serverTime) { response.headers.append((HeaderNames.serverTime, String(surroundings.now()))) }
         response.headers.append(contentsOf: Self.originHeaders(request))

@@ -222,7 +222,7 @@ package struct CloudDatabaseClient: Sendable {
     var headers: TransportHeaders { headers(asking: []) }
 
     /// - Parameter capabilities: What is asked for beside what every request asks for.
-    private func headers(asking capabilities: Set<Capability>) -> TransportHeaders {
+    func headers(asking capabilities: Set<Capability>) -> TransportHeaders {
         let asked = Capability.ofEachRequest.union(capabilities)
         var headers: TransportHeaders = [HeaderNames.capabilities: Capability.headerValue(asked)]
         if let deviceID { headers.add(HeaderNames.device, deviceID) }

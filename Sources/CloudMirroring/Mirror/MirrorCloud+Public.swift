@@ -5,7 +5,7 @@ import CloudKit
 import CloudWire
 import MirroringCore
 
-// The public database has no change feed: it is read by queries for what was modified, and needs indexes for them.
+// Where the public database has no change feed it is read by queries for what was modified, and needs indexes for them.
 
 extension MirrorCloud {
     /// The next records, or none of a type that nobody has saved yet.

@@ -32,7 +32,7 @@ struct MirrorCloud: Sendable {
     /// - Parameter isKnown: Whether the store was in step with the zone before. A zone that was known and is gone was
     ///   deleted, which is for the caller to decide on, and not made again.
     func setUp(isKnown: Bool) async throws {
-        if client.scope == .public { return try await checkIndexes() }
+        if client.scope == .public { return try await hasPublicFeed() ? () : checkIndexes() }
         if client.scope == .private {
             let home = ZoneID(zoneName: MirrorNames.zone)
             let zones =
@@ -55,7 +55,7 @@ struct MirrorCloud: Sendable {
     func page(of zone: ZoneTable.Row, recordsMax: Int = pageRecordsMax) async throws -> ImportPage {
         let token = zone.token
         let generation = zone.isFullFetch ? zone.generation : nil
-        if client.scope == .public { return try await queryPage(after: token, generation: generation, recordsMax: recordsMax) }
+        if client.scope == .public { return try await publicPage(after: token, generation: generation, recordsMax: recordsMax) }
         let query = ZoneChangesQuery(zoneID: zone.zone.id, syncToken: token, resultsLimit: recordsMax)
         let answer = try await client.zoneChanges(ZoneChangesRequest(zones: [query]))
         switch answer.zones.first {

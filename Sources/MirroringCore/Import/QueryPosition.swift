@@ -82,6 +82,9 @@ package struct QueryPosition: Hashable, Sendable {
     /// Begins the type that is being read again: its marker is no longer good.
     package mutating func dropMarker() { passing?.marker = nil }
 
+    /// Whether a pass began that has not come to its end.
+    package var isPassing: Bool { passing != nil }
+
     package var hasMarker: Bool { passing?.marker != nil }
 }
 

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudWire
+import MirroringCore
+
+// Some servers have a change feed of the public database; then nothing is queried, and deletions travel.
+
+extension MirrorCloud {
+    /// Whether the server has a feed.
+    func hasPublicFeed() async throws -> Bool {
+        do {
+            return try await client.publicChanges(ZoneChangesQuery(zoneID: .defaultZone, resultsLimit: 1, desiredRecordTypes: [])) != nil
+        } catch {
+            throw CloudFailure(error)
+        }
+    }
+
+    /// The next page of the public database, by the feed or by a query.
+    func publicPage(after token: String?, generation: Int64?, recordsMax: Int) async throws -> ImportPage {
+        // The feed is asked for once in a pass of queries, not at each type.
+        if !QueryPosition(token).isPassing,
+            let page = try await publicFeedPage(after: token, generation: generation, recordsMax: recordsMax)
+        {
+            return page
+        }
+        return try await queryPage(after: token, generation: generation, recordsMax: recordsMax)
+    }
+
+    /// The next changes by the server's feed; nil where it has none.
+    ///
+    /// - Throws: `CloudFailure` with `.changeTokenExpired` for a store that was read by queries before, or by a feed that is
+    ///   no longer offered: then everything is fetched anew, and what does not come is gone.
+    private func publicFeedPage(after token: String?, generation: Int64?, recordsMax: Int) async throws -> ImportPage? {
+        let known = token.flatMap(FeedToken.syncToken)
+        let query = ZoneChangesQuery(
+            zoneID: .defaultZone, syncToken: known, resultsLimit: recordsMax, desiredRecordTypes: mapping.recordTypes)
+        let result: ZoneChangesResult?
+        do {
+            result = try await client.publicChanges(query)
+        } catch {
+            throw CloudFailure(error)
+        }
+        switch result {
+        case nil:
+            guard known == nil else { throw CloudFailure(.changeTokenExpired, "the server has no feed of the public database any more") }
+            return nil
+        case .failure(_, let error): throw CloudFailure(error)
+        case .changes(let changes):
+            guard token == nil || known != nil else {
+                throw CloudFailure(.changeTokenExpired, "the server has a feed of the public database now")
+            }
+            return ImportPage(
+                records: changes.records.filter { !$0.isDeleted }, deletions: changes.records.filter(\.isDeleted).map(\.recordName),
+                askedWith: token, token: FeedToken.text(changes.syncToken), moreComing: changes.moreComing, generation: generation)
+        }
+    }
+}
+
+/// The place of a store in the feed, told from the places of stores that are read by queries.
+enum FeedToken {
+    private static let prefix = "feed "
+
+    static func text(_ syncToken: String) -> String { prefix + syncToken }
+
+    static func syncToken(_ text: String) -> String? { text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : nil }
+}
