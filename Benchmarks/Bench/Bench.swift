@@ -63,7 +63,7 @@ struct MeasureCommand: ParsableCommand {
     }
 
     private func works(_ stage: CloudStage) -> [Work] {
-        Serving.works(stage, large: large) + Waiting.works(stage) + Carrying.works(stage, bytes: mebibytes << 20)
+        Serving.works(stage, large: large) + Waiting.works(stage) + Calling.works(stage) + Carrying.works(stage, bytes: mebibytes << 20)
             + Mirroring.works(stage, large: large)
     }
 
