@@ -14,16 +14,17 @@ enum Carrying {
         let upload = "send \(bytes >> 20) MiB to the server as an asset"
         let download = "fetch \(bytes >> 20) MiB from the server into a file"
         return [
+            // First what grows: memory that was used once is kept, and hides what the next file needs.
+            memory(stage, "B1UC", "client, \(upload)", bytes, Self.upload) { _ in "self" },
+            memory(stage, "B1DC", "client, \(download)", bytes, Self.download, after: Self.upload) { _ in "self" },
+            memory(stage, "B1US", "server, \(upload)", bytes, Self.upload) { $0.program.id },
+            memory(stage, "B1DS", "server, \(download)", bytes, Self.download, after: Self.upload) { $0.program.id },
             Work(
                 id: "B1U", title: upload, roundsMax: 3,
                 entrants: [timed(stage, bytes, Self.upload), files(write, stage, bytes, Files.writeAndFlush)]),
             Work(
                 id: "B1D", title: download, roundsMax: 3,
                 entrants: [timed(stage, bytes, Self.download), files(sendfile, stage, bytes, Files.send)]),
-            memory(stage, "B1UC", "client, \(upload)", bytes, Self.upload) { _ in "self" },
-            memory(stage, "B1US", "server, \(upload)", bytes, Self.upload) { $0.program.id },
-            memory(stage, "B1DC", "client, \(download)", bytes, Self.download) { _ in "self" },
-            memory(stage, "B1DS", "server, \(download)", bytes, Self.download) { $0.program.id },
         ]
     }
 
@@ -46,8 +47,8 @@ enum Carrying {
         try FileManager.default.removeItem(at: file)
     }
 
-    private static func prepare(_ stage: CloudStage, _ bytes: Int) throws -> (TarnServer, CKDatabase, URL) {
-        let server = try stage.tarn("assets")
+    private static func prepare(_ stage: CloudStage, _ bytes: Int, server name: String = "assets") throws -> (TarnServer, CKDatabase, URL) {
+        let server = try stage.tarn(name)
         CKContainer.configure(CKContainer.Configuration(server: server.address, token: .init(server.token)))
         return (server, CKContainer(identifier: TarnServer.container).privateCloudDatabase, try Files.source(stage, bytes))
     }
@@ -65,16 +66,21 @@ enum Carrying {
     // MARK: Memory
 
     private static func memory(
-        _ stage: CloudStage, _ id: String, _ title: String, _ bytes: Int, _ carry: @escaping Carry, _ whose: @escaping (TarnServer) -> String
+        _ stage: CloudStage, _ id: String, _ title: String, _ bytes: Int, _ carry: @escaping Carry, after before: Carry? = nil,
+        _ whose: @escaping (TarnServer) -> String
     ) -> Work {
         let tarn = Entrant(Entrant.tarn) {
-            let (server, database, file) = try prepare(stage, bytes)
-            let id = whose(server)
+            let name = "assets-\(id)"
+            let (server, database, file) = try prepare(stage, bytes, server: name)
+            let measured = whose(server)
+            if let before { try blocking { try await before(database, file) } }
             return Trial {
-                let before = Program.memory("VmRSS", of: id)
-                Program.forgetPeak(of: id)
+                let held = Program.memory("VmRSS", of: measured)
+                Program.forgetPeak(of: measured)
                 try blocking { try await carry(database, file) }
-                return Outcome(check: bytes, measured: max(0, Program.memory("VmHWM", of: id) - before) / 1e6)
+                return Outcome(check: bytes, measured: max(0, Program.memory("VmHWM", of: measured) - held) / 1e6)
+            } finish: {
+                stage.remove(name)
             }
         }
         return Work(id: id, title: title, unit: .own("MB"), roundsMax: 1, warmsUp: false, entrants: [tarn])
