@@ -122,11 +122,11 @@ struct HTTPConnection {
         let count = recv(socket, &buffer, buffer.count, 0)
         if count < 0, errno == EINTR { return nil }
         guard count > 0 else { throw HTTPLoad.Failure(description: "a server hung up") }
-        received += buffer[..<count]
+        buffer.withUnsafeBufferPointer { received.append(contentsOf: UnsafeBufferPointer(rebasing: $0[..<count])) }
         if expected == nil { expected = try readHead() }
         guard let expected, received.count >= expected.whole else { return nil }
-        let body = Array(received[expected.head..<expected.whole])
-        received.removeFirst(expected.whole)
+        let body = received.withUnsafeBufferPointer { Array(UnsafeBufferPointer(rebasing: $0[expected.head..<expected.whole])) }
+        received.removeSubrange(..<expected.whole)
         self.expected = nil
         guard expected.mustRepeat else { return body }
         guard tries < 20 else { throw HTTPLoad.Failure(description: "a server asks to try again for ever") }
@@ -136,8 +136,8 @@ struct HTTPConnection {
     }
 
     private func readHead() throws -> Expected? {
-        let end = Array("\r\n\r\n".utf8)
-        guard let head = received.indices.first(where: { received[$0...].starts(with: end) }) else { return nil }
+        guard let end = Bytes.end(of: "\r\n\r\n", in: received) else { return nil }
+        let head = end - 4
         let text = String(decoding: received[..<head], as: UTF8.self).lowercased()
         let lines = text.components(separatedBy: "\r\n")
         let status = lines[0].split(separator: " ").dropFirst().first ?? ""
