@@ -69,76 +69,67 @@ import Testing
     }
 
     @Test func aServerWithACertificateSpeaksTLSFromSignInToPush() async throws {
-        let (data, files) = (TemporaryFolder(), TemporaryFolder())
-        let paths = try TestCertificate(in: files)
-        let identity = try CloudServer.Identity(certificatePath: paths.certificatePath, keyPath: paths.keyPath)
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let server = try LocalServer(data: data.path, host: "127.0.0.1", port: 0, identity: identity, logger: logger)
-        let (ports, told) = AsyncStream.makeStream(of: Int.self)
-        let running = Task { try await server.run(endsOnSignals: false) { told.yield($0) } }
-        var iterator = ports.makeAsyncIterator()
-        let port = try #require(await iterator.next())
-
-        let store = try SQLiteServerStore(path: data.path, use: .command, passwordRounds: 16)
-        let token = try await store.addUser(name: "mia", deviceLabel: "tablet", now: 1)
-        try await store.setPassword("correct horse", ofUser: "mia")
-        var configuration = HTTPClient.Configuration()
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.trustRoots = .file(paths.certificatePath)
-        configuration.tlsConfiguration = tls
-        configuration.redirectConfiguration = .disallow
-        let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-        func send(_ method: String, _ path: String, _ body: [UInt8] = [], type: String = "application/json") async throws -> HTTPClientResponse {
-            var request = HTTPClientRequest(url: path.hasPrefix("https") ? path : "https://localhost:\(port)\(path)")
-            request.method = HTTPMethod(rawValue: method)
-            if path.hasPrefix("/d") { request.headers.add(name: "Authorization", value: "Bearer \(token)") }
-            request.headers.add(name: "Content-Type", value: type)
-            request.headers.add(name: "Origin", value: "https://localhost:\(port)")
-            if !body.isEmpty { request.body = .bytes(ByteBuffer(bytes: body)) }
-            return try await client.execute(request, timeout: .minutes(10))
-        }
-        do {
-            let plain = try? await HTTPClient.shared.execute(
-                HTTPClientRequest(url: "http://127.0.0.1:\(port)/health"), timeout: .minutes(10))
-            #expect(plain == nil, "nothing is answered in the clear")
-            let root = "/database/1/\(LiveServer.container)/development/private"
-            let stream = try await send("GET", "/device/1/\(LiveServer.container)/development/push/stream")
-            var lines = stream.body.makeAsyncIterator()
-            #expect(try await lines.next().map { String(buffer: $0) } == "\n")
-            let zone = ZonesModifyRequest(operations: [.create(LiveServer.garden)])
-            #expect(try await send("POST", "\(root)/zones/modify", zone.encoded()).status.code == 200)
-            let subscription = Subscription(subscriptionID: "all", kind: .database, notification: .silent)
-            _ = try await send(
-                "POST", "\(root)/subscriptions/modify", SubscriptionsModifyRequest(operations: [.create(subscription)]).encoded())
-            let upload = AssetUploadRequest(items: [.init(recordType: "Plant", recordName: "a", fieldName: "photo")], zoneID: LiveServer.garden)
-            let places = try await send("POST", "\(root)/assets/upload", upload.encoded()).body.collect(upTo: 100_000)
-            guard case .address(let place) = try AssetUploadResponse(json: Array(places.readableBytesView)).results[0] else {
-                throw WireError(.internalError, "no address")
+        let data = TemporaryFolder()
+        try await LocalServer.withCertificate(in: data) { port, certificate in
+            let store = try SQLiteServerStore(path: data.path, use: .command, passwordRounds: 16)
+            let token = try await store.addUser(name: "mia", deviceLabel: "tablet", now: 1)
+            try await store.setPassword("correct horse", ofUser: "mia")
+            var configuration = HTTPClient.Configuration()
+            var tls = TLSConfiguration.makeClientConfiguration()
+            tls.trustRoots = .file(certificate.certificatePath)
+            configuration.tlsConfiguration = tls
+            configuration.redirectConfiguration = .disallow
+            let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+            func send(_ method: String, _ path: String, _ body: [UInt8] = [], type: String = "application/json") async throws -> HTTPClientResponse {
+                var request = HTTPClientRequest(url: path.hasPrefix("https") ? path : "https://localhost:\(port)\(path)")
+                request.method = HTTPMethod(rawValue: method)
+                if path.hasPrefix("/d") { request.headers.add(name: "Authorization", value: "Bearer \(token)") }
+                request.headers.add(name: "Content-Type", value: type)
+                request.headers.add(name: "Origin", value: "https://localhost:\(port)")
+                if !body.isEmpty { request.body = .bytes(ByteBuffer(bytes: body)) }
+                return try await client.execute(request, timeout: .minutes(10))
             }
-            #expect(place.url.hasPrefix("https://localhost:\(port)/asset/"), "addresses lead back by TLS")
-            #expect(try await send("POST", place.url, [1, 2, 3]).status.code == 200)
-            let form = Array("name=mia&password=correct+horse".utf8)
-            let signedIn = try await send("POST", "/console/signin", form, type: "application/x-www-form-urlencoded")
-            #expect(signedIn.headers["Set-Cookie"].contains { $0.contains("Secure") }, "\(signedIn.status)")
-            let other = try await store.addToken(userName: "mia", deviceLabel: "phone", now: 1)
-            var write = HTTPClientRequest(url: "https://localhost:\(port)\(root)/records/modify")
-            write.method = .POST
-            write.headers.add(name: "Authorization", value: "Bearer \(other)")
-            let message = ModifyRecordsRequest(
-                operations: [.init(.create, Record(recordName: "a", recordType: "Plant"))], zoneID: LiveServer.garden)
-            write.body = .bytes(ByteBuffer(bytes: message.encoded()))
-            #expect(try await client.execute(write, timeout: .minutes(10)).status.code == 200)
-            var chunk = try await lines.next()
-            // On a busy machine heartbeats come before.
-            while let heartbeat = chunk, String(buffer: heartbeat) == "\n" { chunk = try await lines.next() }
-            #expect(chunk.map { String(buffer: $0).contains("\"met\"") } == true)
-        } catch {
-            Issue.record(error)
+            do {
+                let plain = try? await HTTPClient.shared.execute(
+                    HTTPClientRequest(url: "http://127.0.0.1:\(port)/health"), timeout: .minutes(10))
+                #expect(plain == nil, "nothing is answered in the clear")
+                let root = "/database/1/\(LiveServer.container)/development/private"
+                let stream = try await send("GET", "/device/1/\(LiveServer.container)/development/push/stream")
+                var lines = stream.body.makeAsyncIterator()
+                #expect(try await lines.next().map { String(buffer: $0) } == "\n")
+                let zone = ZonesModifyRequest(operations: [.create(LiveServer.garden)])
+                #expect(try await send("POST", "\(root)/zones/modify", zone.encoded()).status.code == 200)
+                let subscription = Subscription(subscriptionID: "all", kind: .database, notification: .silent)
+                _ = try await send(
+                    "POST", "\(root)/subscriptions/modify", SubscriptionsModifyRequest(operations: [.create(subscription)]).encoded())
+                let upload = AssetUploadRequest(items: [.init(recordType: "Plant", recordName: "a", fieldName: "photo")], zoneID: LiveServer.garden)
+                let places = try await send("POST", "\(root)/assets/upload", upload.encoded()).body.collect(upTo: 100_000)
+                guard case .address(let place) = try AssetUploadResponse(json: Array(places.readableBytesView)).results[0] else {
+                    throw WireError(.internalError, "no address")
+                }
+                #expect(place.url.hasPrefix("https://localhost:\(port)/asset/"), "addresses lead back by TLS")
+                #expect(try await send("POST", place.url, [1, 2, 3]).status.code == 200)
+                let form = Array("name=mia&password=correct+horse".utf8)
+                let signedIn = try await send("POST", "/console/signin", form, type: "application/x-www-form-urlencoded")
+                #expect(signedIn.headers["Set-Cookie"].contains { $0.contains("Secure") }, "\(signedIn.status)")
+                let other = try await store.addToken(userName: "mia", deviceLabel: "phone", now: 1)
+                var write = HTTPClientRequest(url: "https://localhost:\(port)\(root)/records/modify")
+                write.method = .POST
+                write.headers.add(name: "Authorization", value: "Bearer \(other)")
+                let message = ModifyRecordsRequest(
+                    operations: [.init(.create, Record(recordName: "a", recordType: "Plant"))], zoneID: LiveServer.garden)
+                write.body = .bytes(ByteBuffer(bytes: message.encoded()))
+                #expect(try await client.execute(write, timeout: .minutes(10)).status.code == 200)
+                var chunk = try await lines.next()
+                // On a busy machine heartbeats come before.
+                while let heartbeat = chunk, String(buffer: heartbeat) == "\n" { chunk = try await lines.next() }
+                #expect(chunk.map { String(buffer: $0).contains("\"met\"") } == true)
+            } catch {
+                Issue.record(error)
+            }
+            try await client.shutdown()
+            try store.close()
         }
-        try await client.shutdown()
-        try store.close()
-        running.cancel()
-        _ = await running.result
     }
 
     @Test func settingsThatCannotBeAreNamed() throws {

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudServer
 import Foundation
+import Logging
+import Testing
+
+@testable import TarnCommands
 
 /// A certificate of this machine's own name that nobody trusts, with its key, which is no secret.
 struct TestCertificate {
@@ -38,5 +43,28 @@ struct TestCertificate {
         IwTjo0UgufkDcUhaJ92XmFgxz9soMqXGDHrSkR7mKwYDl8UjKyyDYLH2
         -----END \(kind)-----
         """
+    }
+}
+
+extension LocalServer {
+    /// Runs a server that speaks TLS with a certificate of its own while `body` runs.
+    static func withCertificate(
+        in data: TemporaryFolder, _ body: (_ port: Int, _ certificate: TestCertificate) async throws -> Void
+    ) async throws {
+        let files = TemporaryFolder()
+        let certificate = try TestCertificate(in: files)
+        let identity = try CloudServer.Identity(certificatePath: certificate.certificatePath, keyPath: certificate.keyPath)
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let server = try LocalServer(data: data.path, host: "127.0.0.1", port: 0, identity: identity, logger: logger)
+        let (ports, told) = AsyncStream.makeStream(of: Int.self)
+        let running = Task { try await server.run(endsOnSignals: false) { told.yield($0) } }
+        var iterator = ports.makeAsyncIterator()
+        do {
+            try await body(try #require(await iterator.next()), certificate)
+        } catch {
+            Issue.record(error)
+        }
+        running.cancel()
+        _ = await running.result
     }
 }

@@ -17,10 +17,10 @@ import Testing
     func anOperatorWalksTheConsoleAndAPageUsesTheScript() async throws {
         let folder = try Folder()
         let data = folder.path("data")
-        let device = try await tarn(["user", "add", "mia", "--data", data], in: folder)
-        try await tarn(["user", "profile", "mia", "--operator", "--data", data], in: folder)
-        try await setPassword("correct horse", data, in: folder)
-        let token = try await tarn(["token", "add", "--container", Self.container, "--label", "walk", "--data", data], in: folder)
+        let device = try await Programs.tarn(["user", "add", "mia", "--data", data], in: folder)
+        try await Programs.tarn(["user", "profile", "mia", "--operator", "--data", data], in: folder)
+        try await Programs.setPassword("correct horse", data, in: folder)
+        let token = try await Programs.tarn(["token", "add", "--container", Self.container, "--label", "walk", "--data", data], in: folder)
         let server = try ChildProcess(
             "tarn", program: Programs.folder.appendingPathComponent("tarn"),
             arguments: ["serve", "--port", "0", "--data", data, "--exit-with-parent"],
@@ -31,24 +31,6 @@ import Testing
         await server.stop()
         #expect(ended.status == 0, "\(ended.output)\(ended.complaint)")
         #expect(ended.output == "console: ok\n")
-    }
-
-    /// The first line that a command prints.
-    @discardableResult
-    private func tarn(_ arguments: [String], in folder: Folder) async throws -> String {
-        let ended = try await Programs.run("tarn", arguments, in: folder)
-        try #require(ended.status == 0, "\(arguments.prefix(2)): \(ended.complaint)")
-        return ended.output.split(separator: "\n").first.map(String.init) ?? ""
-    }
-
-    private func setPassword(_ password: String, _ data: String, in folder: Folder) async throws {
-        let tarn = Programs.folder.appendingPathComponent("tarn").path
-        let child = try ChildProcess(
-            "sh", program: URL(fileURLWithPath: "/bin/sh"),
-            arguments: ["-c", #"printf '%s\n' "$2" | "$1" user password mia --data "$3""#, "sh", tarn, password, data],
-            log: URL(fileURLWithPath: folder.path("password.log")))
-        _ = await child.everything()
-        try #require(await child.ended() == 0, "the password could not be set")
     }
 
     private func addPlant(_ address: String, _ token: String) async throws {

@@ -17,14 +17,14 @@ import Testing
     func aPlainClientSignsInInEveryWayAndAsksForEverything() async throws {
         let folder = try Folder()
         let data = folder.path("data")
-        let device = try await tarn(["user", "add", "mia", "--data", data], in: folder)
-        try await tarn(["user", "profile", "mia", "--email", "mia@example.org", "--discoverable", "--data", data], in: folder)
-        try await setPassword("correct horse", data, in: folder)
-        let token = try await tarn(
+        let device = try await Programs.tarn(["user", "add", "mia", "--data", data], in: folder)
+        try await Programs.tarn(["user", "profile", "mia", "--email", "mia@example.org", "--discoverable", "--data", data], in: folder)
+        try await Programs.setPassword("correct horse", data, in: folder)
+        let token = try await Programs.tarn(
             ["token", "add", "--container", Self.container, "--callback", "http://app.example.org/signed-in", "--data", data], in: folder)
         let pem = folder.path("public.pem")
         try await python(["public-key", Self.key], in: folder).output.write(toFile: pem, atomically: true, encoding: .utf8)
-        let keyID = try await tarn(["token", "add-key", pem, "--container", Self.container, "--data", data], in: folder)
+        let keyID = try await Programs.tarn(["token", "add-key", pem, "--container", Self.container, "--data", data], in: folder)
         let server = try ChildProcess(
             "tarn", program: Programs.folder.appendingPathComponent("tarn"),
             arguments: ["serve", "--port", "0", "--data", data, "--exit-with-parent"],
@@ -43,23 +43,5 @@ import Testing
         let output = await child.everything()
         return Programs.Ended(
             status: await child.ended(), output: output, complaint: (try? String(contentsOf: log, encoding: .utf8)) ?? "")
-    }
-
-    /// The first line that a command prints.
-    @discardableResult
-    private func tarn(_ arguments: [String], in folder: Folder) async throws -> String {
-        let ended = try await Programs.run("tarn", arguments, in: folder)
-        try #require(ended.status == 0, "\(arguments.prefix(2)): \(ended.complaint)")
-        return ended.output.split(separator: "\n").first.map(String.init) ?? ""
-    }
-
-    private func setPassword(_ password: String, _ data: String, in folder: Folder) async throws {
-        let tarn = Programs.folder.appendingPathComponent("tarn").path
-        let child = try ChildProcess(
-            "sh", program: URL(fileURLWithPath: "/bin/sh"),
-            arguments: ["-c", #"printf '%s\n' "$2" | "$1" user password mia --data "$3""#, "sh", tarn, password, data],
-            log: URL(fileURLWithPath: folder.path("password.log")))
-        _ = await child.everything()
-        try #require(await child.ended() == 0, "the password could not be set")
     }
 }

@@ -31,6 +31,25 @@ enum Programs {
             return Ended(status: await child.ended(), output: output, complaint: (try? String(contentsOf: log, encoding: .utf8)) ?? "")
         }
     }
+
+    /// The first line that a command of tarn prints.
+    @discardableResult
+    static func tarn(_ arguments: [String], in folder: Folder) async throws -> String {
+        let ended = try await run("tarn", arguments, in: folder)
+        try #require(ended.status == 0, "\(arguments.prefix(2)): \(ended.complaint)")
+        return ended.output.split(separator: "\n").first.map(String.init) ?? ""
+    }
+
+    /// Sets mia's password on the server with that data.
+    static func setPassword(_ password: String, _ data: String, in folder: Folder) async throws {
+        let tarn = Self.folder.appendingPathComponent("tarn").path
+        let child = try ChildProcess(
+            "sh", program: URL(fileURLWithPath: "/bin/sh"),
+            arguments: ["-c", #"printf '%s\n' "$2" | "$1" user password mia --data "$3""#, "sh", tarn, password, data],
+            log: URL(fileURLWithPath: folder.path("password.log")))
+        _ = await child.everything()
+        try #require(await child.ended() == 0, "the password could not be set")
+    }
 }
 
 /// A folder that goes with the test.

@@ -8,6 +8,7 @@ import Hummingbird
 import Logging
 import NIOCore
 import Synchronization
+import TarnCommands
 
 /// What HTTP and durable SQLite cost without a CloudKit: rows of text come and go, and nobody looks into them.
 struct BareServer: ParsableCommand {
@@ -16,6 +17,7 @@ struct BareServer: ParsableCommand {
     @Argument var file: String
 
     func run() throws {
+        ParentProcess.exitWhenGone()
         let database = try BareDatabase(file)
         let router = Router()
         router.get("/hello") { _, _ in "hello" }

@@ -4,6 +4,7 @@
 import ArgumentParser
 import CoreData
 import Foundation
+import TarnCommands
 
 /// The other device: tells when what was saved elsewhere is there. Where the server is stands in its environment.
 struct DeviceProgram: ParsableCommand {
@@ -15,6 +16,7 @@ struct DeviceProgram: ParsableCommand {
     @Option(help: "Read this property of each, so that it is really there.") var reading: String?
 
     func run() throws {
+        ParentProcess.exitWhenGone()
         let container = try MirroredModel.container(in: URL(fileURLWithPath: folder))
         if let count {
             let work = self

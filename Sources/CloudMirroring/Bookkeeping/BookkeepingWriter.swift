@@ -47,42 +47,51 @@ struct BookkeepingWriter {
         let unapplied: SQLValue =
             state.ancestor.unapplied.isEmpty ? .null : .blob(Data(Record(recordName: "", fields: state.ancestor.unapplied).encoded()))
         try store(
-            in: "TARN_RECORD", named: state.recordName,
+            Self.record, named: state.recordName,
             [
-                ("entity", .text(mapping.model.entities[state.key.entityIndex].name)),
-                ("pk", .int(state.isMovedOut ? -abs(state.key.primaryKey) : state.key.primaryKey)),
-                ("tag", .optional(state.changeTag)), ("ancestor", ancestor), ("unapplied", unapplied),
-                ("digests", .optional(Digests.encode(state.ancestor.digests))), ("stage", .int(Int64(state.stage.rawValue))),
-                ("mark", .int(state.mark)), ("failure", .optional(state.failure)), ("generation", .int(state.generation)),
-                ("creator", .optional(state.creator)),
+                .text(mapping.model.entities[state.key.entityIndex].name),
+                .int(state.isMovedOut ? -abs(state.key.primaryKey) : state.key.primaryKey), .optional(state.changeTag), ancestor, unapplied,
+                .optional(Digests.encode(state.ancestor.digests)), .int(Int64(state.stage.rawValue)), .int(state.mark),
+                .optional(state.failure), .int(state.generation), .optional(state.creator),
             ])
     }
 
     private func write(_ link: LinkState) throws {
         try store(
-            in: "TARN_LINK", named: link.recordName,
+            Self.link, named: link.recordName,
             [
-                ("entities", .text(link.pair.kind.entityNames)), ("relationships", .text(link.pair.kind.relationships)),
-                ("first", .text(link.pair.first)), ("second", .text(link.pair.second)), ("tag", .optional(link.changeTag)),
-                ("stage", .int(Int64(link.stage.rawValue))), ("mark", .int(link.mark)), ("failure", .optional(link.failure)),
-                ("generation", .int(link.generation)),
+                .text(link.pair.kind.entityNames), .text(link.pair.kind.relationships), .text(link.pair.first), .text(link.pair.second),
+                .optional(link.changeTag), .int(Int64(link.stage.rawValue)), .int(link.mark), .optional(link.failure),
+                .int(link.generation),
             ])
     }
 
+    /// The statements for a table, with its columns in the order of their values.
+    private struct Statements {
+        let update: String
+        let insertion: String
+
+        init(_ table: String, _ columns: [String]) {
+            let places = columns.map { _ in "?" }.joined(separator: ", ")
+            update = "UPDATE OR REPLACE \(table) SET \(columns.map { "\($0) = ?" }.joined(separator: ", ")) WHERE zone = ? AND name = ?"
+            insertion = "INSERT OR REPLACE INTO \(table) (\(columns.joined(separator: ", ")), zone, name) VALUES (\(places), ?, ?)"
+        }
+    }
+
+    private static let record = Statements(
+        "TARN_RECORD",
+        ["entity", "pk", "tag", "ancestor", "unapplied", "digests", "stage", "mark", "failure", "generation", "creator"])
+    private static let link = Statements(
+        "TARN_LINK", ["entities", "relationships", "first", "second", "tag", "stage", "mark", "failure", "generation"])
+
     /// Changes the row of a name, or makes it. What is there is changed in its place: a row put in its stead would touch
     /// every index, and names lie all over theirs.
-    private func store(in table: String, named name: String, _ values: [(column: String, value: SQLValue)]) throws {
-        let assignments = values.map { "\($0.column) = ?" }.joined(separator: ", ")
-        let key: [SQLValue] = [.int(zone), .text(name)]
-        try writer.execute("UPDATE OR REPLACE \(table) SET \(assignments) WHERE zone = ? AND name = ?", values.map(\.value) + key)
+    private func store(_ statements: Statements, named name: String, _ values: [SQLValue]) throws {
+        let arguments = values + [.int(zone), .text(name)]
+        try writer.execute(statements.update, arguments)
         var isThere = false
         try writer.query("SELECT changes() > 0") { isThere = $0.int(0) == 1 }
-        if isThere { return }
-        try writer.execute(
-            """
-            INSERT OR REPLACE INTO \(table) (\(values.map(\.column).joined(separator: ", ")), zone, name) \
-            VALUES (\(values.map { _ in "?" }.joined(separator: ", ")), ?, ?)
-            """, values.map(\.value) + key)
+        if !isThere { try writer.execute(statements.insertion, arguments) }
     }
 
     private func write(_ conflict: ConflictEntry, now: Double) throws {

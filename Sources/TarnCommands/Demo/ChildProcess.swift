@@ -153,9 +153,9 @@ private final class SharedState<Value>: Sendable {
 }
 
 /// The process that started this one, and holds the other end of standard input.
-enum ParentProcess {
+package enum ParentProcess {
     /// What was answered is on disk, so the process can end at any moment.
-    static func exitWhenGone() {
+    package static func exitWhenGone() {
         Thread.detachNewThread {
             while !FileHandle.standardInput.availableData.isEmpty {}
             exit(0)

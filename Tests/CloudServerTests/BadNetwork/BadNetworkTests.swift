@@ -178,26 +178,17 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
     }
 
     @Test func aCertificateThatNobodyTrustsIsSaid() async throws {
-        let (data, files) = (TemporaryFolder(), TemporaryFolder())
-        let paths = try TestCertificate(in: files)
-        let identity = try CloudServer.Identity(certificatePath: paths.certificatePath, keyPath: paths.keyPath)
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let server = try LocalServer(data: data.path, host: "127.0.0.1", port: 0, identity: identity, logger: logger)
-        let (ports, told) = AsyncStream.makeStream(of: Int.self)
-        let running = Task { try await server.run(endsOnSignals: false) { told.yield($0) } }
-        var iterator = ports.makeAsyncIterator()
-        let port = try #require(await iterator.next())
-        let address = try #require(ServerAddress("https://localhost:\(port)"))
-        let transport = HTTPTransport(server: address, token: "s3cr3t")
-        let container = CKContainer(
-            identifier: LiveServer.container,
-            connection: OwnConnection(Connection(environment: .development, transport: transport)))
-        let error = await #expect(throws: CKError.self) { try await container.privateCloudDatabase.allRecordZones() }
-        #expect(error?.code == .networkFailure)
-        #expect(error?.localizedDescription.contains("its certificate is not trusted") == true)
-        #expect(error.map { !"\($0) \($0.userInfo)".contains("s3cr3t") } == true)
-        running.cancel()
-        _ = try? await running.value
+        try await LocalServer.withCertificate(in: TemporaryFolder()) { port, _ in
+            let address = try #require(ServerAddress("https://localhost:\(port)"))
+            let transport = HTTPTransport(server: address, token: "s3cr3t")
+            let container = CKContainer(
+                identifier: LiveServer.container,
+                connection: OwnConnection(Connection(environment: .development, transport: transport)))
+            let error = await #expect(throws: CKError.self) { try await container.privateCloudDatabase.allRecordZones() }
+            #expect(error?.code == .networkFailure)
+            #expect(error?.localizedDescription.contains("its certificate is not trusted") == true)
+            #expect(error.map { !"\($0) \($0.userInfo)".contains("s3cr3t") } == true)
+        }
     }
 
     // MARK: Nothing twice, nothing half
