@@ -72,6 +72,8 @@ package struct Call: Sendable {
     package var callerName = NameComponents()
     /// Whether the answer is to tell the present point of the zone's history.
     package var wantsSyncToken = false
+    /// Up to where the caller knows the zone, if they asked for ``Capability/ownChanges``.
+    package var knownSyncToken: String?
     /// What goes beyond the documented protocol, and the caller asked for.
     package var capabilities: Set<Capability> = []
 

@@ -58,12 +58,31 @@ extension Engine {
         }
         let told = changes > 0 && !zone.isDefault ? [zone.name] : []
         var outcome = Outcome(
-            ModifyRecordsResponse(results: results, syncToken: try currentToken(of: zone, in: unit, call)),
+            ModifyRecordsResponse(
+                results: results, syncToken: try currentToken(of: zone, in: unit, call),
+                nextSyncToken: try nextToken(after: changes, in: zone, batch, unit, call)),
             notifications: try notifications(forChangesIn: Set(told), unit, call)
                 + notifications(for: batch.events, in: zone, unit, call),
             news: batch.news)
         outcome.changesPublicDatabase = changes > 0 && call.partition.scope == .public
         return outcome
+    }
+
+    /// The point of a zone's history after a request, for a caller who knew the zone up to the request and changed nothing
+    /// but what the answer tells.
+    ///
+    /// - Parameters:
+    ///   - changes: How many records changed.
+    ///   - zone: As it was before.
+    private func nextToken(
+        after changes: Int, in zone: StoredZone, _ batch: RecordBatch, _ unit: any UnitOfWork, _ call: Call
+    ) throws -> String? {
+        guard let text = call.knownSyncToken, changes > 0, call.partition.scope == .private, !zone.isDefault else { return nil }
+        let feed = try call.feed(of: zone, in: unit), state = try unit.state()
+        guard let known = try? ChangeToken(opening: text, for: feed, by: sealer), known.subject == .zone(key: zone.key),
+            known.epoch == state.epoch, known.number >= max(zone.change, zone.floor), let last = batch.lastOwnChange
+        else { return nil }
+        return token(of: zone, at: last, state, feed)
     }
 
     /// Reads records by name.

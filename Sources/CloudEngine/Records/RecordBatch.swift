@@ -27,6 +27,8 @@ struct RecordBatch {
     private var cascaded: [StoredRecord] = []
     /// What changed, for subscriptions.
     private(set) var events: [RecordEvent] = []
+    /// The number of the last change, if the results tell of each.
+    private(set) var lastOwnChange: Int64?
 
     init(
         _ operations: [RecordOperation], zone: StoredZone, _ engine: Engine, _ unit: any UnitOfWork, _ call: Call
@@ -147,6 +149,7 @@ struct RecordBatch {
         if !links.isEmpty { usage.assets = try unit.addLinks(links, in: zone.key, at: call.now) }
         var zone = zone
         zone.change = effects.change
+        if cascaded.isEmpty, left.isEmpty, effects.change == number { lastOwnChange = number }
         zone.usage += usage
         try unit.save(zone, at: call.now)
         if usage != StoredBytes() { try unit.addUsage(usage) }

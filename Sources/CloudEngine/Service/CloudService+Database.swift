@@ -22,6 +22,7 @@ extension CloudService {
             try DatabaseRules.check(path.operation, in: path.scope, call.caller, capabilities: call.capabilities)
             if !path.operation.changesRestrictions { try await checkRestriction(call) }
             call.wantsSyncToken = QueryItems(request.query)["getCurrentSyncToken"] == "true"
+            if call.capabilities.contains(.ownChanges) { call.knownSyncToken = request.header(HeaderNames.syncToken) }
             if path.scope == .public, path.operation.isAboutSubscriptions { call.partition.owner = call.caller.userRecordName }
             let body = if let signedBody { signedBody } else { try await collect(request) }
             var response = try await respond(request, path, call, credentials, body: body)

@@ -38,10 +38,13 @@ package struct CloudDatabaseClient: Sendable {
     }
 
     /// Sends a request that was kept, byte for byte: with its key it counts as the same one.
+    ///
+    /// - Parameter knownSyncToken: Up to where the zone was read, for ``ModifyRecordsResponse/nextSyncToken``.
     package func modifyRecords(
-        encoded body: [UInt8], operationCount: Int, idempotencyKey: String
+        encoded body: [UInt8], operationCount: Int, idempotencyKey: String, knownSyncToken: String? = nil
     ) async throws(CKError) -> ModifyRecordsResponse {
-        let response = try await post(.modifyRecords, body: body, changesData: true, idempotencyKey: idempotencyKey)
+        let response = try await post(
+            .modifyRecords, body: body, changesData: true, idempotencyKey: idempotencyKey, knownSyncToken: knownSyncToken)
         // An atomic request that failed brings its items with either status.
         if response.status >= 400, (try? WireError(json: response.body)) == nil,
             let answer = try? ModifyRecordsResponse(json: response.body), answer.results.count == operationCount
@@ -195,12 +198,16 @@ package struct CloudDatabaseClient: Sendable {
     }
 
     private func post(
-        _ operation: ServicePath.Operation, body: [UInt8], changesData: Bool, idempotencyKey: String?
+        _ operation: ServicePath.Operation, body: [UInt8], changesData: Bool, idempotencyKey: String?, knownSyncToken: String? = nil
     ) async throws(CKError) -> TransportResponse {
         guard body.count <= limits.requestBodyBytes else {
             throw CKError(.limitExceeded, "the request is larger than \(limits.requestBodyBytes) bytes; send fewer records")
         }
         var request = request(operation, body: .bytes(body))
+        if let knownSyncToken {
+            request.headers = headers(asking: [.ownChanges])
+            request.headers.add(HeaderNames.syncToken, knownSyncToken)
+        }
         request.headers.add(HeaderNames.contentType, HeaderNames.json)
         if let idempotencyKey { request.headers.add(HeaderNames.idempotencyKey, idempotencyKey) }
         request.changesData = changesData

@@ -50,48 +50,59 @@ struct BookkeepingWriter {
             Self.record, named: state.recordName,
             [
                 .text(mapping.model.entities[state.key.entityIndex].name),
-                .int(state.isMovedOut ? -abs(state.key.primaryKey) : state.key.primaryKey), .optional(state.changeTag), ancestor, unapplied,
-                .optional(Digests.encode(state.ancestor.digests)), .int(Int64(state.stage.rawValue)), .int(state.mark),
-                .optional(state.failure), .int(state.generation), .optional(state.creator),
+                .int(state.isMovedOut ? -abs(state.key.primaryKey) : state.key.primaryKey),
+            ],
+            [
+                .optional(state.changeTag), ancestor, unapplied, .optional(Digests.encode(state.ancestor.digests)),
+                .int(Int64(state.stage.rawValue)), .int(state.mark), .optional(state.failure), .int(state.generation), .optional(state.creator),
             ])
     }
 
     private func write(_ link: LinkState) throws {
         try store(
             Self.link, named: link.recordName,
+            [.text(link.pair.kind.entityNames), .text(link.pair.kind.relationships), .text(link.pair.first), .text(link.pair.second)],
             [
-                .text(link.pair.kind.entityNames), .text(link.pair.kind.relationships), .text(link.pair.first), .text(link.pair.second),
                 .optional(link.changeTag), .int(Int64(link.stage.rawValue)), .int(link.mark), .optional(link.failure),
                 .int(link.generation),
             ])
     }
 
-    /// The statements for a table, with its columns in the order of their values.
+    /// The statements for a table. Their values come in the order of the columns: those of the subject, the others, zone and name.
     private struct Statements {
+        /// For a name whose subject is the same as before. Indexes over the subject are not touched by it.
         let update: String
+        let replacement: String
         let insertion: String
 
-        init(_ table: String, _ columns: [String]) {
+        /// - Parameter subject: Columns that say what a name stands for, which hardly ever changes.
+        init(_ table: String, subject: [String], _ others: [String]) {
+            let columns = subject + others
+            func assignments(_ columns: [String], from first: Int = 1) -> String {
+                columns.enumerated().map { "\($1) = ?\($0 + first)" }.joined(separator: ", ")
+            }
+            let place = "zone = ?\(columns.count + 1) AND name = ?\(columns.count + 2)"
+            let same = subject.enumerated().map { " AND \($1) = ?\($0 + 1)" }.joined()
+            update = "UPDATE \(table) SET \(assignments(others, from: subject.count + 1)) WHERE \(place)\(same)"
+            replacement = "UPDATE OR REPLACE \(table) SET \(assignments(columns)) WHERE \(place)"
             let places = columns.map { _ in "?" }.joined(separator: ", ")
-            update = "UPDATE OR REPLACE \(table) SET \(columns.map { "\($0) = ?" }.joined(separator: ", ")) WHERE zone = ? AND name = ?"
             insertion = "INSERT OR REPLACE INTO \(table) (\(columns.joined(separator: ", ")), zone, name) VALUES (\(places), ?, ?)"
         }
     }
 
     private static let record = Statements(
-        "TARN_RECORD",
-        ["entity", "pk", "tag", "ancestor", "unapplied", "digests", "stage", "mark", "failure", "generation", "creator"])
+        "TARN_RECORD", subject: ["entity", "pk"],
+        ["tag", "ancestor", "unapplied", "digests", "stage", "mark", "failure", "generation", "creator"])
     private static let link = Statements(
-        "TARN_LINK", ["entities", "relationships", "first", "second", "tag", "stage", "mark", "failure", "generation"])
+        "TARN_LINK", subject: ["entities", "relationships", "first", "second"], ["tag", "stage", "mark", "failure", "generation"])
 
     /// Changes the row of a name, or makes it. What is there is changed in its place: a row put in its stead would touch
-    /// every index, and names lie all over theirs.
-    private func store(_ statements: Statements, named name: String, _ values: [SQLValue]) throws {
-        let arguments = values + [.int(zone), .text(name)]
-        try writer.execute(statements.update, arguments)
-        var isThere = false
-        try writer.query("SELECT changes() > 0") { isThere = $0.int(0) == 1 }
-        if !isThere { try writer.execute(statements.insertion, arguments) }
+    /// every index.
+    private func store(_ statements: Statements, named name: String, _ subject: [SQLValue], _ others: [SQLValue]) throws {
+        let arguments = subject + others + [.int(zone), .text(name)]
+        if try writer.change(statements.update, arguments) > 0 { return }
+        if try writer.change(statements.replacement, arguments) > 0 { return }
+        try writer.execute(statements.insertion, arguments)
     }
 
     private func write(_ conflict: ConflictEntry, now: Double) throws {

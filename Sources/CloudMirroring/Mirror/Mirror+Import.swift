@@ -16,6 +16,14 @@ struct ImportRound: Sendable {
     var held: ImportPage?
 }
 
+/// The page after the one that is being applied, on its way.
+struct PageAhead: Sendable {
+    let zone: MirrorZone
+    let token: String
+    let isFullFetch: Bool
+    let page: Task<ImportPage, any Error>
+}
+
 extension Mirror {
     /// Fetches one page and applies it.
     func fetchChanges() async throws -> SyncMachine.Outcome {
@@ -57,7 +65,7 @@ extension Mirror {
         }
         // Most changes are in the home zone: they are there before the list of the others is asked for.
         let home = try await row(MirrorZone.home)
-        let page = try await cloud.page(of: home)
+        let page = try await page(of: home, cloud)
         if !page.deletions.isEmpty {
             // Deleted, or moved: the list that was asked for later than the page tells where to look first.
             try await list(cloud)
@@ -74,7 +82,7 @@ extension Mirror {
 
     private func readHome(_ cloud: MirrorCloud) async throws -> (records: Int, isRead: Bool) {
         let home = try await row(MirrorZone.home)
-        return try await apply(try await cloud.page(of: home), of: home, cloud)
+        return try await apply(try await page(of: home, cloud), of: home, cloud)
     }
 
     private func row(_ number: Int64) async throws -> ZoneTable.Row {
@@ -108,7 +116,7 @@ extension Mirror {
     private func readShared(_ cloud: MirrorCloud) async throws -> Int {
         guard let zone = try await zonesToFetch().first, let row = try await onQueue({ try self.file.zoneRow(zone.number) }) else { return 0 }
         do {
-            return try await apply(try await cloud.page(of: row), of: row, cloud).records
+            return try await apply(try await page(of: row, cloud), of: row, cloud).records
         } catch {
             let failure = CloudFailure(error)
             if failure.isZoneGone {
@@ -126,6 +134,25 @@ extension Mirror {
     }
 
     // MARK: Pages
+
+    /// The next page of a zone. If more are coming, the one after it is asked for at once, so that it comes while this one is
+    /// written.
+    private func page(of row: ZoneTable.Row, _ cloud: MirrorCloud) async throws -> ImportPage {
+        let ahead = ahead.withLock { $0.take() }
+        let page: ImportPage
+        if let ahead, ahead.zone == row.zone, ahead.token == row.token, ahead.isFullFetch == row.isFullFetch {
+            page = try await withTaskCancellationHandler { try await ahead.page.value } onCancel: { ahead.page.cancel() }
+        } else {
+            ahead?.page.cancel()
+            page = try await cloud.page(of: row)
+        }
+        if page.moreComing {
+            var next = row
+            next.token = page.token
+            lookAhead(to: next, page.token, cloud)
+        }
+        return page
+    }
 
     private func apply(
         _ fetched: ImportPage, of row: ZoneTable.Row, _ cloud: MirrorCloud

@@ -58,6 +58,7 @@ final class Mirror: Sendable {
     private let sent = Mutex<MirrorFile.ZonedBatch?>(nil)
     /// How far the import has come that is under way.
     let round = Mutex(ImportRound())
+    let ahead = Mutex<PageAhead?>(nil)
     private let waiting = Mutex(Waiting())
     /// Whether a request may be in the file that was not answered.
     private let mayOwe = Mutex(true)
@@ -117,6 +118,7 @@ final class Mirror: Sendable {
     func cancel() {
         feed.finish()
         asks.close()
+        ahead.withLock { $0 }?.page.cancel()
         let tasks = running.withLock { running in
             running.isStopped = true
             return [running.loop, running.operation, running.listener, running.counting].compactMap(\.self) + running.timers
@@ -129,10 +131,20 @@ final class Mirror: Sendable {
         cancel()
         let tasks = running.withLock { [$0.loop, $0.operation, $0.listener, $0.counting].compactMap(\.self) + $0.timers }
         for task in tasks { await task.value }
+        _ = await ahead.withLock { $0.take() }?.page.result
     }
 
     private func begin(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         Task(executorPreference: surroundings.executor, operation: body)
+    }
+
+    /// Asks for the page that comes after a token.
+    func lookAhead(to row: ZoneTable.Row, _ token: String, _ cloud: MirrorCloud) {
+        running.withLock { running in
+            guard !running.isStopped else { return }
+            let page = Task(executorPreference: surroundings.executor) { try await cloud.page(of: row) }
+            ahead.withLock { $0 = PageAhead(zone: row.zone, token: token, isFullFetch: row.isFullFetch, page: page) }
+        }
     }
 
     private func run() async {
@@ -348,17 +360,17 @@ final class Mirror: Sendable {
         guard let request = prepared else { return .batchSettled(try await onQueue { try self.file.settle(batch, outcomes: refused) }) }
         mayOwe.withLock { $0 = true }
         try await onQueue { try self.file.put(request) }
-        let outcomes: [String: ItemOutcome]
+        let outcomes: [String: ItemOutcome], token: String?
         do {
-            outcomes = try await exchange(request, cloud)
+            (outcomes, token) = try await exchange(request, cloud)
         } catch {
             return try await unsent(batch, CloudFailure(error))
         }
         let verdict = try await onQueue {
             // What could not be sent is settled with what was.
             let rest = batch.batch.items.filter { refused[$0.recordName] != nil }
-            let all = MirrorFile.ZonedBatch(batch: ExportBatch(items: request.batch.items + rest), zone: batch.zone)
-            return try self.file.settle(all, outcomes: outcomes.merging(refused) { sent, _ in sent })
+            let all = MirrorFile.ZonedBatch(batch: ExportBatch(items: request.batch.items + rest), zone: batch.zone, token: batch.token)
+            return try self.file.settle(all, outcomes: outcomes.merging(refused) { sent, _ in sent }, token: token)
         }
         mayOwe.withLock { $0 = false }
         if let failure = verdict.requestFailure, !batch.zone.isHome, failure.isZoneGone {
@@ -376,7 +388,7 @@ final class Mirror: Sendable {
         return .batchSettled(BatchVerdict())
     }
 
-    private func exchange(_ request: OutgoingRequest, _ cloud: MirrorCloud) async throws -> [String: ItemOutcome] {
+    private func exchange(_ request: OutgoingRequest, _ cloud: MirrorCloud) async throws -> (outcomes: [String: ItemOutcome], token: String?) {
         do {
             return try await cloud.send(request)
         } catch {
@@ -398,7 +410,7 @@ final class Mirror: Sendable {
         let batch = MirrorFile.ZonedBatch(batch: request.batch, zone: request.zone)
         let outcomes: [String: ItemOutcome]
         do {
-            outcomes = try await exchange(request, try cloud.open())
+            outcomes = try await exchange(request, try cloud.open()).outcomes
         } catch {
             _ = try await unsent(batch, CloudFailure(error))
             return

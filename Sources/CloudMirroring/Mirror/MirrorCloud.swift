@@ -114,28 +114,32 @@ struct MirrorCloud: Sendable {
         if items.isEmpty { return (nil, refused) }
         func body(_ records: [Record]) -> [UInt8] {
             let operations = zip(items, records).map { RecordOperation($0.kind, $1) }
-            return ModifyRecordsRequest(operations: operations, zoneID: zoneID, atomic: false).encoded()
+            // What is sent is known; of assets the server tells more.
+            return ModifyRecordsRequest(
+                operations: operations, zoneID: zoneID, atomic: false, desiredKeys: records.contains { $0.hasAssets } ? nil : []
+            ).encoded()
         }
         let records = items.map(\.record), sealed = try records.map { try sealer.sealed($0) }
         return (
             OutgoingRequest(
                 key: key, body: body(sealed), opened: sealed == records ? nil : body(records), batch: ExportBatch(items: items),
-                zone: zoned.zone),
+                zone: zoned.zone, token: zoned.token),
             refused
         )
     }
 
-    func send(_ request: OutgoingRequest) async throws -> [String: ItemOutcome] {
+    /// - Returns: What became of each item; and the point after the request, see ``MirrorFile/settle(_:outcomes:assets:token:)``.
+    func send(_ request: OutgoingRequest) async throws -> (outcomes: [String: ItemOutcome], token: String?) {
         var outcomes: [String: ItemOutcome] = [:]
         let response = try await client.modifyRecords(
-            encoded: request.body, operationCount: request.batch.items.count, idempotencyKey: request.key)
+            encoded: request.body, operationCount: request.batch.items.count, idempotencyKey: request.key, knownSyncToken: request.token)
         for result in response.results {
             switch result {
             case .record(let record): outcomes[record.recordName] = record.isDeleted ? .deleted : .saved(try sealer.opened(record, mapping))
             case .failure(let name, let error, _): outcomes[name] = .refused(CloudFailure(error))
             }
         }
-        return outcomes
+        return (outcomes, response.nextSyncToken)
     }
 
     /// - Returns: What the server calls the assets of an item by field, or why this item alone cannot be sent.
@@ -155,6 +159,10 @@ struct MirrorCloud: Sendable {
         }
         return .success(assets)
     }
+}
+
+extension Record {
+    fileprivate var hasAssets: Bool { fields.values.contains { if case .asset = $0.value { true } else { false } } }
 }
 
 extension ExportBatch.Item {

@@ -13,6 +13,8 @@ extension MirrorFile {
     struct ZonedBatch: Sendable {
         let batch: ExportBatch
         let zone: MirrorZone
+        /// Up to where the zone was imported, all of it; nil where that does not spare an import.
+        var token: String?
     }
 
     struct PlannedBatch: Sendable {
@@ -31,8 +33,9 @@ extension MirrorFile {
     func nextBatch(itemsMax: Int, pending: Int?) throws -> PlannedBatch {
         try store.write { writer in
             try scan(writer)
-            let zones = try ZoneTable.all(writer).map(\.zone).filter { $0.number >= firstZone }
-            for zone in zones.sorted(by: { $0.number > $1.number }) {
+            let rows = try ZoneTable.all(writer).filter { $0.zone.number >= firstZone }
+            for row in rows.sorted(by: { $0.zone.number > $1.zone.number }) {
+                let zone = row.zone
                 let bookkeeping = reader(writer, zone: zone.number)
                 while true {
                     let batch = try batch(itemsMax: itemsMax, zone, writer, bookkeeping)
@@ -41,7 +44,8 @@ extension MirrorFile {
                         // What was saved just now may not be among what was counted.
                         let known = pending.flatMap { $0 < batch.items.count ? nil : $0 }
                         return PlannedBatch(
-                            batch: ZonedBatch(batch: batch, zone: zone), pending: try known ?? bookkeeping.pendingCount(from: firstZone),
+                            batch: ZonedBatch(batch: batch, zone: zone, token: scope == .private && !row.isFullFetch ? row.token : nil),
+                            pending: try known ?? bookkeeping.pendingCount(from: firstZone),
                             refusal: try refusal(bookkeeping))
                     }
                     if batch.changes.isEmpty { break }
@@ -90,8 +94,10 @@ extension MirrorFile {
     }
 
     /// Writes down what the server did with a batch.
+    ///
+    /// - Parameter token: The point after the batch, if nothing but the batch lies between it and the batch's own.
     func settle(
-        _ sent: ZonedBatch, outcomes: [String: ItemOutcome], assets: [String: [String: AssetValue]] = [:]
+        _ sent: ZonedBatch, outcomes: [String: ItemOutcome], assets: [String: [String: AssetValue]] = [:], token: String? = nil
     ) throws -> BatchVerdict {
         try store.write { writer in
             try clearOutbox(writer)
@@ -108,6 +114,10 @@ extension MirrorFile {
                 of: sent.batch, outcomes: outcomes, assets: assets,
                 generation: zone.token == nil ? zone.generation - 1 : zone.generation, records: records, links: links, mapping: mapping)
             try self.writer(writer, zone: sent.zone.number).write(settlement.changes, now: now)
+            // Of anything that was not settled the server says more in its changes.
+            if let token, let known = sent.token, zone.token == known, !zone.isFullFetch, settlement.verdict.accepted == sent.batch.items.count {
+                try ZoneTable.set("token", .text(token), of: sent.zone.number, writer)
+            }
             return settlement.verdict
         }
     }

@@ -16,6 +16,8 @@ struct OutgoingRequest: Sendable {
     /// Items as they were sent.
     let batch: ExportBatch
     let zone: MirrorZone
+    /// As of ``MirrorFile/ZonedBatch/token``; what is sent once more has none.
+    var token: String?
 }
 
 /// A request whose answer is lost may have been carried out, may still be on its way, or neither. If something newer were sent

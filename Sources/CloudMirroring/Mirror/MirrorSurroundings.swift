@@ -3,6 +3,8 @@
 
 package import CloudKit
 import Foundation
+import MirroringCore
+import Synchronization
 
 /// What a mirror takes from outside: time, waiting, randomness, names. Tests bring their own.
 package struct MirrorSurroundings: Sendable {
@@ -37,6 +39,16 @@ package struct MirrorSurroundings: Sendable {
     package static var live: MirrorSurroundings {
         MirrorSurroundings(
             now: { Date() }, sleep: { try await Task.sleep(for: .seconds($0)) }, random: { Double.random(in: 0...1) },
-            makeName: { UUID().uuidString })
+            makeName: { SystemNames.next() })
+    }
+}
+
+/// Names for the whole process, so that its stores do not make the same number in the same millisecond.
+private enum SystemNames {
+    private static let names = Mutex(TimeOrderedNames())
+
+    static func next() -> String {
+        let milliseconds = UInt64(max(0, Date().timeIntervalSince1970 * 1000))
+        return names.withLock { $0.next(at: milliseconds, random: .random(in: .min ... .max)) }
     }
 }

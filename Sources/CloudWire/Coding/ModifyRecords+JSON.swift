@@ -61,13 +61,14 @@ extension ModifyRecordsRequest: WireMessage {
 extension ModifyRecordsResponse: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
         let answer = try reader.readRecordsAnswer()
-        self.init(results: answer.results, syncToken: answer.syncToken)
+        self.init(results: answer.results, syncToken: answer.syncToken, nextSyncToken: answer.nextSyncToken)
     }
 
     package func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("records", results)
             writer.member("syncToken", syncToken)
+            writer.member("nextSyncToken", nextSyncToken)
         }
     }
 }
@@ -138,18 +139,20 @@ extension LookupRecordsResponse: WireMessage {
 }
 
 extension JSONReader {
-    fileprivate mutating func readRecordsAnswer() throws(JSONFault) -> (results: [RecordResult], syncToken: String?) {
+    fileprivate mutating func readRecordsAnswer() throws(JSONFault) -> (results: [RecordResult], syncToken: String?, nextSyncToken: String?) {
         var results: [RecordResult]?
         var token: String?
+        var next: String?
         let start = try beginObject()
         while let key = try nextKey() {
             switch key {
             case "records": results = try readArray()
             case "syncToken": token = try readString()
+            case "nextSyncToken": next = try readString()
             default: try skipValue()
             }
         }
-        return (try results.required("the answer has no records", at: start), token)
+        return (try results.required("the answer has no records", at: start), token, next)
     }
 
     /// Reads an object of which one key, an array, is all that counts.

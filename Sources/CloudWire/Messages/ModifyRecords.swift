@@ -75,9 +75,12 @@ package struct ModifyRecordsResponse: Hashable, Sendable {
     package var results: [RecordResult]
     /// Present point of the zone's history, for who asked for it in the address: `getCurrentSyncToken=true`.
     package var syncToken: String?
+    /// For who said up to where they know the zone: the point after the request, if nothing else changed since.
+    package var nextSyncToken: String?
 
-    package init(results: [RecordResult], syncToken: String? = nil) {
+    package init(results: [RecordResult], syncToken: String? = nil, nextSyncToken: String? = nil) {
         self.results = results
         self.syncToken = syncToken
+        self.nextSyncToken = nextSyncToken
     }
 }

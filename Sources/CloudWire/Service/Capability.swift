@@ -22,6 +22,9 @@ package enum Capability: String, Hashable, Sendable, CaseIterable {
     /// Answers have `RateLimit-Limit`, `-Remaining` and `-Reset` where the operator limits requests. Who did not ask gets
     /// them, too.
     case budget
+    /// `records/modify` with ``HeaderNames/syncToken`` answers `nextSyncToken` if nothing but the request's own changes lies
+    /// between the two points: who sent it need not fetch them.
+    case ownChanges = "own-changes"
     /// Uploads of assets that break off go on where they were: `HEAD` and `PATCH` on the address of the upload.
     case resumableUpload = "resumable-upload"
 

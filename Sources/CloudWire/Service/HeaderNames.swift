@@ -9,6 +9,8 @@ package enum HeaderNames {
     package static let capabilities = "X-Tarn-Capabilities"
     /// Requests that write: the same key with the same body is carried out once, and answered alike each time.
     package static let idempotencyKey = "X-Tarn-Idempotency-Key"
+    /// Requests to modify records, with the capability `own-changes`: up to where the sender knows the zone.
+    package static let syncToken = "X-Tarn-Sync-Token"
     /// Names the device where several share one token, so that push leaves out the one that made a change.
     package static let device = "X-Tarn-Device"
     /// Requests: `Bearer` and the device's token.

@@ -27,10 +27,14 @@ struct Connection {
         do { return PreparedStatement(try database.makeStatement(sql: sql)) } catch { throw StoreError(error) }
     }
 
-    func execute(_ sql: String, _ arguments: [SQLValue] = []) throws(StoreError) {
+    func execute(_ sql: String, _ arguments: [SQLValue] = []) throws(StoreError) { _ = try change(sql, arguments) }
+
+    /// - Returns: How many rows an INSERT, UPDATE or DELETE changed.
+    func change(_ sql: String, _ arguments: [SQLValue]) throws(StoreError) -> Int {
         let statement = try statement(sql)
         try statement.bind(arguments)
         try statement.run()
+        return statement.changes
     }
 
     /// Hands each row to `each`.

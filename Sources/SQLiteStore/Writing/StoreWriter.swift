@@ -74,6 +74,11 @@ package final class StoreWriter: StoreReader {
     /// Runs a statement on tables that are the caller's own, such as the mirror's.
     package func execute(_ sql: String, _ arguments: [SQLValue] = []) throws { try connection.execute(sql, arguments) }
 
+    /// The same.
+    ///
+    /// - Returns: How many rows were changed.
+    package func change(_ sql: String, _ arguments: [SQLValue] = []) throws -> Int { try connection.change(sql, arguments) }
+
     /// Replaces what ``StoreReader/metadata()`` returns, except for what belongs to the store itself.
     ///
     /// - Throws: ``StoreError`` with `.other` for a value that a property list cannot hold.
