@@ -72,6 +72,7 @@ struct BookkeepingReader {
             var state = RecordState(
                 recordName: name, key: RowKey(store: store, entity: entity.index, primaryKey: row.int(2)), stage: stage,
                 mark: row.int(8))
+            state.isNew = false
             state.changeTag = row.text(3)
             let ancestor = try row.blob(4).map { try Record(json: [UInt8]($0)) }
             state.ancestor.fields = ancestor?.fields ?? [:]
@@ -142,6 +143,16 @@ struct BookkeepingReader {
     }
 
     // MARK: The rest
+
+    /// Whether there are links in the zone at all. Most models need none, and then none is looked for by name.
+    func hasLinks() throws -> Bool { try exists("TARN_LINK") }
+    func hasParked() throws -> Bool { try exists("TARN_PARKED") }
+
+    private func exists(_ table: String) throws -> Bool {
+        var isThere = false
+        try reader.query("SELECT 1 FROM \(table) WHERE zone = ? LIMIT 1", [.int(zone)]) { _ in isThere = true }
+        return isThere
+    }
 
     func parked(source name: String) throws -> [ParkedRelationship] { try parked("zone = ? AND source = ?", name) }
     func parked(destination name: String) throws -> [ParkedRelationship] { try parked("zone = ? AND destination = ?", name) }

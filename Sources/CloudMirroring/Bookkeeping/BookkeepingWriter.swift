@@ -47,7 +47,7 @@ struct BookkeepingWriter {
         let unapplied: SQLValue =
             state.ancestor.unapplied.isEmpty ? .null : .blob(Data(Record(recordName: "", fields: state.ancestor.unapplied).encoded()))
         try store(
-            Self.record, named: state.recordName,
+            Self.record, named: state.recordName, isNew: state.isNew,
             [
                 .text(mapping.model.entities[state.key.entityIndex].name),
                 .int(state.isMovedOut ? -abs(state.key.primaryKey) : state.key.primaryKey),
@@ -60,7 +60,7 @@ struct BookkeepingWriter {
 
     private func write(_ link: LinkState) throws {
         try store(
-            Self.link, named: link.recordName,
+            Self.link, named: link.recordName, isNew: false,
             [.text(link.pair.kind.entityNames), .text(link.pair.kind.relationships), .text(link.pair.first), .text(link.pair.second)],
             [
                 .optional(link.changeTag), .int(Int64(link.stage.rawValue)), .int(link.mark), .optional(link.failure),
@@ -98,8 +98,9 @@ struct BookkeepingWriter {
 
     /// Changes the row of a name, or makes it. What is there is changed in its place: a row put in its stead would touch
     /// every index.
-    private func store(_ statements: Statements, named name: String, _ subject: [SQLValue], _ others: [SQLValue]) throws {
+    private func store(_ statements: Statements, named name: String, isNew: Bool, _ subject: [SQLValue], _ others: [SQLValue]) throws {
         let arguments = subject + others + [.int(zone), .text(name)]
+        if isNew { return try writer.execute(statements.insertion, arguments) }
         if try writer.change(statements.update, arguments) > 0 { return }
         if try writer.change(statements.replacement, arguments) > 0 { return }
         try writer.execute(statements.insertion, arguments)

@@ -161,8 +161,7 @@ extension Mirror {
         while true {
             try Task.checkCancellation()
             let asked = page
-            let hasAssets = asked.records.contains { $0.fields.values.contains { if case .asset? = $0.value { true } else { false } } }
-            let needed = hasAssets ? try await onQueue { try self.file.assetsNeeded(by: asked, of: row.zone) } : []
+            let needed = asked.records.contains(where: \.hasAssets) ? try await onQueue { try self.file.assetsNeeded(by: asked, of: row.zone) } : []
             if let count = Self.recordsThatFit(page, needed) {
                 page = try await cloud.page(of: row, recordsMax: count)
                 continue

@@ -34,7 +34,7 @@ final class Mirror: Sendable {
     }
 
     /// How much waits to be sent, so that it is counted when something else than sending changed it.
-    private struct Waiting {
+    struct Waiting {
         var count: Int?
         /// Tells whether something changed while it was counted.
         var changes = 0
@@ -53,22 +53,22 @@ final class Mirror: Sendable {
     private let events: AsyncStream<SyncMachine.Event>
     private let feed: AsyncStream<SyncMachine.Event>.Continuation
     private let running = Mutex(Running())
-    private let prepared = Mutex<MirrorFile.ZonedBatch?>(nil)
+    let prepared = Mutex<MirrorFile.PlannedBatch?>(nil)
     /// The batch that was sent last.
-    private let sent = Mutex<MirrorFile.ZonedBatch?>(nil)
+    let sent = Mutex<MirrorFile.ZonedBatch?>(nil)
     /// How far the import has come that is under way.
     let round = Mutex(ImportRound())
     let ahead = Mutex<PageAhead?>(nil)
-    private let waiting = Mutex(Waiting())
+    let waiting = Mutex(Waiting())
     /// Whether a request may be in the file that was not answered.
-    private let mayOwe = Mutex(true)
+    let mayOwe = Mutex(true)
     private let remembered = Mutex(Date.distantPast)
     private let asks = Asks()
     let permissions: PermissionCache
     private let queue: DispatchQueue
     private let logger = Logger(label: "tarn.mirror")
 
-    private var surroundings: MirrorSurroundings { file.surroundings }
+    var surroundings: MirrorSurroundings { file.surroundings }
 
     init(
         store: NSPersistentStore, file: MirrorFile, coordinator: NSPersistentStoreCoordinator,
@@ -325,98 +325,6 @@ final class Mirror: Sendable {
         permissions.signIn(user)
         try await cloud.setUp(isKnown: memory.token != nil)
         return .done
-    }
-
-    private func planExport(itemsMax: Int) async throws -> SyncMachine.Outcome {
-        try await settleOutbox()
-        let before = waiting.withLock { $0 }
-        let plan = try await onQueue { try self.file.nextBatch(itemsMax: itemsMax, pending: before.count) }
-        waiting.withLock { if $0.changes == before.changes { $0.count = plan.pending } }
-        if plan.batch != nil, permissions.isSignedOut {
-            // Reading needs nobody; writing does.
-            let user = try await cloud.open().user()
-            permissions.signIn(user)
-            guard let user else {
-                return .batchPlanned(count: 0, pending: plan.pending, refusal: "nobody is signed in: what was changed here is sent after signing in")
-            }
-            try await onQueue { try self.file.remember(user: user) }
-        }
-        prepared.withLock { $0 = plan.batch }
-        return .batchPlanned(count: plan.batch?.batch.items.count ?? 0, pending: plan.pending, refusal: plan.refusal)
-    }
-
-    private func sendBatch() async throws -> SyncMachine.Outcome {
-        guard let batch = prepared.withLock({ $0.take() }) else {
-            preconditionFailure("a batch is planned before it is sent")
-        }
-        sent.withLock { $0 = batch }
-        let cloud = try cloud.open()
-        let (prepared, refused): (OutgoingRequest?, [String: ItemOutcome])
-        do {
-            (prepared, refused) = try await cloud.prepare(batch, key: surroundings.makeName())
-        } catch {
-            return try await unsent(batch, CloudFailure(error))
-        }
-        guard let request = prepared else { return .batchSettled(try await onQueue { try self.file.settle(batch, outcomes: refused) }) }
-        mayOwe.withLock { $0 = true }
-        try await onQueue { try self.file.put(request) }
-        let outcomes: [String: ItemOutcome], token: String?
-        do {
-            (outcomes, token) = try await exchange(request, cloud)
-        } catch {
-            return try await unsent(batch, CloudFailure(error))
-        }
-        let verdict = try await onQueue {
-            // What could not be sent is settled with what was.
-            let rest = batch.batch.items.filter { refused[$0.recordName] != nil }
-            let all = MirrorFile.ZonedBatch(batch: ExportBatch(items: request.batch.items + rest), zone: batch.zone, token: batch.token)
-            return try self.file.settle(all, outcomes: outcomes.merging(refused) { sent, _ in sent }, token: token)
-        }
-        mayOwe.withLock { $0 = false }
-        if let failure = verdict.requestFailure, !batch.zone.isHome, failure.isZoneGone {
-            return try await unsent(batch, failure)
-        }
-        waiting.withLock { if let count = $0.count { $0.count = max(0, count - verdict.accepted - verdict.failed) } }
-        permissions.forget()
-        return .batchSettled(verdict)
-    }
-
-    /// A batch that could not be sent: with a shared zone that is gone everything in it goes, too.
-    private func unsent(_ batch: MirrorFile.ZonedBatch, _ failure: CloudFailure) async throws -> SyncMachine.Outcome {
-        guard !batch.zone.isHome, failure.isZoneGone else { throw failure }
-        try await remove(batch.zone)
-        return .batchSettled(BatchVerdict())
-    }
-
-    private func exchange(_ request: OutgoingRequest, _ cloud: MirrorCloud) async throws -> (outcomes: [String: ItemOutcome], token: String?) {
-        do {
-            return try await cloud.send(request)
-        } catch {
-            let failure = CloudFailure(error)
-            // A file that cannot be written keeps the request, which is the safe side.
-            try? await onQueue { try self.file.note(failure, of: request) }
-            if failure.code == .notAuthenticated { permissions.signIn(nil) }
-            throw error
-        }
-    }
-
-    /// Sends what was sent before and not answered once more: what became of it is known before anything is imported or sent.
-    func settleOutbox() async throws {
-        guard mayOwe.withLock({ $0 }) else { return }
-        guard let request = try await onQueue({ try self.file.outbox() }) else {
-            mayOwe.withLock { $0 = false }
-            return
-        }
-        let batch = MirrorFile.ZonedBatch(batch: request.batch, zone: request.zone)
-        let outcomes: [String: ItemOutcome]
-        do {
-            outcomes = try await exchange(request, try cloud.open()).outcomes
-        } catch {
-            _ = try await unsent(batch, CloudFailure(error))
-            return
-        }
-        _ = try await onQueue { try self.file.settle(batch, outcomes: outcomes) }
-        permissions.forget()
     }
 
     /// Works on the file after all that was begun before, without waiting for it.

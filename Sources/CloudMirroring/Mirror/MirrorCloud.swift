@@ -111,21 +111,27 @@ struct MirrorCloud: Sendable {
             case .failure(let failure): refused[item.recordName] = .refused(failure)
             }
         }
-        if items.isEmpty { return (nil, refused) }
+        return (items.isEmpty ? nil : try request(for: items, of: zoned, key: key), refused)
+    }
+
+    /// Writes the request of a batch from which nothing has to be uploaded; nil for another.
+    func request(for zoned: MirrorFile.ZonedBatch, key: String) throws -> OutgoingRequest? {
+        guard zoned.batch.items.allSatisfy(\.uploads.isEmpty) else { return nil }
+        return try request(for: zoned.batch.items, of: zoned, key: key)
+    }
+
+    private func request(for items: [ExportBatch.Item], of zoned: MirrorFile.ZonedBatch, key: String) throws -> OutgoingRequest {
         func body(_ records: [Record]) -> [UInt8] {
             let operations = zip(items, records).map { RecordOperation($0.kind, $1) }
             // What is sent is known; of assets the server tells more.
             return ModifyRecordsRequest(
-                operations: operations, zoneID: zoneID, atomic: false, desiredKeys: records.contains { $0.hasAssets } ? nil : []
+                operations: operations, zoneID: zoned.zone.id, atomic: false, desiredKeys: records.contains { $0.hasAssets } ? nil : []
             ).encoded()
         }
         let records = items.map(\.record), sealed = try records.map { try sealer.sealed($0) }
-        return (
-            OutgoingRequest(
-                key: key, body: body(sealed), opened: sealed == records ? nil : body(records), batch: ExportBatch(items: items),
-                zone: zoned.zone, token: zoned.token),
-            refused
-        )
+        return OutgoingRequest(
+            key: key, body: body(sealed), opened: sealed == records ? nil : body(records), batch: ExportBatch(items: items),
+            zone: zoned.zone, token: zoned.token)
     }
 
     /// - Returns: What became of each item; and the point after the request, see ``MirrorFile/settle(_:outcomes:assets:token:)``.
@@ -159,10 +165,6 @@ struct MirrorCloud: Sendable {
         }
         return .success(assets)
     }
-}
-
-extension Record {
-    fileprivate var hasAssets: Bool { fields.values.contains { if case .asset = $0.value { true } else { false } } }
 }
 
 extension ExportBatch.Item {

@@ -20,6 +20,8 @@ extension MirrorFile {
     struct PlannedBatch: Sendable {
         /// nil when nothing is left to be sent.
         var batch: ZonedBatch?
+        /// The batch's request, if it was written and kept already.
+        var request: OutgoingRequest?
         /// How much waits in all.
         var pending: Int
         /// Why something was refused for good.
@@ -29,8 +31,10 @@ extension MirrorFile {
     /// Reads history and prepares the next batch. Shared zones come first: what moves there leaves the home zone after it
     /// has arrived.
     ///
-    /// - Parameter pending: How much waits, where that is known: counting takes the longer the more it is.
-    func nextBatch(itemsMax: Int, pending: Int?) throws -> PlannedBatch {
+    /// - Parameters:
+    ///   - pending: How much waits, where that is known: counting takes the longer the more it is.
+    ///   - write: Writes the request of a batch, if it can be written at once. Then it is kept in the same transaction.
+    func nextBatch(itemsMax: Int, pending: Int?, write: (ZonedBatch) throws -> OutgoingRequest? = { _ in nil }) throws -> PlannedBatch {
         try store.write { writer in
             try scan(writer)
             let rows = try ZoneTable.all(writer).filter { $0.zone.number >= firstZone }
@@ -43,9 +47,11 @@ extension MirrorFile {
                     if !batch.items.isEmpty {
                         // What was saved just now may not be among what was counted.
                         let known = pending.flatMap { $0 < batch.items.count ? nil : $0 }
+                        let zoned = ZonedBatch(batch: batch, zone: zone, token: scope == .private && !row.isFullFetch ? row.token : nil)
+                        let request = try write(zoned)
+                        if let request { try put(request, writer) }
                         return PlannedBatch(
-                            batch: ZonedBatch(batch: batch, zone: zone, token: scope == .private && !row.isFullFetch ? row.token : nil),
-                            pending: try known ?? bookkeeping.pendingCount(from: firstZone),
+                            batch: zoned, request: request, pending: try known ?? bookkeeping.pendingCount(from: firstZone),
                             refusal: try refusal(bookkeeping))
                     }
                     if batch.changes.isEmpty { break }
@@ -77,6 +83,7 @@ extension MirrorFile {
         var pending: [RecordState] = []
         var loaded = ExportBatch.Loaded()
         var bytes = 0
+        let hasParked = try bookkeeping.hasParked()
         for state in try bookkeeping.pendingRecords(limit: itemsMax) {
             if state.stage == .needsUpload, let row = try writer.row(state.key) {
                 bytes += row.approximateBytes
@@ -84,7 +91,7 @@ extension MirrorFile {
                 if bytes > Self.batchRowBytesMax, !pending.isEmpty { break }
                 loaded.rows[state.key] = row
                 for key in row.references where loaded.names[key] == nil { loaded.names[key] = try bookkeeping.name(of: key) }
-                loaded.parked += try bookkeeping.parked(source: state.recordName)
+                if hasParked { loaded.parked += try bookkeeping.parked(source: state.recordName) }
                 if !zone.isHome, state.changeTag == nil { loaded.receipts[state.recordName] = try receipt(of: state, writer) }
             }
             pending.append(state)
@@ -107,8 +114,11 @@ extension MirrorFile {
             var records: [String: RecordState] = [:]
             var links: [String: LinkState] = [:]
             for item in sent.batch.items {
-                records[item.recordName] = try bookkeeping.record(named: item.recordName)
-                links[item.recordName] = try bookkeeping.link(named: item.recordName)
+                if item.isLink {
+                    links[item.recordName] = try bookkeeping.link(named: item.recordName)
+                } else {
+                    records[item.recordName] = try bookkeeping.record(named: item.recordName)
+                }
             }
             let settlement = ExportSettlement(
                 of: sent.batch, outcomes: outcomes, assets: assets,

@@ -78,11 +78,12 @@ extension MirrorFile {
         let bookkeeping = self.reader(reader, zone: zone.number)
         let needs = ImportNeeds(page, mapping: mapping)
         var loaded = ImportPlan.Loaded()
+        let hasLinks = try bookkeeping.hasLinks()
         for name in needs.names {
             loaded.records[name] = try bookkeeping.record(named: name)
-            if let link = try bookkeeping.link(named: name) { loaded.links.append(link) }
+            if hasLinks, let link = try bookkeeping.link(named: name) { loaded.links.append(link) }
         }
-        for name in needs.parked {
+        for name in try bookkeeping.hasParked() ? needs.parked : [] {
             loaded.parked += try bookkeeping.parked(source: name)
             loaded.parked += try bookkeeping.parked(destination: name)
         }
@@ -99,8 +100,10 @@ extension MirrorFile {
         into loaded: inout ImportPlan.Loaded
     ) throws {
         for row in try reader.rows(details.keys) { loaded.rows[row.key] = row }
-        for pair in details.pairs { loaded.links += try bookkeeping.links(of: pair) }
-        for name in details.linkEnds { loaded.links += try bookkeeping.links(touching: name) }
+        if try bookkeeping.hasLinks() {
+            for pair in details.pairs { loaded.links += try bookkeeping.links(of: pair) }
+            for name in details.linkEnds { loaded.links += try bookkeeping.links(touching: name) }
+        }
         for end in Set(loaded.links.flatMap { [$0.pair.first, $0.pair.second] }) where loaded.records[end] == nil {
             loaded.records[end] = try bookkeeping.record(named: end)
         }

@@ -28,14 +28,14 @@ extension MirrorFile {
     /// else up.
     static let uncertainAttemptsMax: Int64 = 8
 
-    func put(_ request: OutgoingRequest) throws {
-        try store.write { writer in
-            try MirrorState.set(.outboxKey, .text(request.key), writer)
-            try MirrorState.set(.outboxBody, .blob(Data(request.body)), writer)
-            try MirrorState.set(.outboxOpened, request.opened.map { .blob(Data($0)) } ?? .null, writer)
-            try MirrorState.set(.outboxNotes, .text(request.batch.items.map(\.note).joined(separator: "\n")), writer)
-            try MirrorState.set(.outboxAttempts, .int(0), writer)
-        }
+    func put(_ request: OutgoingRequest) throws { try store.write { try put(request, $0) } }
+
+    func put(_ request: OutgoingRequest, _ writer: StoreWriter) throws {
+        try MirrorState.set(.outboxKey, .text(request.key), writer)
+        try MirrorState.set(.outboxBody, .blob(Data(request.body)), writer)
+        try MirrorState.set(.outboxOpened, request.opened.map { .blob(Data($0)) } ?? .null, writer)
+        try MirrorState.set(.outboxNotes, .text(request.batch.items.map(\.note).joined(separator: "\n")), writer)
+        try MirrorState.set(.outboxAttempts, .int(0), writer)
     }
 
     /// What has to be sent again; nil when every request was answered.

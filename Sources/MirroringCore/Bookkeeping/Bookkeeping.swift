@@ -55,6 +55,8 @@ package struct RecordState: Hashable, Sendable {
     /// Whether the object is in another zone now, because it was shared: what is left is to delete the record here. What
     /// others still write into it goes to the object.
     package var isMovedOut = false
+    /// Whether nothing is kept of the record yet, as far as whoever made this knows: a hint for writing it.
+    package var isNew = true
 
     package init(recordName: String, key: RowKey, stage: MirrorStage, mark: Int64 = 0) {
         self.recordName = recordName

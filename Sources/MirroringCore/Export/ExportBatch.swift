@@ -31,7 +31,7 @@ package struct ExportBatch: Hashable, Sendable {
         package let uploads: [Upload]
         /// The mark that is settled when the item is accepted.
         let mark: Int64
-        let isLink: Bool
+        package let isLink: Bool
         /// What was uploaded, of an item that has been sent.
         private(set) var digests: [String: ContentDigest] = [:]
 

@@ -106,10 +106,15 @@ package struct ImportNeeds: Sendable {
     }
 
     private func assets(of record: Record, entity: EntityMapping, ancestor: Ancestor) -> [AssetNeed] {
-        RecordMerge(entity: entity, ancestor: ancestor, remote: record.fields, assets: [:]).assetsNeeded.compactMap { property in
+        guard record.hasAssets else { return [] }
+        return RecordMerge(entity: entity, ancestor: ancestor, remote: record.fields, assets: [:]).assetsNeeded.compactMap { property in
             // With its address, which the canonical form leaves out.
             guard let field = property.assetFieldName, case .asset(let asset)? = record.fields[field]?.value else { return nil }
             return AssetNeed(asset: asset, recordName: record.recordName, field: field, isEncrypted: property.isEncrypted)
         }
     }
+}
+
+extension Record {
+    package var hasAssets: Bool { fields.values.contains { if case .asset = $0.value { true } else { false } } }
 }
