@@ -17,6 +17,8 @@ struct Simulate: ParsableCommand {
     @Option(help: "Runs this seed alone, and prints what happens.") var seed: UInt64?
     @Option(help: "How many run at the same time.") var jobs = max(1, ProcessInfo.processInfo.activeProcessorCount)
     @Option(help: "A bug that is planted: \(Simulation.Canary.allCases.map(\.rawValue).joined(separator: ", ")).") var canary: String?
+    @Option(help: "Features of all runs, in the place of those that seeds decide: none, or some of \(Feature.allCases.map(\.rawValue).joined(separator: ","))")
+    var features: String?
     @Flag(help: "Prints a line for each seed.") var lines = false
 
     func run() throws {
@@ -24,12 +26,19 @@ struct Simulate: ParsableCommand {
             guard let canary = Simulation.Canary(rawValue: name) else { throw ValidationError("There is no canary \(name).") }
             return canary
         }
+        let features = try features.map { names in
+            Set(
+                try (names == "none" ? [] : names.split(separator: ",")).map { name in
+                    guard let feature = Feature(rawValue: String(name)) else { throw ValidationError("There is no feature \(name).") }
+                    return feature
+                })
+        }
         if let seed {
-            let report = try Simulation.run(seed: seed, canary: canary, keepsTrace: true)
+            let report = try Simulation.run(seed: seed, features: features, canary: canary, keepsTrace: true)
             for line in report.trace { say(line) }
             try finish(run: 1, failed: report.violations.isEmpty ? 0 : 1, digest: report.digest)
         }
-        try runAll(canary)
+        try runAll(canary, features)
     }
 
     /// A line at once, also into a file: a run that is cut off has said what it found.
@@ -43,7 +52,7 @@ struct Simulate: ParsableCommand {
         var error: (any Error)?
     }
 
-    private func runAll(_ canary: Simulation.Canary?) throws {
+    private func runAll(_ canary: Simulation.Canary?, _ features: Set<Feature>?) throws {
         let tally = Mutex(Tally(next: first))
         let end = first + seeds
         let start = ContinuousClock.now
@@ -54,13 +63,13 @@ struct Simulate: ParsableCommand {
                 return tally.next
             }) {
                 do {
-                    let report = try Simulation.run(seed: seed, canary: canary)
+                    let report = try Simulation.run(seed: seed, features: features, canary: canary)
                     tally.withLock { tally in
                         tally.saves += report.saves
                         tally.digests[seed] = report.digest
                         if !report.violations.isEmpty { tally.failed += 1 }
-                        if lines { say("seed \(seed) \(report.digest) \(report.events) events, \(report.saves) saves: \(report.faults)") }
-                        for violation in report.violations.prefix(3) { say("seed \(seed) [\(report.faults)]: \(violation)") }
+                        if lines { say("seed \(seed) \(report.digest) \(report.events) events, \(report.saves) saves: \(report.faults) + \(report.features)") }
+                        for violation in report.violations.prefix(3) { say("seed \(seed) [\(report.faults) + \(report.features)]: \(violation)") }
                     }
                 } catch {
                     tally.withLock { $0.error = error }

@@ -66,8 +66,9 @@ extension Mirror {
         // Most changes are in the home zone: they are there before the list of the others is asked for.
         let home = try await row(MirrorZone.home)
         let page = try await page(of: home, cloud)
-        if !page.deletions.isEmpty {
-            // Deleted, or moved: the list that was asked for later than the page tells where to look first.
+        if !page.deletions.isEmpty || page.generation != nil && !page.moreComing {
+            // Deleted, or moved: the list that was asked for later than the page tells where to look first. What the last page of
+            // a full fetch has not shown counts as deleted, too.
             try await list(cloud)
             round.isListed = true
             if try await !zonesToFetch().isEmpty {
@@ -171,6 +172,9 @@ extension Mirror {
             case .applied(let records, let commit):
                 permissions.forget()
                 coordinator.didCommit([commit], by: nil)
+                // What changes no row may be to be sent on, or allow what was refused.
+                let hasShare = asked.records.contains { $0.recordName == ShareDetails.zoneShareName }
+                if commit.isEmpty, records > 0 || hasShare { storeChanged() }
                 return (records, !page.moreComing)
             // Asked again from where the store stands now.
             case .dropped, .lacksAssets: return (0, false)

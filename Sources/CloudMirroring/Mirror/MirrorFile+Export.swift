@@ -37,6 +37,7 @@ extension MirrorFile {
     func nextBatch(itemsMax: Int, pending: Int?, write: (ZonedBatch) throws -> OutgoingRequest? = { _ in nil }) throws -> PlannedBatch {
         try store.write { writer in
             try scan(writer)
+            if scope == .shared { try forgetUnsharedDeletions(writer) }
             let rows = try ZoneTable.all(writer).filter { $0.zone.number >= firstZone }
             for row in rows.sorted(by: { $0.zone.number > $1.zone.number }) {
                 let zone = row.zone
@@ -58,6 +59,13 @@ extension MirrorFile {
                 }
             }
             return PlannedBatch(batch: nil, pending: 0, refusal: try refusal(reader(writer)))
+        }
+    }
+
+    /// What belonged to no share and is gone is nobody's concern.
+    private func forgetUnsharedDeletions(_ writer: StoreWriter) throws {
+        for table in ["TARN_RECORD", "TARN_LINK"] {
+            try writer.execute("DELETE FROM \(table) WHERE zone = \(MirrorZone.home) AND stage = \(MirrorStage.needsDelete.rawValue)")
         }
     }
 
@@ -97,7 +105,7 @@ extension MirrorFile {
             pending.append(state)
         }
         let links = try bookkeeping.pendingLinks(limit: itemsMax)
-        return ExportBatch(records: pending, links: links, loaded: loaded, mapping: mapping, itemsMax: itemsMax)
+        return ExportBatch(records: pending, links: links, loaded: loaded, mapping: mapping, itemsMax: itemsMax, limits: surroundings.limits)
     }
 
     /// Writes down what the server did with a batch.

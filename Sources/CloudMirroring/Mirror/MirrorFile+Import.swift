@@ -46,6 +46,10 @@ extension MirrorFile {
                 let unseen = try page.generation.map { try bookkeeping.unseenNames(before: $0) } ?? []
                 page.conclude(missing: try bookkeeping.missingNames(), unseen: unseen)
             }
+            if zone.isHome {
+                page = try withoutMoved(page, writer)
+                try undoMoves(of: page.deletions, writer)
+            }
             var (loaded, details) = try load(page, zone, writer)
             for (asset, content) in assets { loaded.add(content, of: asset) }
             guard loaded.missing(details).isEmpty else { return .lacksAssets }
@@ -54,7 +58,7 @@ extension MirrorFile {
             let plan = draft.assigning(try realKeys(for: draft.newKeys, writer))
             let commit = try write(plan, loaded: loaded, writer)
             try self.writer(writer, zone: zone.number).write(plan.bookkeeping, now: now)
-            try passOn(plan, writer)
+            if zone.isHome { try passOn(plan, writer) }
             let receives = try ZoneTable.row(zone.number, writer)?.receives == true
             try ZoneTable.advance(zone.number, to: page.token, moreComing: page.moreComing, writer)
             if receives, !page.moreComing { try gather(into: zone, writer) }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 package import CloudKit
+package import CloudWire
 import Foundation
 import MirroringCore
 import Synchronization
@@ -21,6 +22,8 @@ package struct MirrorSurroundings: Sendable {
     /// Where the mirror's tasks run, its work on the file included; nil is wherever there is room. A simulation has one
     /// thread for everything, on which what happens next is its own decision; nobody else writes its files.
     package var executor: (any TaskExecutor)?
+    /// What a server takes at once.
+    package var limits = Limits()
     /// A container, for what has to do with people and shares.
     package var container: @Sendable (String) -> CKContainer = { CKContainer(identifier: $0) }
     /// Where a schema is printed to.

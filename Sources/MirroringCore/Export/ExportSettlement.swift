@@ -77,6 +77,11 @@ package struct ExportSettlement: Hashable, Sendable {
         case (.deleted, _), (.saved, .forceDelete), (.saved, .delete):
             verdict.accepted += 1
             changes.removedRecords.append(state.recordName)
+        case (.refused(let failure), .delete) where failure.code == .unknownItem && state.isMovedOut:
+            // Somebody deleted what moved from there: import sees to it.
+            verdict.needImport += 1
+            state.stage = .missing
+            changes.records.append(state)
         case (.refused(let failure), .forceDelete) where failure.code == .unknownItem, (.refused(let failure), .delete) where failure.code == .unknownItem:
             verdict.accepted += 1
             changes.removedRecords.append(state.recordName)

@@ -13,6 +13,14 @@ struct Edit: Sendable {
         case delete(label: String, seen: [Seen])
         case link(Pair)
         case unlink(Pair)
+
+        /// Of the object that is changed.
+        var label: String {
+            switch self {
+            case .insert(let label, _), .set(let label, _, _, _), .delete(let label, _): label
+            case .link(let pair), .unlink(let pair): pair.first
+            }
+        }
     }
 
     /// A value of an object.
@@ -56,6 +64,19 @@ struct Edit: Sendable {
             changes.append(.delete(label: committed["label"] as? String ?? "?", seen: seen))
         }
     }
+
+    /// The changes by the owners of their objects, in order.
+    func split(by owner: (String) -> String) -> [(owner: String, part: Edit)] {
+        var parts: [(owner: String, part: Edit)] = []
+        for change in changes {
+            let name = owner(change.label)
+            if parts.last?.owner != name { parts.append((name, Edit())) }
+            parts[parts.count - 1].part.changes.append(change)
+        }
+        return parts
+    }
+
+    private init() {}
 
     private mutating func addValues(of object: NSManagedObject, old: (String) -> Any?) {
         let label = Picture.label(object)

@@ -18,10 +18,10 @@ struct Picture: Equatable, Sendable {
     /// What is wrong with it by itself.
     private(set) var faults: [String] = []
 
-    init(_ context: NSManagedObjectContext) throws {
+    init(_ context: NSManagedObjectContext, where isIncluded: (NSManagedObject) -> Bool = { _ in true }) throws {
         let names = context.persistentStoreCoordinator?.managedObjectModel.entities.compactMap(\.name).sorted() ?? []
         for name in names {
-            for object in try context.fetch(NSFetchRequest<NSManagedObject>(entityName: name)) { add(object, name) }
+            for object in try context.fetch(NSFetchRequest<NSManagedObject>(entityName: name)) where isIncluded(object) { add(object, name) }
         }
     }
 
@@ -66,6 +66,18 @@ struct Picture: Equatable, Sendable {
         case let data as Data: String(decoding: data, as: UTF8.self)
         default: nil
         }
+    }
+
+    /// Leaves out what somebody had no right to do.
+    func without(_ changed: [String: Set<String>]) -> Picture {
+        var picture = self
+        for (label, keys) in changed {
+            for key in keys {
+                picture.entries[label]?.values[key] = nil
+                picture.entries[label]?.links[key] = nil
+            }
+        }
+        return picture
     }
 
     /// How two pictures differ, for people.

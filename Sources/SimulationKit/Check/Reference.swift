@@ -9,13 +9,18 @@
 struct Reference {
     struct Write {
         let value: String?
+        /// What its writer saw.
+        let old: String?
         let device: String
         var isSuperseded = false
     }
 
     struct Object {
         let entity: String
+        let maker: String
         var isDeleted = false
+        /// Devices that changed it, or deleted it.
+        var changers: Set<String> = []
         /// Whether a deletion may have been given up with the device's account.
         var mayBeThere = false
         /// Whether what was written last may be in an archive only.
@@ -36,18 +41,20 @@ struct Reference {
     var isPurged = false
 
     /// Properties that only the later version of the model has.
-    private static let newer: Set<String> = ["mood", "place"]
+    static let newer: Set<String> = ["mood", "place"]
 
     /// - Parameter version: Of the device's model: who deletes an object deletes what they cannot see, too.
     mutating func take(_ edit: Edit, by device: String, version: Int) {
         for change in edit.changes {
             switch change {
-            case .insert(let label, let entity): objects[label] = Object(entity: entity)
+            case .insert(let label, let entity): objects[label] = Object(entity: entity, maker: device)
             case .set(let label, let key, let old, let new):
                 supersede(label, key, old)
-                objects[label]?.writes[key, default: []].append(Write(value: new, device: device))
+                objects[label]?.writes[key, default: []].append(Write(value: new, old: old, device: device))
+                objects[label]?.changers.insert(device)
             case .delete(let label, let seen):
                 objects[label]?.isDeleted = true
+                objects[label]?.changers.insert(device)
                 for value in seen { supersede(label, value.key, value.value) }
                 if version == 1 { for key in Self.newer { supersedeAll(label, key) } }
             case .link(let pair): links[pair, default: []].append(LinkWrite(isLinked: true, device: device))
@@ -72,6 +79,18 @@ struct Reference {
             if objects[label]?.isDeleted == true { objects[label]?.mayBeThere = true }
         }
         links = [:]
+    }
+
+    /// What a device did may have gone with what it had no right to any more: the share that it left.
+    mutating func giveUp(_ device: String) {
+        for (label, object) in objects {
+            if object.maker == device { kept.insert(label) }
+            guard object.changers.contains(device) else { continue }
+            objects[label]?.mayBeOlder = true
+            objects[label]?.mayBeThere = true
+            for write in object.writes.values.joined() where write.device == device { if let value = write.value { kept.insert(value) } }
+        }
+        for (pair, writes) in links where writes.contains(where: { $0.device == device }) { links[pair] = nil }
     }
 
     /// - Parameters:
@@ -99,12 +118,17 @@ struct Reference {
         for (key, writes) in object.writes.sorted(by: { $0.key < $1.key }) {
             for write in writes where !write.isSuperseded && write.value != values[key] {
                 guard let value = write.value, !log.contains(value), !kept.contains(value) else { continue }
-                // A reference to an object that is gone is gone with it.
-                if objects[value]?.isDeleted == true { continue }
+                // A reference to an object that is gone is gone with it, and one that was put back before it was sent is no edit.
+                if objects[value]?.isDeleted == true || isPutBack(write, in: writes) { continue }
                 found.append("\(label).\(key) = \(value), written by \(write.device), is neither shown nor in a conflict log")
             }
         }
         return found
+    }
+
+    /// Whether a device wrote what it had found itself, before it wrote something else.
+    private func isPutBack(_ write: Write, in writes: [Write]) -> Bool {
+        writes.contains { $0.device == write.device && $0.old == write.value }
     }
 
     private func wrong(_ object: Object, _ label: String, _ values: [String: String]) -> [String] {

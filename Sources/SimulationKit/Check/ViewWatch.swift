@@ -11,10 +11,11 @@ struct ViewWatch {
     /// What is shown from now on has nothing to do with what was.
     mutating func forget() { self = ViewWatch() }
 
-    mutating func look(_ picture: Picture) -> [String] {
+    /// - Parameter mayReturn: Whether an object that was gone may be there once more, to go for good.
+    mutating func look(_ picture: Picture, mayReturn: (String) -> Bool = { _ in false }) -> [String] {
         var found: [String] = []
         for (label, entry) in picture.entries {
-            if gone.contains(label) { found.append("\(label) was gone and is there again") }
+            if gone.contains(label), !mayReturn(label) { found.append("\(label) was gone and is there again") }
             let before = last[label] ?? [:]
             for (key, value) in entry.values where before[key] != value && picture.entries[value] == nil {
                 if left["\(label).\(key)"]?.contains(value) == true { found.append("\(label).\(key) went back to \(value)") }

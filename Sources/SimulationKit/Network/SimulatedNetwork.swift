@@ -14,6 +14,7 @@ final class SimulatedNetwork: @unchecked Sendable {
     let executor: SimulationExecutor
     private let say: (String) -> Void
     private let serverDisk: ServerDisk
+    private let hasAssets: Bool
     var faults: FaultPlan
     var random: SeededNumbers
     /// Whether the users' storage is full.
@@ -22,14 +23,22 @@ final class SimulatedNetwork: @unchecked Sendable {
     /// Keys of requests that reached the server.
     private var arrived: Set<String> = []
 
+    /// Whether what is held is answered in vain after a while, as long as faults last: afterwards nothing happens by itself.
+    var endsWaits = true
+    /// Whether nobody who waits is told anything.
+    var losesNews = false
+    /// Told what a device must not do.
+    var complain: (String) -> Void = { _ in }
+
     /// How long a device waits for an answer.
     private static let patience = 60.0
 
     init(
         _ agenda: Agenda, _ executor: SimulationExecutor, _ faults: FaultPlan, _ random: SeededNumbers, _ serverDisk: ServerDisk,
-        say: @escaping (String) -> Void
+        hasAssets: Bool, say: @escaping (String) -> Void
     ) {
         self.serverDisk = serverDisk
+        self.hasAssets = hasAssets
         self.agenda = agenda
         self.executor = executor
         self.faults = faults
@@ -44,9 +53,12 @@ final class SimulatedNetwork: @unchecked Sendable {
         let fate = fate(of: request)
         let there = random.seconds(0.01...0.3), back = random.seconds(0.01...0.3), late = random.seconds(61...900)
         if transport.isCut { return give(up: pending, label, 0.01, .networkUnavailable, "the device is offline") }
-        // A held answer would be one more that waits for the agenda inside of the server; the stream tells of the same.
-        if Self.operation(of: request) == DevicePath.Operation.createToken.rawValue { return refuse(WireError(.notFound, "there is no courier")) }
+        // Where a stream gets through, nothing is to be held.
+        if !transport.polls, Self.operation(of: request) == DevicePath.Operation.createToken.rawValue {
+            return refuse(WireError(.notFound, "there is no courier"))
+        }
         if fate != .delivered { say("\(label) \(fate)") }
+        if Self.operation(of: request) == Self.courier { return hold(request, from: transport, pending, label, fate, there, back) }
         switch fate {
         case .requestLost: give(up: pending, label, Self.patience, request.changesData ? .serverResponseLost : .networkFailure, "the request was lost")
         case .late:
@@ -88,7 +100,14 @@ final class SimulatedNetwork: @unchecked Sendable {
         lastNumber += 1
         let label = "\(transport.name) #\(lastNumber) \(Self.operation(of: request))"
         // Change tokens carry a proof that only this server can make, and it draws its key itself.
-        let isRepeatable = ![ServicePath.Operation.zoneChanges, .databaseChanges].map(\.rawValue).contains(Self.operation(of: request))
+        // So do receipts for assets.
+        let operation = Self.operation(of: request)
+        let isRepeatable =
+            ![ServicePath.Operation.zoneChanges, .databaseChanges].map(\.rawValue).contains(operation)
+            && (!hasAssets || operation != ServicePath.Operation.modifyRecords.rawValue)
+        if transport.isPaused, [ServicePath.Operation.zoneChanges, .modifyRecords].map(\.rawValue).contains(operation) {
+            complain("\(transport.name) was paused, and asks for \(operation)")
+        }
         switch request.body {
         case .bytes(let bytes): say("\(label) sent \(bytes.count)\(isRepeatable ? " " + SeededNumbers.hex(Trace.fnv(bytes)) : "")")
         case .none, .file: say("\(label) sent")
@@ -145,7 +164,7 @@ final class SimulatedNetwork: @unchecked Sendable {
         pending.resume(with: result)
     }
 
-    private func give(up pending: Pending<TransportResponse>, _ label: String, _ seconds: Double, _ code: CKError.Code, _ reason: String) {
+    private func give<Value>(up pending: Pending<Value>, _ label: String, _ seconds: Double, _ code: CKError.Code, _ reason: String) {
         agenda.after(seconds) { self.fail(pending, label, code, reason) }
     }
 
@@ -161,25 +180,53 @@ final class SimulatedNetwork: @unchecked Sendable {
     func open(_ request: TransportRequest, from transport: SimulatedTransport, _ pending: Pending<TransportStream>) {
         let label = begin(request, transport)
         if transport.isCut { return agenda.after(0.01) { self.fail(pending, label, .networkUnavailable, "the device is offline") } }
+        let isAsset = Self.operation(of: request) == Self.asset
+        if transport.polls, !isAsset { return give(up: pending, label, 0.05, .networkFailure, "no stream gets through") }
+        // How often connections for notifications break is in the plan; a download may go as any request does.
+        let fate = isAsset ? fate(of: request) : .delivered
+        switch fate {
+        case .requestLost, .answerLost, .late:
+            say("\(label) \(fate)")
+            return give(up: pending, label, Self.patience, .networkFailure, "the download was lost")
+        case .throttled, .busy:
+            let refusal = TransportStream(status: 503, headers: [:], chunks: AsyncThrowingStream { $0.finish() })
+            return agenda.after(0.1) { if pending.isWaiting { pending.resume(with: .success(refusal)) } }
+        case .delivered, .doubled, .full, .tokenExpired, .half, .webPage: break
+        }
         agenda.after(random.seconds(0.01...0.3)) { [executor, base = transport.base] in
             executor.begin()
             Task(executorPreference: executor) {
                 let result: Result<TransportStream, any Error>
-                do { result = .success(try await base.stream(request)) } catch { result = .failure(error) }
+                do {
+                    let stream = try await base.stream(request)
+                    // A file is read from the server's disk, which is waited for; of news nobody knows when they come.
+                    result = .success(isAsset ? try await Self.whole(stream) : stream)
+                } catch {
+                    result = .failure(error)
+                }
                 executor.end()
                 guard pending.isWaiting else { return }
-                pending.resume(with: result.map { self.forward($0, to: transport, label) })
+                pending.resume(with: result.map { self.forward($0, to: transport, label, breaks: fate == .half) })
             }
         }
     }
 
-    private func forward(_ stream: TransportStream, to transport: SimulatedTransport, _ label: String) -> TransportStream {
+    /// - Parameter breaks: Whether the connection breaks in the middle of the first piece.
+    private func forward(_ stream: TransportStream, to transport: SimulatedTransport, _ label: String, breaks: Bool = false) -> TransportStream {
         let (chunks, continuation) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
         transport.hold { continuation.finish(throwing: CKError(.networkFailure, "the connection broke")) }
         let task = Task(executorPreference: executor) {
             var due = 0.0
             do {
                 for try await chunk in stream.chunks {
+                    if breaks {
+                        let half = Array(chunk.prefix(chunk.count / 2))
+                        return self.agenda.after(self.latency()) {
+                            self.say("\(label) broke after \(half.count)")
+                            continuation.yield(half)
+                            continuation.finish(throwing: CKError(.networkFailure, "the connection broke"))
+                        }
+                    }
                     due = max(due, self.agenda.now + self.latency())
                     let isTwice = self.faults.kinds.contains(.doubling) && self.random.percent(20)
                     self.agenda.after(due - self.agenda.now) {
@@ -195,16 +242,53 @@ final class SimulatedNetwork: @unchecked Sendable {
         return TransportStream(status: stream.status, headers: stream.headers, chunks: chunks)
     }
 
+    private static func whole(_ stream: TransportStream) async throws -> TransportStream {
+        var chunks: [[UInt8]] = []
+        for try await chunk in stream.chunks { chunks.append(chunk) }
+        let (all, continuation) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
+        for chunk in chunks { continuation.yield(chunk) }
+        continuation.finish()
+        return TransportStream(status: stream.status, headers: stream.headers, chunks: all)
+    }
+
     private func latency() -> Double {
         let usual = random.seconds(0.01...0.3), long = random.seconds(1...120)
         return faults.kinds.contains(.delay) && random.percent(20) ? long : usual
+    }
+
+    // MARK: Waiting
+
+    private static let courier = "courier"
+    private static let asset = "asset"
+
+    /// A request whose answer is the next notification. The server is not waited for: it holds it until somebody else writes.
+    private func hold(
+        _ request: TransportRequest, from transport: SimulatedTransport, _ pending: Pending<TransportResponse>, _ label: String, _ fate: Fate,
+        _ there: Double, _ back: Double
+    ) {
+        let isLost = fate == .requestLost || fate == .late, isAnswerLost = fate == .answerLost
+        if isLost || isAnswerLost { give(up: pending, label, Self.patience, .networkFailure, "the wait was in vain") }
+        if isLost { return }
+        let inVain = random.seconds(45...90)
+        if endsWaits {
+            agenda.after(inVain) { self.finish(pending, .success(TransportResponse(status: 200, body: [])), transport, label) }
+        }
+        agenda.after(there) { [executor, base = transport.base] in
+            self.say("\(label) arrived")
+            Task(executorPreference: executor) {
+                let result: Result<TransportResponse, any Error>
+                do { result = .success(try await base.send(request)) } catch { result = .failure(error) }
+                if isAnswerLost || self.losesNews { return }
+                self.agenda.after(back) { self.finish(pending, result, transport, label) }
+            }
+        }
     }
 
     // MARK: Answers of its own
 
     static func operation(of request: TransportRequest) -> String {
         switch request.target {
-        case .asset: "asset"
+        case .asset(let address): address.contains("/courier/") ? courier : asset
         case .service(let path): path.split(separator: "/").suffix(2).joined(separator: "/")
         }
     }

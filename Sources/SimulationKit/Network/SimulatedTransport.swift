@@ -13,10 +13,15 @@ final class SimulatedTransport: CloudTransport, @unchecked Sendable {
     private let network: SimulatedNetwork
     private(set) var isCut = false
     private(set) var isOpen = true
+    /// Whether streams do not get through.
+    let polls: Bool
+    /// Whether the app asked for silence.
+    var isPaused = false
     private var breaks: [() -> Void] = []
 
-    init(_ name: String, _ base: InProcessTransport, _ network: SimulatedNetwork) {
+    init(_ name: String, _ base: InProcessTransport, _ network: SimulatedNetwork, polls: Bool) {
         self.name = name
+        self.polls = polls
         self.base = base
         self.network = network
     }

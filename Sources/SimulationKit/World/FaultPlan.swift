@@ -41,7 +41,7 @@ package struct FaultPlan: Sendable {
     package var kinds: Set<Kind>
 
     /// Each kind is in every third run; what makes the reference model know less is in fewer.
-    init(_ random: inout SeededNumbers, seed: UInt64) {
+    init(_ random: inout SeededNumbers, seed: UInt64, without excluded: Set<Kind>) {
         kinds = []
         var own = SeededNumbers(seed: ~seed)
         if own.percent(30) { kinds.insert(.crashes) }
@@ -55,6 +55,7 @@ package struct FaultPlan: Sendable {
                 }
             if random.percent(chance) { kinds.insert(kind) }
         }
+        kinds.subtract(excluded)
     }
 
     package var description: String { kinds.map(\.rawValue).sorted().joined(separator: " ") }

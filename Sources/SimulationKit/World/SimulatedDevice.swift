@@ -26,12 +26,18 @@ final class SimulatedDevice: @unchecked Sendable {
     }
 
     static let containerIdentifier = "iCloud.org.example.simulation"
+    /// Of a record in runs with assets, so that values need not be long.
+    private static let recordBytes = 1000
     private static let writes = Int32(FaultyDiskWrite.rawValue)
     private static let everything = Int32(
         FaultyDiskWrite.rawValue | FaultyDiskSync.rawValue | FaultyDiskGrowth.rawValue | FaultyDiskTruncate.rawValue
             | FaultyDiskDelete.rawValue)
 
     let name: String
+    let role: Role
+    private let hasAssets: Bool
+    /// Whether streams do not get through to it.
+    let polls: Bool
     private let folder: URL
     private let disk: Int32
     private let agenda: Agenda
@@ -48,10 +54,13 @@ final class SimulatedDevice: @unchecked Sendable {
     var watch = ViewWatch()
 
     init(
-        _ name: String, of user: String, version: Int, in folder: URL, _ agenda: Agenda, _ executor: SimulationExecutor,
-        _ random: SeededNumbers, skew: Double
+        _ name: String, _ role: Role = .owner, of user: String, version: Int, in folder: URL, _ agenda: Agenda,
+        _ executor: SimulationExecutor, _ random: SeededNumbers, skew: Double, hasAssets: Bool = false, polls: Bool = false
     ) throws {
         self.name = name
+        self.role = role
+        self.hasAssets = hasAssets
+        self.polls = polls
         self.user = user
         self.version = version
         self.folder = folder.appendingPathComponent(name)
@@ -75,7 +84,9 @@ final class SimulatedDevice: @unchecked Sendable {
         let container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: SimulatedModel.model(version))
         container.surroundings = surroundings(transport)
         let description = NSPersistentStoreDescription(url: file)
-        description.cloudKitContainerOptions = NSPersistentCloudKitContainerOptions(containerIdentifier: Self.containerIdentifier)
+        let options = NSPersistentCloudKitContainerOptions(containerIdentifier: Self.containerIdentifier)
+        options.databaseScope = role.scope
+        description.cloudKitContainerOptions = options
         container.persistentStoreDescriptions = [description]
         var failure: (any Error)?
         container.loadPersistentStores { _, error in failure = error ?? failure }
@@ -96,6 +107,11 @@ final class SimulatedDevice: @unchecked Sendable {
             sleep: { [agenda] in try await agenda.sleep($0) },
             random: { random.value.seconds(0...1) }, makeName: { random.value.name() })
         surroundings.executor = executor
+        if hasAssets { surroundings.limits.recordBytes = Self.recordBytes }
+        let account = AccountTransport(base: transport.base, simulation: executor)
+        surroundings.container = { identifier in
+            CKContainer(identifier: identifier, connection: OwnConnection(Connection(environment: .development, transport: account)))
+        }
         surroundings.connect = { identifier, scope in
             CloudDatabaseClient(containerIdentifier: identifier, environment: .development, scope: scope.wire, transport: transport)
         }
@@ -170,10 +186,11 @@ final class SimulatedDevice: @unchecked Sendable {
         return try picture()
     }
 
-    func picture() throws -> Picture? {
+    /// - Parameter isIncluded: Leaves objects out.
+    func picture(where isIncluded: (NSManagedObject) -> Bool = { _ in true }) throws -> Picture? {
         guard let life else { return nil }
         let context = life.container.newBackgroundContext()
-        return try context.performAndWait { try Picture(context) }
+        return try context.performAndWait { try Picture(context, where: isIncluded) }
     }
 
     /// All losing values that the container gives back: each is restored in a context of its own, and compared.

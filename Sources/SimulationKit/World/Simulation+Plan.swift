@@ -77,11 +77,13 @@ extension Simulation {
                 let sql =
                     switch canary {
                     case .forgetsPending: "UPDATE TARN_RECORD SET stage = 0 WHERE stage = 1"
+                    case .forgetsGuests: device.role == .guest ? "UPDATE TARN_RECORD SET stage = 0 WHERE stage = 1" : nil
                     case .ignoresAncestor: "UPDATE TARN_RECORD SET ancestor = NULL"
                     case .dropsConflicts: "DELETE FROM TARN_CONFLICT"
+                    case .answersTooSoon, .ignoresPause, .losesNews: String?.none
                     }
                 // Before the mirror has made its tables, and on a disk that is gone, there is nothing to spoil.
-                try? device.tamper(sql)
+                if let sql { try? device.tamper(sql) }
             }
         }
     }
@@ -113,21 +115,25 @@ extension Simulation {
         agenda.after(later.seconds(1...60)) { self.startServer() }
     }
 
-    private func startServer() {
+    func startServer() {
         guard cloud.isStopped else { return }
         say("the server starts")
-        attempt { try cloud.start() }
+        // It may die while it starts.
+        attempt { _ = try ask { try cloud.start() } }
     }
 
     private func purge(_ user: String) throws {
         guard !cloud.isStopped else { return }
         say("\(user) deletes everything")
         references[user]?.isPurged = true
-        let transport = try executor.run { [cloud, executor] in try await cloud.addDevice("settings", of: user, executor: executor) }
-        let client = CloudDatabaseClient(
-            containerIdentifier: SimulatedDevice.containerIdentifier, environment: .development, scope: .private, transport: transport)
-        _ = try executor.run {
-            try await client.modifyZones(ZonesModifyRequest(operations: [.delete(ZoneID(zoneName: "com.apple.coredata.cloudkit.zone"))]))
+        _ = try ask {
+            try executor.run { [cloud, executor] in
+                let transport = try await cloud.addDevice("settings", of: user, executor: executor)
+                let client = CloudDatabaseClient(
+                    containerIdentifier: SimulatedDevice.containerIdentifier, environment: .development, scope: .private, transport: transport)
+                let home = ZoneID(zoneName: "com.apple.coredata.cloudkit.zone")
+                return try await client.modifyZones(ZonesModifyRequest(operations: [.delete(home)]))
+            }
         }
     }
 
@@ -150,64 +156,5 @@ extension Simulation {
         try device.quit()
         device.version = SimulatedModel.versions
         try boot(device)
-    }
-
-    // MARK: The end
-
-    /// Ends all faults.
-    func heal() throws {
-        say("faults end")
-        network.faults.kinds = []
-        network.isFull = false
-        serverDisk.mend()
-        startServer()
-        for device in devices {
-            if deaths.removeValue(forKey: device.name) != nil { try device.kill() }
-            let isOld = faults.kinds.contains(.versions) && device.version < SimulatedModel.versions
-            if isOld {
-                try device.quit()
-                device.version = SimulatedModel.versions
-            }
-            try boot(device)
-            device.life?.transport.mend()
-        }
-    }
-
-    /// Compares what all devices show.
-    func conclude() throws {
-        for user in users {
-            let owned = devices.filter { $0.user == user }
-            guard let first = owned.first else { continue }
-            let witness = try SimulatedDevice(
-                "witness of \(user)", of: user, version: first.version, in: folder, agenda, executor, random.fork(), skew: 0)
-            devices.append(witness)
-            try boot(witness)
-        }
-        executor.settle()
-        while violations.isEmpty, let body = agenda.take() {
-            body()
-            executor.settle()
-        }
-        for user in users { try conclude(user) }
-    }
-
-    private func conclude(_ user: String) throws {
-        let owned = devices.filter { $0.user == user }
-        var log: Set<String> = []
-        for device in owned {
-            guard let status = device.life?.container.syncStatus else { continue }
-            if status.activity != .idle || status.pendingCount != 0 { fail("\(device.name) came to rest as \(status)") }
-            let (values, faults) = try device.conflictLog()
-            log.formUnion(values)
-            for fault in faults { fail("\(device.name): \(fault)") }
-        }
-        guard let last = try owned.last?.picture() else { return }
-        for device in owned.dropLast() {
-            for line in try device.picture()?.difference(from: last) ?? [] { fail("\(device.name) and \(owned.last?.name ?? ""): \(line)") }
-        }
-        if faults.kinds.contains(.accounts) {
-            for device in devices { references[user]?.kept.formUnion(try device.archived()) }
-        }
-        for violation in references[user]?.violations(last, log: log) ?? [] { fail("\(user): \(violation)") }
     }
 }

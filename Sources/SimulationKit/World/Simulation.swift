@@ -21,6 +21,7 @@ package final class Simulation: @unchecked Sendable {
     package struct Report: Sendable {
         package let seed: UInt64
         package let faults: String
+        package let features: String
         /// What did not hold; empty for a good run.
         package var violations: [String] = []
         package var digest = ""
@@ -38,6 +39,24 @@ package final class Simulation: @unchecked Sendable {
         case ignoresAncestor
         /// A device whose conflict log is empty.
         case dropsConflicts
+        /// A container that says that everything is in step as soon as it is asked.
+        case answersTooSoon
+        /// A container that goes on while it is paused.
+        case ignoresPause
+        /// Guests' mirrors that forget what waits to be sent.
+        case forgetsGuests
+        /// News that no long poll tells of.
+        case losesNews
+
+        /// What a run has to have for it; nil for what comes.
+        package var features: Set<Feature>? {
+            switch self {
+            case .forgetsPending, .ignoresAncestor, .dropsConflicts: nil
+            case .answersTooSoon, .ignoresPause: [.pauses]
+            case .forgetsGuests: [.sharing]
+            case .losesNews: [.polling]
+            }
+        }
     }
 
     let seed: UInt64
@@ -49,6 +68,7 @@ package final class Simulation: @unchecked Sendable {
     let executor = SimulationExecutor()
     let network: SimulatedNetwork
     let faults: FaultPlan
+    let features: Set<Feature>
     let cloud: InProcessCloud
     let folder: URL
     var users: [String] = []
@@ -58,6 +78,10 @@ package final class Simulation: @unchecked Sendable {
     let serverDisk = ServerDisk()
     /// At which write a device dies.
     var deaths: [String: Int] = [:]
+    var promises: [String: Promises] = [:]
+    var sharing = Sharing()
+    /// For features.
+    var extra: SeededNumbers
     private var transports: [String: InProcessTransport] = [:]
     private let trace: Box<Trace>
     private(set) var violations: [String] = []
@@ -67,31 +91,43 @@ package final class Simulation: @unchecked Sendable {
 
     /// Virtual seconds in which everything has to come to rest, once faults end.
     static let restSeconds = 8 * 3600.0
+    /// The same where everybody asks every half an hour for what is new.
+    static let publicRestSeconds = 3 * 3600.0
     static let eventsMax = 40_000
 
-    package static func run(seed: UInt64, canary: Canary? = nil, keepsTrace: Bool = false) throws -> Report {
-        let simulation = try Simulation(seed: seed, canary: canary, keepsTrace: keepsTrace)
+    /// - Parameter features: In the place of those that the seed decides.
+    package static func run(
+        seed: UInt64, features: Set<Feature>? = nil, canary: Canary? = nil, keepsTrace: Bool = false
+    ) throws -> Report {
+        let simulation = try Simulation(seed: seed, features ?? canary?.features ?? Feature.draw(seed: seed), canary, keepsTrace: keepsTrace)
         defer { simulation.discard() }
         try simulation.run()
         let trace = simulation.trace.value
         return Report(
-            seed: seed, faults: simulation.faults.description, violations: simulation.violations, digest: trace.digest,
+            seed: seed, faults: simulation.faults.description, features: simulation.features.description, violations: simulation.violations, digest: trace.digest,
             events: simulation.events, saves: simulation.saves, trace: trace.lines)
     }
 
-    private init(seed: UInt64, canary: Canary?, keepsTrace: Bool) throws {
+    private init(seed: UInt64, _ features: Set<Feature>, _ canary: Canary?, keepsTrace: Bool) throws {
         self.seed = seed
         self.canary = canary
+        self.features = features
         random = SeededNumbers(seed: seed)
-        faults = FaultPlan(&random, seed: seed)
+        faults = FaultPlan(&random, seed: seed, without: features.excluded)
         later = SeededNumbers(seed: ~seed &+ 1)
+        extra = SeededNumbers(seed: ~seed &+ 3)
         let trace = Box(Trace(keepsLines: keepsTrace))
         self.trace = trace
-        network = SimulatedNetwork(agenda, executor, faults, random.fork(), serverDisk) { [agenda] in trace.value.add(Self.line(agenda.now, $0)) }
-        cloud = try InProcessCloud(seed: random.next())
+        network = SimulatedNetwork(agenda, executor, faults, random.fork(), serverDisk, hasAssets: features.contains(.assets)) { [agenda] in
+            trace.value.add(Self.line(agenda.now, $0))
+        }
+        let offered = Set(Capability.allCases).subtracting(features.contains(.publicQueries) ? [.publicChanges] : [])
+        cloud = try InProcessCloud(seed: random.next(), offered: offered)
         let memory = FileManager.default.isWritableFile(atPath: "/dev/shm") ? URL(fileURLWithPath: "/dev/shm") : FileManager.default.temporaryDirectory
         folder = memory.appendingPathComponent("tarn-simulation-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        network.complain = { [unowned self] in self.fail($0) }
+        network.losesNews = canary == .losesNews
     }
 
     private static func line(_ now: Double, _ text: String) -> String { "\(Double(Int(now * 1000)) / 1000) \(text)" }
@@ -106,6 +142,7 @@ package final class Simulation: @unchecked Sendable {
     private func discard() {
         for device in devices { try? device.discard() }
         try? cloud.stop()
+        executor.settle()
         serverDisk.remove()
         try? FileManager.default.removeItem(at: folder)
     }
@@ -114,11 +151,14 @@ package final class Simulation: @unchecked Sendable {
 
     private func run() throws {
         say("faults: \(faults.description)")
+        if !features.isEmpty { say("features: \(features.description)") }
         try setUp()
-        try go(until: plan())
+        let end = plan()
+        planFeatures(end)
+        try go(until: end)
         guard violations.isEmpty else { return }
         try heal()
-        try go(until: agenda.now + Self.restSeconds)
+        try go(until: agenda.now + (features.isPublic ? Self.publicRestSeconds : Self.restSeconds))
         guard violations.isEmpty else { return }
         try conclude()
     }
@@ -126,36 +166,59 @@ package final class Simulation: @unchecked Sendable {
     private func setUp() throws {
         if faults.kinds.contains(.crashes) { try serverDisk.lay(under: cloud) }
         users = faults.kinds.contains(.accounts) || random.percent(20) ? ["mia", "bo"] : ["mia"]
+        if features.isPublic { users = ["mia", "bo"] }
+        if features.contains(.sharing) { users = ["mia", "bo", "ada"] }
         for user in users {
             references[user] = Reference()
             _ = try executor.run { [cloud] in try await cloud.addUser(user, device: "first") }
         }
+        try prepareServer()
         let count = Int.random(in: 2...4, using: &random)
         for (index, name) in ["phone", "tablet", "laptop", "watch"].prefix(count).enumerated() {
-            let user = users[index % users.count]
+            let (user, role) = owner(index)
             let isOff = faults.kinds.contains(.skew) && random.percent(50)
             let skew = random.seconds(-5...5) * 86_400
             let isNewer = random.percent(50)
             let device = try SimulatedDevice(
-                name, of: user, version: faults.kinds.contains(.versions) && isNewer ? 2 : 1, in: folder, agenda, executor,
-                random.fork(), skew: isOff ? skew : 0)
+                name, role, of: user, version: faults.kinds.contains(.versions) && isNewer ? 2 : 1, in: folder, agenda, executor,
+                random.fork(), skew: isOff ? skew : 0, hasAssets: features.contains(.assets),
+                polls: features.contains(.polling) && extra.percent(70))
             devices.append(device)
-            workloads[name] = Workload(random.fork(), prefix: String(name.prefix(1)))
+            let own = ["phone", "tablet", "laptop", "watch"].enumerated().filter { owner($0.offset).user == user }.compactMap(\.element.first)
+            workloads[name] = Workload(random.fork(), prefix: String(name.prefix(1)), features, role, ownPrefixes: Set(own))
             try boot(device)
         }
     }
 
-    func transport(_ device: SimulatedDevice) throws -> SimulatedTransport {
+    /// Whose the n-th device is.
+    private func owner(_ index: Int) -> (user: String, role: Role) {
+        if features.contains(.sharing) { return [("mia", .owner), ("bo", .guest), ("mia", .owner), ("ada", .reader)][index] }
+        return (users[index % users.count], features.isPublic ? .citizen : .owner)
+    }
+
+    /// Whose saves are looked at together: a user's, or everybody's where they have to do with each other.
+    func circle(of user: String) -> String { features.isPublic || features.contains(.sharing) ? users[0] : user }
+
+    private func transport(_ device: SimulatedDevice) throws -> SimulatedTransport {
+        SimulatedTransport(device.name, try base(device), network, polls: device.polls)
+    }
+
+    /// The way to the server on which nothing happens.
+    func base(_ device: SimulatedDevice) throws -> InProcessTransport {
         let (name, user) = (device.name, device.user)
         let base = try transports["\(name) \(user)"] ?? executor.run { [cloud, executor] in try await cloud.addDevice(name, of: user, executor: executor) }
         transports["\(name) \(user)"] = base
-        return SimulatedTransport(name, base, network)
+        return base
     }
 
     func boot(_ device: SimulatedDevice) throws {
         guard device.life == nil else { return }
+        // The device is signed in by the server, which may be dying.
+        guard let transport = try ask({ try transport(device) }) else {
+            return agenda.after(5) { self.attempt { try self.boot(device) } }
+        }
         say("\(device.name) boots as \(device.user) with version \(device.version)")
-        if let edit = try device.boot(try transport(device)) {
+        if let edit = try device.boot(transport) {
             say("\(device.name) finds its last save")
             acknowledge(edit, by: device)
         }
@@ -163,8 +226,15 @@ package final class Simulation: @unchecked Sendable {
 
     func acknowledge(_ edit: Edit, by device: SimulatedDevice) {
         saves += 1
-        for change in edit.changes { say("\(device.name) saved \(change)") }
-        references[device.user]?.take(edit, by: device.name, version: device.version)
+        for change in edit.changes { say("\(device.name) saved \("\(change)".prefix(200))") }
+        if edit.changes.contains(where: { if case .delete = $0 { true } else { false } }) { sharing.deleters.insert(device.name) }
+        if device.role == .reader { return sharing.refused.append((edit, device.name, device.version)) }
+        let circle = circle(of: device.user)
+        for (owner, part) in edit.split(by: { label in references.first { $0.value.objects[label] != nil }?.key ?? circle }) {
+            references[owner]?.take(part, by: device.name, version: device.version)
+            // The mirror has not noticed yet that the objects are those of whoever was signed in before.
+            if owner != circle { references[owner]?.giveUp() }
+        }
     }
 
     /// Takes entries of the agenda until a time, or until there are none.
@@ -188,8 +258,11 @@ package final class Simulation: @unchecked Sendable {
             if let number = deaths[device.name], device.writesSeen >= number { try die(device) }
             guard let picture = try device.pictureIfChanged() else { continue }
             for fault in picture.faults { fail("\(device.name): \(fault)") }
-            if references[device.user]?.isPurged == true { continue }
-            for fault in device.watch.look(picture) { fail("\(device.name): \(fault)") }
+            if references[device.user]?.isPurged == true || sharing.leavers.contains(device.user) { continue }
+            // What was deleted in one zone while it moved to another comes with the other before it goes there, too.
+            let objects = references[circle(of: device.user)]?.objects ?? [:]
+            let faults = device.watch.look(picture) { features.contains(.sharing) && objects[$0]?.isDeleted == true }
+            for fault in faults { fail("\(device.name): \(fault)") }
         }
     }
 
@@ -201,8 +274,21 @@ package final class Simulation: @unchecked Sendable {
         agenda.after(random.seconds(0.5...60)) { self.attempt { try self.boot(device) } }
     }
 
-    /// For entries of the agenda: what is thrown in one is a violation, unless the server is dying under it.
+    /// For entries of the agenda: what is thrown in one is a violation.
     func attempt(_ body: () throws -> Void) {
-        do { try body() } catch { if !serverDisk.hasFailed { fail("\(error)") } }
+        do { try body() } catch { fail("\(error)") }
+    }
+
+    /// What a user asks of the server themselves may fail while the server is dying, and nothing else may.
+    ///
+    /// - Returns: nil if it did; they may ask again.
+    func ask<Answer>(_ body: () throws -> Answer) throws -> Answer? {
+        do {
+            return try body()
+        } catch {
+            guard serverDisk.hasFailed || cloud.isStopped else { throw error }
+            say("the server dies over it")
+            return nil
+        }
     }
 }

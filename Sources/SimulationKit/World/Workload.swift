@@ -7,16 +7,34 @@ import Foundation
 /// What an app does in one save: up to three changes, decided by the seed and by what the device shows.
 struct Workload {
     private var random: SeededNumbers
+    /// How long values are.
+    private var lengths: SeededNumbers
     private let prefix: String
+    private let hasAssets: Bool
+    private let role: Role
+    /// How labels end of what the user of a device with the public database may change.
+    private let ownPrefixes: Set<Character>
+    /// Whether deletions reach everybody.
+    private let deletes: Bool
     private var made = 0
 
-    init(_ random: SeededNumbers, prefix: String) {
+    init(_ random: SeededNumbers, prefix: String, _ features: Set<Feature>, _ role: Role, ownPrefixes: Set<Character>) {
         self.random = random
+        var other = random
+        lengths = SeededNumbers(seed: ~other.next())
         self.prefix = prefix
+        self.role = role
+        self.ownPrefixes = ownPrefixes
+        hasAssets = features.contains(.assets)
+        deletes = !features.contains(.publicQueries)
     }
 
     mutating func change(_ context: NSManagedObjectContext) throws {
-        for _ in 0..<Int.random(in: 1...3, using: &random) { try changeOne(context) }
+        for _ in 0..<Int.random(in: 1...3, using: &random) {
+            try changeOne(context)
+            // What a guest makes stays connected with what is shared.
+            if isGuest, !context.insertedObjects.isEmpty { return }
+        }
     }
 
     private mutating func label(_ kind: String) -> String {
@@ -24,9 +42,30 @@ struct Workload {
         return "\(kind)-\(prefix)\(made)"
     }
 
-    private mutating func any(_ entity: String, _ context: NSManagedObjectContext) throws -> NSManagedObject? {
+    /// A value that nobody else writes, in some runs a long one.
+    private mutating func text(_ kind: String) -> String {
+        let label = label(kind)
+        guard hasAssets, lengths.percent(40) else { return label }
+        return String(repeating: label + " ", count: Int.random(in: 20...400, using: &lengths))
+    }
+
+    /// Whether the user of the device may change an object.
+    private var isOwn: (NSManagedObject) -> Bool {
+        guard role == .citizen else { return { _ in true } }
+        return { [ownPrefixes] object in Picture.label(object).split(separator: "-").last?.first.map(ownPrefixes.contains) ?? false }
+    }
+
+    private var isGuest: Bool { role == .guest }
+
+    private mutating func own(_ entity: String, _ context: NSManagedObjectContext) throws -> NSManagedObject? {
+        try any(entity, context, where: isOwn)
+    }
+
+    private mutating func any(
+        _ entity: String, _ context: NSManagedObjectContext, where isWanted: (NSManagedObject) -> Bool = { _ in true }
+    ) throws -> NSManagedObject? {
         let draw = random.next()
-        let objects = try context.fetch(NSFetchRequest<NSManagedObject>(entityName: entity)).filter { !$0.isDeleted }
+        let objects = try context.fetch(NSFetchRequest<NSManagedObject>(entityName: entity)).filter { !$0.isDeleted && isWanted($0) }
         if objects.isEmpty { return nil }
         return objects.sorted { Picture.label($0) < Picture.label($1) }[Int(draw % UInt64(objects.count))]
     }
@@ -38,47 +77,87 @@ struct Workload {
     }
 
     private mutating func changeOne(_ context: NSManagedObjectContext) throws {
+        // Who may only read tries all the same.
+        if role == .reader { return try any("Post", context)?.setValue(text("content"), forKey: "content") ?? () }
         switch Int.random(in: 0..<24, using: &random) {
-        case 0, 1, 2:
-            let post = insert("Post", context)
-            post.setValue(label("title"), forKey: "title")
-            if random.percent(50), let tag = try any("Tag", context) { post.setValue(Set([tag]), forKey: "tags") }
-        case 3, 4: insert("Tag", context).setValue(label("name"), forKey: "name")
-        case 5, 6:
-            let attachment = insert("Attachment", context)
-            attachment.setValue(try any("Post", context), forKey: "post")
-            if random.percent(60) {
-                let image = insert("Image", context)
-                image.setValue(Data(label("data").utf8), forKey: "data")
-                attachment.setValue(image, forKey: "image")
-            }
-        case 7, 8, 9: try any("Post", context)?.setValue(label("title"), forKey: "title")
-        case 10, 11: try any("Post", context)?.setValue(label("content"), forKey: "content")
+        case 0, 1, 2: try insertPost(context)
+        case 3, 4: try insertTag(context)
+        case 5, 6: try insertAttachment(context)
+        case 7, 8, 9: try own("Post", context)?.setValue(text("title"), forKey: "title")
+        case 10, 11: try own("Post", context)?.setValue(text("content"), forKey: "content")
         case 12:
             made += 1
-            try any("Post", context)?.setValue(Int64(Trace.fnv("\(prefix)\(made)".utf8) >> 2), forKey: "stars")
-        case 13: try any("Tag", context)?.setValue(label("name"), forKey: "name")
-        case 14, 15: try toggle("tags", try any("Post", context), try any("Tag", context))
-        case 16: try toggle("related", try any("Post", context), try any("Post", context))
-        case 17: try any("Attachment", context)?.setValue(try any("Post", context), forKey: "post")
+            try own("Post", context)?.setValue(Int64(Trace.fnv("\(prefix)\(made)".utf8) >> 2), forKey: "stars")
+        case 13: try own("Tag", context)?.setValue(label("name"), forKey: "name")
+        case 14, 15: try toggle("tags", try own("Post", context), try any("Tag", context))
+        case 16: try toggle("related", try own("Post", context), try own("Post", context))
+        case 17: try own("Attachment", context)?.setValue(try any("Post", context), forKey: "post")
         case 18:
-            let tag = try any("Tag", context), parent = try any("Tag", context)
+            let tag = try own("Tag", context), parent = try any("Tag", context)
             if tag !== parent { tag?.setValue(random.percent(30) ? nil : parent, forKey: "parent") }
-        case 19: if let post = try any("Post", context) { context.delete(post) }
-        case 20: if let tag = try any("Tag", context) { context.delete(tag) }
-        case 21: if let attachment = try any("Attachment", context) { context.delete(attachment) }
-        case 22: try any("Attachment", context)?.setValue(label("caption"), forKey: "caption")
+        case 19: if let post = try own("Post", context), mayDelete(post) { context.delete(post) }
+        case 20: if let tag = try own("Tag", context), mayDelete(tag) { context.delete(tag) }
+        case 21: if let attachment = try own("Attachment", context), mayDelete(attachment) { context.delete(attachment) }
+        case 22: try own("Attachment", context)?.setValue(text("caption"), forKey: "caption")
         default: try changeNewer(context)
         }
+    }
+
+    /// What others may change only themselves is not deleted along, and no link of theirs.
+    private func mayDelete(_ object: NSManagedObject) -> Bool {
+        guard role == .citizen else { return true }
+        guard deletes, object.entity.name != "Tag" else { return false }
+        guard object.entity.name == "Post" else { return true }
+        return (object.value(forKey: "attachments") as? Set<NSManagedObject>)?.allSatisfy(isOwn) ?? true
+    }
+
+    private mutating func insertPost(_ context: NSManagedObjectContext) throws {
+        let post = insert("Post", context)
+        post.setValue(text("title"), forKey: "title")
+        if random.percent(50), let tag = try any("Tag", context) { post.setValue(Set([tag]), forKey: "tags") }
+        try connect(post, "related", try guestsPost(context, besides: post), context)
+    }
+
+    private mutating func insertTag(_ context: NSManagedObjectContext) throws {
+        let tag = insert("Tag", context)
+        tag.setValue(label("name"), forKey: "name")
+        try connect(tag, "posts", try guestsPost(context), context)
+    }
+
+    private mutating func insertAttachment(_ context: NSManagedObjectContext) throws {
+        let attachment = insert("Attachment", context)
+        attachment.setValue(try any("Post", context), forKey: "post")
+        if random.percent(60) {
+            let image = insert("Image", context)
+            image.setValue(Data(text("data").utf8), forKey: "data")
+            attachment.setValue(image, forKey: "image")
+        }
+        if isGuest, attachment.value(forKey: "post") == nil {
+            if let image = attachment.value(forKey: "image") as? NSManagedObject { context.delete(image) }
+            context.delete(attachment)
+        }
+    }
+
+    /// What a guest makes belongs to something that is shared: else it would be of no share.
+    private mutating func guestsPost(_ context: NSManagedObjectContext, besides new: NSManagedObject? = nil) throws -> NSManagedObject? {
+        guard isGuest else { return nil }
+        return try any("Post", context) { $0 !== new && !$0.isInserted }
+    }
+
+    private func connect(_ object: NSManagedObject, _ key: String, _ other: NSManagedObject?, _ context: NSManagedObjectContext) throws {
+        guard isGuest else { return }
+        guard let other else { return context.delete(object) }
+        object.setValue(Set([other]), forKey: key)
     }
 
     private mutating func changeNewer(_ context: NSManagedObjectContext) throws {
         let draw = random.percent(50)
         guard context.persistentStoreCoordinator?.managedObjectModel.entitiesByName["Place"] != nil else { return }
-        let post = try any("Post", context)
+        let post = try own("Post", context)
         if draw {
             post?.setValue(label("mood"), forKey: "mood")
         } else {
+            if post == nil, isGuest { return }
             let place = insert("Place", context)
             place.setValue(label("name"), forKey: "name")
             post?.setValue(place, forKey: "place")
@@ -87,7 +166,7 @@ struct Workload {
 
     private func toggle(_ key: String, _ object: NSManagedObject?, _ other: NSManagedObject?) throws {
         guard let object, let other, var linked = object.value(forKey: key) as? Set<NSManagedObject> else { return }
-        if linked.remove(other) == nil { linked.insert(other) }
+        if linked.remove(other) == nil { linked.insert(other) } else if !deletes { return }
         object.setValue(linked, forKey: key)
     }
 }

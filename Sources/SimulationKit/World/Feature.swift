@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+
+/// What a run is about beside objects of the private database that a push stream tells of.
+package enum Feature: String, CaseIterable, Sendable {
+    /// Values that are too long for a record travel as assets.
+    case assets
+    /// Syncing is paused and resumed, and somebody waits until it is done.
+    case pauses
+    /// Devices that no stream reaches ask for notifications one by one.
+    case polling
+    /// One user's objects are shared with others, who may change or only read them.
+    case sharing
+    /// The public database, on a server that has a feed of its changes.
+    case publicFeed
+    /// The public database, on a server that offers what is documented.
+    case publicQueries
+
+    /// Seeds have features by numbers of their own, so that a seed is the same run without them.
+    static func draw(seed: UInt64) -> Set<Feature> {
+        var random = SeededNumbers(seed: ~seed &+ 2)
+        var features: Set<Feature> = []
+        for feature in [Feature.assets, .pauses, .polling] where random.percent(30) { features.insert(feature) }
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<20: features.insert(.sharing)
+        case 20..<32: features.insert(.publicFeed)
+        case 32..<40: features.insert(.publicQueries)
+        default: break
+        }
+        return features
+    }
+}
+
+extension Set<Feature> {
+    var isPublic: Bool { contains(.publicFeed) || contains(.publicQueries) }
+
+    /// Kinds of faults that do not go with them: nobody purges the public database, or what is shared, and each device stays
+    /// with its user there.
+    var excluded: Set<FaultPlan.Kind> { isPublic || contains(.sharing) ? [.purge, .accounts] : [] }
+
+    var description: String { map(\.rawValue).sorted().joined(separator: " ") }
+}
+
+/// What the user of a device has to do with the objects on it.
+enum Role: Sendable {
+    case owner
+    /// Takes part in what the owner shares.
+    case guest
+    /// May only read what the owner shares.
+    case reader
+    /// Has a store of the public database, in which everybody changes their own.
+    case citizen
+
+    var scope: CKDatabase.Scope {
+        switch self {
+        case .owner: .private
+        case .guest, .reader: .shared
+        case .citizen: .public
+        }
+    }
+}

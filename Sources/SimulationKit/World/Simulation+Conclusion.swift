@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudMirroring
+
+extension Simulation {
+    /// Ends all faults.
+    func heal() throws {
+        say("faults end")
+        network.faults.kinds = []
+        network.isFull = false
+        network.endsWaits = false
+        serverDisk.mend()
+        startServer()
+        for device in devices {
+            if deaths.removeValue(forKey: device.name) != nil { try device.kill() }
+            let isOld = faults.kinds.contains(.versions) && device.version < SimulatedModel.versions
+            if isOld {
+                try device.quit()
+                device.version = SimulatedModel.versions
+            }
+            try boot(device)
+            device.life?.transport.mend()
+            resume(device)
+        }
+        if features.contains(.sharing) { try finishSharing() }
+        if features.contains(.pauses) {
+            for device in devices { agenda.after(extra.seconds(1...600)) { self.awaitSync(device, seconds: 3600, isCertain: true) } }
+        }
+    }
+
+    /// Compares what all devices show.
+    func conclude() throws {
+        for user in users where !sharing.leavers.contains(user) {
+            guard let first = devices.first(where: { $0.user == user }) else { continue }
+            let witness = try SimulatedDevice(
+                "witness of \(user)", first.role, of: user, version: first.version, in: folder, agenda, executor, random.fork(), skew: 0,
+                hasAssets: features.contains(.assets))
+            devices.append(witness)
+            try boot(witness)
+        }
+        executor.settle()
+        // The public database is asked again and again.
+        let end = features.isPublic ? agenda.now + 600 : .infinity
+        while violations.isEmpty, let due = agenda.nextDue, due <= end, let body = agenda.take() {
+            body()
+            executor.settle()
+        }
+        for circle in Set(users.map(circle)).sorted() { try conclude(circle) }
+    }
+
+    private func conclude(_ circle: String) throws {
+        let all = devices.filter { self.circle(of: $0.user) == circle && !sharing.leavers.contains($0.user) }
+        var log: Set<String> = []
+        for device in all {
+            guard let status = device.life?.container.syncStatus else { continue }
+            let isRefused = try device.role == .reader && !sharing.refused.isEmpty || hasStrays(device)
+            if status.activity != .idle && !isRefused || status.pendingCount != 0 { fail("\(device.name) came to rest as \(status)") }
+            let (values, faults) = try device.conflictLog()
+            log.formUnion(values)
+            for fault in faults { fail("\(device.name): \(fault)") }
+        }
+        // Who left keeps the log of what they did before.
+        for device in devices where sharing.leavers.contains(device.user) { log.formUnion(try device.conflictLog().values) }
+        let owners = all.filter { $0.role == .owner || $0.role == .citizen }
+        guard let owner = owners.last, let last = try owner.picture() else { return }
+        for device in owners.dropLast() { try compare(device, device.picture(), with: last, of: owner) }
+        if features.contains(.sharing) { try compareShared(all, with: owner) }
+        if faults.kinds.contains(.accounts) {
+            for device in devices { references[circle]?.kept.formUnion(try device.archived()) }
+        }
+        for device in devices where sharing.leavers.contains(device.user) { references[circle]?.giveUp(device.name) }
+        for violation in references[circle]?.violations(last, log: log) ?? [] { fail("\(circle): \(violation)") }
+    }
+
+    func compare(_ device: SimulatedDevice, _ picture: Picture?, with other: Picture, of owner: SimulatedDevice) throws {
+        for line in picture?.difference(from: other) ?? [] { fail("\(device.name) and \(owner.name): \(line)") }
+    }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CloudMirroring
+
+extension Simulation {
+    /// What the server needs before devices come.
+    func prepareServer() throws {
+        if features.contains(.publicQueries) {
+            // What is read by queries needs indexes.
+            let types = ["CD_Post", "CD_Attachment", "CD_Image", "CD_Tag", "CD_Place", "CDMR"]
+            try executor.run { [cloud] in
+                for type in types {
+                    try await cloud.addIndexes(toType: type, fields: ["___recordID", "___modTime"], container: SimulatedDevice.containerIdentifier)
+                }
+            }
+        }
+        if features.contains(.sharing) {
+            try executor.run { [cloud] in
+                for user in ["bo", "ada"] { try await cloud.introduce(user, givenName: user, emailAddress: "\(user)@example.org") }
+            }
+        }
+    }
+
+    /// Enters what features bring, until when faults last.
+    func planFeatures(_ span: Double) {
+        if features.contains(.pauses) { planPauses(span) }
+        if features.contains(.sharing) { planSharing(span) }
+        if features.contains(.assets) {
+            for _ in 0..<3 {
+                // What nobody refers to goes after a while.
+                agenda.after(extra.seconds(0...span)) { self.attempt { _ = try self.ask { try self.executor.run { [cloud = self.cloud] in try await cloud.removeExpired() } } } }
+            }
+        }
+        if features.isPublic {
+            // Nobody tells of changes there: apps ask for them.
+            for device in devices {
+                for _ in 0..<4 { agenda.after(extra.seconds(0...span)) { self.awaitSync(device, seconds: 30) } }
+            }
+        }
+    }
+
+    // MARK: Pauses
+
+    private func planPauses(_ span: Double) {
+        for device in devices {
+            for _ in 0..<Int.random(in: 0...2, using: &extra) {
+                let length = extra.seconds(1...span / 2)
+                agenda.after(extra.seconds(0...span)) {
+                    guard let life = device.life else { return }
+                    self.say("\(device.name) pauses")
+                    if self.canary != .ignoresPause { life.container.pauseSyncing() }
+                    life.transport.isPaused = true
+                    self.agenda.after(length) { self.resume(device) }
+                }
+            }
+            for _ in 0..<Int.random(in: 1...6, using: &extra) {
+                let patience = extra.seconds(0...200)
+                agenda.after(extra.seconds(0...span)) { self.awaitSync(device, seconds: patience) }
+            }
+        }
+    }
+
+    func resume(_ device: SimulatedDevice) {
+        guard let life = device.life, life.transport.isPaused else { return }
+        say("\(device.name) resumes")
+        life.transport.isPaused = false
+        life.container.resumeSyncing()
+    }
+
+    // MARK: Waiting for a sync
+
+    /// Waits for a sync, and holds the container to its promise.
+    ///
+    /// - Parameter isCertain: Whether nothing stands in its way.
+    func awaitSync(_ device: SimulatedDevice, seconds: Double, isCertain: Bool = false) {
+        guard let life = device.life, !faults.kinds.contains(.accounts) else { return }
+        let circle = circle(of: device.user)
+        let saved = references[circle]?.saved(by: device.name)
+        let expected = promises[device.user]?.kept
+        say("\(device.name) waits for a sync")
+        let kept = {
+            self.say("\(device.name) is in step")
+            // A later life of the app has nothing to do with what the earlier one was told.
+            guard device.life?.transport === life.transport, let saved, device.role != .reader else { return }
+            self.attempt {
+                if let expected, let picture = try device.picture() {
+                    let missing = self.references[circle]?.missing(in: picture, of: expected, version: device.version) ?? []
+                    for line in missing { self.fail("\(device.name): \(line)") }
+                }
+                self.promises[device.user, default: Promises()].keep(saved)
+            }
+        }
+        if canary == .answersTooSoon { return kept() }
+        let done = Box(kept)
+        Task(executorPreference: executor) {
+            do {
+                try await life.container.sync(timeout: .seconds(seconds))
+                done.value()
+            } catch {
+                let reason = (error as? CKError)?.localizedDescription ?? "\(error)"
+                self.say("\(device.name) did not sync: \(reason)")
+                if isCertain { self.fail("\(device.name) did not sync: \(reason)") }
+                if !(error is CKError), !(error is CancellationError) { self.fail("sync() threw \(error)") }
+            }
+        }
+    }
+}
