@@ -12,7 +12,7 @@ final class SimulatedNetwork: @unchecked Sendable {
     // Unchecked: used on the simulation's thread only.
     let agenda: Agenda
     let executor: SimulationExecutor
-    private let say: (String) -> Void
+    let say: (String) -> Void
     private let serverDisk: ServerDisk
     private let hasAssets: Bool
     var faults: FaultPlan
@@ -31,7 +31,7 @@ final class SimulatedNetwork: @unchecked Sendable {
     var complain: (String) -> Void = { _ in }
 
     /// How long a device waits for an answer.
-    private static let patience = 60.0
+    static let patience = 60.0
 
     init(
         _ agenda: Agenda, _ executor: SimulationExecutor, _ faults: FaultPlan, _ random: SeededNumbers, _ serverDisk: ServerDisk,
@@ -96,7 +96,7 @@ final class SimulatedNetwork: @unchecked Sendable {
         }
     }
 
-    private func begin(_ request: TransportRequest, _ transport: SimulatedTransport) -> String {
+    func begin(_ request: TransportRequest, _ transport: SimulatedTransport) -> String {
         lastNumber += 1
         let label = "\(transport.name) #\(lastNumber) \(Self.operation(of: request))"
         // Change tokens carry a proof that only this server can make, and it draws its key itself.
@@ -115,7 +115,7 @@ final class SimulatedNetwork: @unchecked Sendable {
         return label
     }
 
-    private func fate(of request: TransportRequest) -> Fate {
+    func fate(of request: TransportRequest) -> Fate {
         let fate = Fate.draw(faults, &random)
         let isSave = Self.operation(of: request) == ServicePath.Operation.modifyRecords.rawValue
         // A request that was carried out already is answered as it was then.
@@ -132,7 +132,7 @@ final class SimulatedNetwork: @unchecked Sendable {
         }
     }
 
-    private func deliver(
+    func deliver(
         _ request: TransportRequest, from transport: SimulatedTransport, _ label: String, after seconds: Double,
         _ answer: @escaping @Sendable (Result<TransportResponse, any Error>) -> Void
     ) {
@@ -152,7 +152,7 @@ final class SimulatedNetwork: @unchecked Sendable {
         }
     }
 
-    private func finish(
+    func finish(
         _ pending: Pending<TransportResponse>, _ result: Result<TransportResponse, any Error>, _ transport: SimulatedTransport, _ label: String
     ) {
         guard pending.isWaiting else { return }
@@ -164,7 +164,7 @@ final class SimulatedNetwork: @unchecked Sendable {
         pending.resume(with: result)
     }
 
-    private func give<Value>(up pending: Pending<Value>, _ label: String, _ seconds: Double, _ code: CKError.Code, _ reason: String) {
+    func give<Value>(up pending: Pending<Value>, _ label: String, _ seconds: Double, _ code: CKError.Code, _ reason: String) {
         agenda.after(seconds) { self.fail(pending, label, code, reason) }
     }
 
@@ -174,117 +174,10 @@ final class SimulatedNetwork: @unchecked Sendable {
         pending.resume(with: .failure(CKError(code, reason)))
     }
 
-    // MARK: Streams
-
-    /// Opens a connection on which the server talks. Pieces arrive in order, each a little later than it was sent.
-    func open(_ request: TransportRequest, from transport: SimulatedTransport, _ pending: Pending<TransportStream>) {
-        let label = begin(request, transport)
-        if transport.isCut { return agenda.after(0.01) { self.fail(pending, label, .networkUnavailable, "the device is offline") } }
-        let isAsset = Self.operation(of: request) == Self.asset
-        if transport.polls, !isAsset { return give(up: pending, label, 0.05, .networkFailure, "no stream gets through") }
-        // How often connections for notifications break is in the plan; a download may go as any request does.
-        let fate = isAsset ? fate(of: request) : .delivered
-        switch fate {
-        case .requestLost, .answerLost, .late:
-            say("\(label) \(fate)")
-            return give(up: pending, label, Self.patience, .networkFailure, "the download was lost")
-        case .throttled, .busy:
-            let refusal = TransportStream(status: 503, headers: [:], chunks: AsyncThrowingStream { $0.finish() })
-            return agenda.after(0.1) { if pending.isWaiting { pending.resume(with: .success(refusal)) } }
-        case .delivered, .doubled, .full, .tokenExpired, .half, .webPage: break
-        }
-        agenda.after(random.seconds(0.01...0.3)) { [executor, base = transport.base] in
-            executor.begin()
-            Task(executorPreference: executor) {
-                let result: Result<TransportStream, any Error>
-                do {
-                    let stream = try await base.stream(request)
-                    // A file is read from the server's disk, which is waited for; of news nobody knows when they come.
-                    result = .success(isAsset ? try await Self.whole(stream) : stream)
-                } catch {
-                    result = .failure(error)
-                }
-                executor.end()
-                guard pending.isWaiting else { return }
-                pending.resume(with: result.map { self.forward($0, to: transport, label, breaks: fate == .half) })
-            }
-        }
-    }
-
-    /// - Parameter breaks: Whether the connection breaks in the middle of the first piece.
-    private func forward(_ stream: TransportStream, to transport: SimulatedTransport, _ label: String, breaks: Bool = false) -> TransportStream {
-        let (chunks, continuation) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
-        transport.hold { continuation.finish(throwing: CKError(.networkFailure, "the connection broke")) }
-        let task = Task(executorPreference: executor) {
-            var due = 0.0
-            do {
-                for try await chunk in stream.chunks {
-                    if breaks {
-                        let half = Array(chunk.prefix(chunk.count / 2))
-                        return self.agenda.after(self.latency()) {
-                            self.say("\(label) broke after \(half.count)")
-                            continuation.yield(half)
-                            continuation.finish(throwing: CKError(.networkFailure, "the connection broke"))
-                        }
-                    }
-                    due = max(due, self.agenda.now + self.latency())
-                    let isTwice = self.faults.kinds.contains(.doubling) && self.random.percent(20)
-                    self.agenda.after(due - self.agenda.now) {
-                        if chunk.count > 1 { self.say("\(label) told \(chunk.count)") }
-                        continuation.yield(chunk)
-                        if isTwice { continuation.yield(chunk) }
-                    }
-                }
-            } catch {}
-            self.agenda.after(max(0, due - self.agenda.now)) { continuation.finish() }
-        }
-        continuation.onTermination = { _ in task.cancel() }
-        return TransportStream(status: stream.status, headers: stream.headers, chunks: chunks)
-    }
-
-    private static func whole(_ stream: TransportStream) async throws -> TransportStream {
-        var chunks: [[UInt8]] = []
-        for try await chunk in stream.chunks { chunks.append(chunk) }
-        let (all, continuation) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
-        for chunk in chunks { continuation.yield(chunk) }
-        continuation.finish()
-        return TransportStream(status: stream.status, headers: stream.headers, chunks: all)
-    }
-
-    private func latency() -> Double {
-        let usual = random.seconds(0.01...0.3), long = random.seconds(1...120)
-        return faults.kinds.contains(.delay) && random.percent(20) ? long : usual
-    }
-
-    // MARK: Waiting
-
-    private static let courier = "courier"
-    private static let asset = "asset"
-
-    /// A request whose answer is the next notification. The server is not waited for: it holds it until somebody else writes.
-    private func hold(
-        _ request: TransportRequest, from transport: SimulatedTransport, _ pending: Pending<TransportResponse>, _ label: String, _ fate: Fate,
-        _ there: Double, _ back: Double
-    ) {
-        let isLost = fate == .requestLost || fate == .late, isAnswerLost = fate == .answerLost
-        if isLost || isAnswerLost { give(up: pending, label, Self.patience, .networkFailure, "the wait was in vain") }
-        if isLost { return }
-        let inVain = random.seconds(45...90)
-        if endsWaits {
-            agenda.after(inVain) { self.finish(pending, .success(TransportResponse(status: 200, body: [])), transport, label) }
-        }
-        agenda.after(there) { [executor, base = transport.base] in
-            self.say("\(label) arrived")
-            Task(executorPreference: executor) {
-                let result: Result<TransportResponse, any Error>
-                do { result = .success(try await base.send(request)) } catch { result = .failure(error) }
-                if isAnswerLost || self.losesNews { return }
-                self.agenda.after(back) { self.finish(pending, result, transport, label) }
-            }
-        }
-    }
-
     // MARK: Answers of its own
+
+    static let courier = "courier"
+    static let asset = "asset"
 
     static func operation(of request: TransportRequest) -> String {
         switch request.target {

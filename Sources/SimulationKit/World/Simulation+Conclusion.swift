@@ -10,6 +10,7 @@ extension Simulation {
         network.faults.kinds = []
         network.isFull = false
         network.endsWaits = false
+        sharing.until = agenda.now + 1800
         serverDisk.mend()
         startServer()
         for device in devices {
@@ -42,9 +43,12 @@ extension Simulation {
         executor.settle()
         // The public database is asked again and again.
         let end = features.isPublic ? agenda.now + 600 : .infinity
+        var count = 0
         while violations.isEmpty, let due = agenda.nextDue, due <= end, let body = agenda.take() {
             body()
             executor.settle()
+            count += 1
+            if count > Self.eventsMax { return fail("there is no rest: \(Self.eventsMax) events") }
         }
         for circle in Set(users.map(circle)).sorted() { try conclude(circle) }
     }

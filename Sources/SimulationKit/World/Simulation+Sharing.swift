@@ -13,6 +13,8 @@ struct Sharing: Sendable {
     /// Where invitations lead to; nil before somebody shared something.
     var url: URL?
     var zone: String?
+    /// Until when what did not work is tried again.
+    var until = Double.infinity
     var joined: Set<String> = []
     /// Who left the share, or was sent away: what they had not sent is theirs alone.
     var leavers: Set<String> = []
@@ -36,7 +38,7 @@ extension Simulation {
 
     /// What goes wrong is tried again; what the disk of a device does to it is seen elsewhere.
     private func attempt(again: @escaping @Sendable () -> Void, _ body: () throws -> Bool) {
-        attempt { if try ask(body) != true { agenda.after(10, again) } }
+        attempt { if try ask(body) != true, agenda.now < sharing.until { agenda.after(10, again) } }
     }
 
     // MARK: The owner
