@@ -72,6 +72,8 @@ package final class SQLiteServerStore: Sendable {
         do {
             try lookups.close()
             try writeLock.withLock { try pool.close() }
+            // Somebody whose request is just over may still hold the store itself.
+            serverLock?.giveBack()
         } catch let error as DatabaseError {
             throw StorageFailure(error)
         }

@@ -44,7 +44,7 @@ package enum CloudServer {
             responder: ServiceResponder(
                 service: service, pages: pages, metrics: metrics, access: access, logger: logger, fallbackHost: "\(host):\(port)",
                 speaksTLS: identity != nil),
-            server: try identity.map { try .tls(.http1(), tlsConfiguration: $0.configuration) } ?? .http1(),
+            server: try identity.map { try .tls(.onEventLoops, tlsConfiguration: $0.configuration) } ?? .onEventLoops,
             configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: nil),
             onServerRunning: { channel in await onListening(channel.localAddress?.port ?? port) },
             logger: logger)

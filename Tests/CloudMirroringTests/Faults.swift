@@ -56,10 +56,12 @@ final class Faults: CloudTransport {
     /// All that was sent, in order.
     var bodies: [[UInt8]] { state.withLock { $0.bodies } }
 
+    /// Bodies of the answers that came unchanged.
+    func answers(_ operation: String) -> [[UInt8]] { state.withLock { $0.answers.filter { $0.operation == operation }.map(\.body) } }
+
     /// Records that came in answers to queries.
     func records(_ operation: String) -> [Record] {
-        let answers = state.withLock { $0.answers.filter { $0.operation == operation }.map(\.body) }
-        return answers.compactMap { try? QueryRecordsResponse(json: $0) }.flatMap { answer in
+        answers(operation).compactMap { try? QueryRecordsResponse(json: $0) }.flatMap { answer in
             answer.results.compactMap { if case .record(let record) = $0 { record } else { nil } }
         }
     }

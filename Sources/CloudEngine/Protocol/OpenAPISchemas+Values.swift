@@ -126,7 +126,10 @@ extension OpenAPISchemas {
                         "desiredKeys": desiredKeys, "numbersAsStrings": flag,
                     ], required: ["operations"])
             ),
-            (key: "RecordsResponse", value: object(["records": list(ref("RecordResult")), "syncToken": string], required: ["records"])),
+            (
+                key: "RecordsResponse",
+                value: object(["records": list(ref("RecordResult")), "syncToken": string, "nextSyncToken": string], required: ["records"])
+            ),
             (
                 key: "LookupRecordsRequest",
                 value: object(

@@ -28,6 +28,8 @@ final class FileLock: Sendable {
         return try body()
     }
 
-    /// Takes the lock until this object goes, if nobody has it.
+    /// Takes the lock until it is given back or this object goes, if nobody has it.
     func take() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+
+    func giveBack() { _ = flock(descriptor, LOCK_UN) }
 }

@@ -5,6 +5,7 @@ import CloudEngine
 import CloudWire
 import Foundation
 import GRDB
+import GRDBSQLite
 
 extension SQLiteUnit {
     func state() throws -> PartitionState {
@@ -86,13 +87,19 @@ extension SQLiteUnit {
     ) throws {
         guard let part else { return }
         let statement = try db.cachedStatement(sql: Self.changes(slice, includingDeleted: includingDeleted))
-        let rows = try Row.fetchCursor(statement, arguments: [part, zone, slice.after, slice.before])
-        while let row = try rows.next() {
-            let wantsMore = try row.withUnsafeData(atIndex: 1) { body in
-                guard let body else { throw StorageFailure(.corrupt, "a stored message could not be read") }
-                return try body.withUnsafeBytes { try visit($0, row[0]) }
+        try statement.setArguments([part, zone, slice.after, slice.before])
+        // A page is hundreds of rows of which nothing is made: boxed rows cost as much as reading them.
+        let handle = statement.sqliteStatement
+        defer { sqlite3_reset(handle) }
+        while true {
+            switch sqlite3_step(handle) {
+            case SQLITE_ROW:
+                guard let body = sqlite3_column_blob(handle, 1) else { throw StorageFailure(.corrupt, "a stored message could not be read") }
+                let text = UnsafeRawBufferPointer(start: body, count: Int(sqlite3_column_bytes(handle, 1)))
+                guard try visit(text, sqlite3_column_int64(handle, 0)) else { return }
+            case SQLITE_DONE: return
+            case let code: throw DatabaseError(resultCode: ResultCode(rawValue: code))
             }
-            guard wantsMore else { return }
         }
     }
 

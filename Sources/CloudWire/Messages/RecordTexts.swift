@@ -13,6 +13,8 @@ package struct RecordTexts: Hashable, Sendable {
         var writer = JSONWriter()
         writer.object { $0.member("zoneID", zoneID) }
         zone = writer.bytes.dropFirst().dropLast() + [UInt8(ascii: ",")]
+        // Most of a page, so that it is not copied again and again while it grows.
+        bytes.reserveCapacity(1 << 17)
     }
 
     package var byteCount: Int { bytes.count }
