@@ -24,7 +24,8 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         // Sockets: byte buffers of the HTTP client and the relay with which the sample goes offline.
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-        // Certificates and keys of a server that speaks TLS itself; the HTTP server and client bring it anyway.
+        // Certificates and keys of a server that speaks TLS itself, and authorities that a client trusts; the HTTP server
+        // and client bring it anyway.
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.0"),
         // Command lines with help and validation.
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -72,6 +73,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .target(name: "MirroringCore", dependencies: ["CloudWire", "ManagedModel"]),

@@ -35,6 +35,7 @@ package struct Sealer: Sendable {
         case signIn = 5
         case shortGUID = 6
         case courier = 7
+        case oneTimeLink = 8
     }
 }
 

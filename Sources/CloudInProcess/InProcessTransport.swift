@@ -219,3 +219,8 @@ package final class InProcessTransport: CloudTransport {
         }
     }
 }
+
+extension InProcessTransport: CustomReflectable {
+    /// Without the token.
+    package var customMirror: Mirror { Mirror(self, children: ["deviceID": deviceID]) }
+}

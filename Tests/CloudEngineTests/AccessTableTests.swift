@@ -100,7 +100,7 @@ import Testing
         (.currentUser, "ayf --- ---"), (.discoverUsers, "ayf --- ---"), (.lookupUsersByEmail, "ayf --- ---"),
         (.lookupUsersByID, "ayf --- ---"), (.lookupUsersByContacts, "ayf --- ---"),
         (.restrictUser, "--- ayf ---"), (.unrestrictUser, "--- ayf ---"), (.resolveRecords, "ayf --- ---"),
-        (.acceptRecords, "ayf --- ---"), (.rereferenceAssets, "ayy ayf ayf"), (.recordChanges, "--- ayf ayf"),
+        (.acceptRecords, "ayf --- ---"), (.requestAccess, "ayf --- ---"), (.rereferenceAssets, "ayy ayf ayf"), (.recordChanges, "--- ayf ayf"),
         (.changedZones, "--- ayf ayf"),
     ]
 

@@ -110,6 +110,60 @@ private func twoDevices() async throws -> (cloud: TestCloud, phone: TestDevice, 
         if case .throttled(let seconds) = fault { #expect(failure?.retryAfterSeconds == seconds) }
     }
 
+    @Test func aConflictIsMadeWithoutASecondDevice() async throws {
+        let (_, phone, tablet) = try await twoDevices()
+        let record = try await phone.container.privateCloudDatabase.record(for: sage)
+        record["count"] = 5
+        phone.fail(.conflict, operation: "records/modify")
+        let failure = await error { try await phone.container.privateCloudDatabase.save(record) }
+        #expect(failure?.code == .serverRecordChanged)
+        let server = try #require(failure?.serverRecord)
+        #expect(server["count"] == 1)
+        server["count"] = 5
+        try await phone.container.privateCloudDatabase.save(server)
+        #expect(try await tablet.container.privateCloudDatabase.record(for: sage)["count"] == 5)
+    }
+
+    @Test func aSlowAnswerTakesTimeOfTheClockOnly() async throws {
+        let (cloud, phone, _) = try await twoDevices()
+        let before = cloud.clock.now
+        phone.fail(.slow(.seconds(3600)))
+        #expect(try await phone.container.privateCloudDatabase.record(for: sage)["count"] == 1)
+        #expect(cloud.clock.now == before.addingTimeInterval(3600))
+
+        cloud.clock.skipsWaits = false
+        phone.fail(.slow(.seconds(60)))
+        let fetched = Task { try await phone.container.privateCloudDatabase.record(for: sage) }
+        while cloud.clock.waits == 0 { await Task.yield() }
+        #expect(cloud.clock.now == before.addingTimeInterval(3600))
+        cloud.clock.advance(by: .seconds(60))
+        #expect(try await fetched.value["count"] == 1)
+    }
+
+    @Test func aServerThatStopsComesBackWithItsData() async throws {
+        let (cloud, phone, _) = try await twoDevices()
+        try cloud.stop()
+        let failure = await error { try await phone.container.privateCloudDatabase.record(for: sage) }
+        #expect(failure?.code == .networkUnavailable)
+        try cloud.start()
+        #expect(try await phone.container.privateCloudDatabase.record(for: sage)["count"] == 1)
+    }
+
+    @Test func aDeviceIsCutOffAndSignedInToAnotherAccount() async throws {
+        let (cloud, phone, _) = try await twoDevices()
+        phone.goOffline()
+        #expect(phone.isOffline)
+        let failure = await error { try await phone.container.privateCloudDatabase.record(for: sage) }
+        #expect(failure?.code == .networkUnavailable)
+        try await phone.signIn(to: "ben")
+        #expect(phone.isOffline, "who signs in is not online by that")
+        phone.goOnline()
+        #expect(phone.account == "ben")
+        #expect(cloud.accounts == ["mia", "ben"])
+        #expect(try await phone.container.privateCloudDatabase.allRecordZones().map(\.zoneID.zoneName) == ["_defaultZone"])
+        await #expect(throws: CKError.self) { try await cloud.device("phone") }
+    }
+
     @Test func aServerThatAsksForQuietIsNotAskedAgain() async throws {
         let (cloud, phone, _) = try await twoDevices()
         phone.fail(.throttled(retryAfter: 30))

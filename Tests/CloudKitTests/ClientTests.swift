@@ -18,7 +18,7 @@ private let empty = ModifyRecordsRequest(operations: [])
         #expect(try transport.body(0) == request)
         let headers = transport.requests[0].headers
         #expect(headers["x-tarn-idempotency-key"] == "k1")
-        #expect(headers["X-Tarn-Capabilities"] == "budget,idempotency-key,push-stream,server-record")
+        #expect(headers["X-Tarn-Capabilities"] == "access-requests,budget,client-change-token,idempotency-key,push-stream,server-record")
         #expect(headers["Content-Type"] == "application/json; charset=UTF-8")
     }
 
@@ -61,6 +61,23 @@ private let empty = ModifyRecordsRequest(operations: [])
                 .modifyZones(ZonesModifyRequest(operations: [.create(ZoneID(zoneName: "G"))]))
         }
         #expect(few?.localizedDescription == "the server answered 0 of 1 operations")
+    }
+
+    /// Errors that this framework does not know, and answers that nobody would send.
+    @Test(arguments: [
+        (#"{"serverErrorCode":"BRAND_NEW","reason":"because"}"#, 400), (#"{"serverErrorCode":7,"reason":null}"#, 400),
+        (#"{"serverErrorCode":"CONFLICT","reason":"r","nativeErrorCode":123456}"#, 409), (#"{"serverErrorCode":"THROTTLED","retryAfter":-1}"#, 503),
+        (#"{"serverErrorCode":"THROTTLED","reason":"r","retryAfter":1e308}"#, 429), ("null", 200), ("[]", 200), ("7", 200), ("", 200),
+        (#"{"zones":{}}"#, 200), (#"{"zones":[{}]}"#, 200), (#"{"zones":[{"zoneID":{"zoneName":7}}]}"#, 200),
+        (#"{"zones":[{"zoneID":{"zoneName":"G"},"serverErrorCode":"BRAND_NEW","reason":"r"}]"#, 200),
+        (String(repeating: "[", count: 100_000), 200), (#"{"zones":"# + String(repeating: "[", count: 100_000), 200),
+        ("\u{0}\u{1}", 200), ("{\"zones\":[\u{FFFD}]}", 200),
+    ])
+    func anAnswerThatNobodyExpectsIsAnError(_ body: String, _ status: Int) async {
+        let answer = TransportResponse(status: status, body: Array(body.utf8))
+        let error = await failure { try await CloudDatabaseClient(RecordingTransport(.response(answer))).listZones() }
+        #expect(error?.localizedDescription.isEmpty == false)
+        #expect(error?.retryAfterSeconds.map { $0 >= 0 } ?? true)
     }
 
     @Test func aRefusedAtomicRequestBringsItsItemsWithEitherStatus() async throws {

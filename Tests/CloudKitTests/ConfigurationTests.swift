@@ -3,6 +3,7 @@
 
 import CloudKit
 import CloudWire
+import Foundation
 import Testing
 
 private func file(_ json: String) -> ConfigurationSources.File {
@@ -44,6 +45,27 @@ private let twoServers = file(
         #expect(try resolve(mixed).token == nil)
         let overridden = ConfigurationSources(environment: ["TARN_TOKEN": " te\n"], files: [twoServers])
         #expect(try resolve(overridden).token == "te")
+    }
+
+    @Test func authoritiesComeWithTheServerTheyAreTrustedFor() throws {
+        let file = file(
+            #"{"server":"https://a.example","caCertificate":"own/ca.pem","#
+                + #""containers":{"iCloud.x":{"server":"https://b.example"},"iCloud.y":{"caCertificate":"/y.pem"}}}"#)
+        var sources = ConfigurationSources(files: [file])
+        #expect(try resolve(sources).caCertificate == "/etc/app/own/ca.pem", "a relative path is beside the file")
+        #expect(try resolve(sources, "iCloud.x").caCertificate == nil, "another server has none")
+        #expect(try resolve(sources, "iCloud.y").caCertificate == "/y.pem")
+        sources.environment = ["TARN_CA_CERTIFICATE": "/env.pem"]
+        #expect(try resolve(sources).caCertificate == "/env.pem")
+        sources.environment["TARN_SERVER"] = "https://env.example"
+        #expect(try resolve(sources).caCertificate == "/env.pem")
+        sources.environment["TARN_CA_CERTIFICATE"] = ""
+        #expect(try resolve(sources).caCertificate == nil)
+        sources.environment["TARN_CA_CERTIFICATE"] = "/env.pem"
+        sources.code = .init(server: "https://code.example", token: nil, caCertificate: URL(fileURLWithPath: "/code.pem"))
+        #expect(try resolve(sources).caCertificate == "/code.pem")
+        sources.code?.caCertificate = nil
+        #expect(try resolve(sources).caCertificate == nil)
     }
 
     @Test(arguments: ["localhost:8080", "", "ftp://h", "http://", "http://u:p@h", "http://h:99999", "http://h?q=1"])

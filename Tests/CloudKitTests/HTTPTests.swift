@@ -71,6 +71,39 @@ private func answer(_ body: String, length: Int? = nil, headers: String = "") ->
         #expect(error?.localizedDescription == "the server's answer is too large")
     }
 
+    /// The connection is closed long before there is much in memory.
+    @Test(arguments: [
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "4000\r\n" + String(repeating: "x", count: 0x4000) + "\r\n"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 9000000000000\r\n\r\n", "xxxxxxxx"),
+        ("HTTP/1.1 200 OK\r\n\r\n", "until you hang up "), ("HTTP/1.1 200 OK\r\nX-Long: ", "xxxxxxxx"),
+        ("HTTP/1.1 200 OK\r\n", "X-Again: yes\r\n"), ("HTTP/1.1 200 ", "OK"),
+    ])
+    func anAnswerWithoutEndIsNotTakenIn(_ head: String, _ piece: String) async throws {
+        let server = try EndlessServer(head, then: piece)
+        let error = await failure { try await transport(server.address).send(request) }
+        #expect(error?.code == .networkFailure)
+        // What lies in the buffers of sockets counts, too, and a broken exchange is tried three times.
+        #expect(server.sent < server.connections * (24 << 20), "\(server.sent) bytes were taken")
+    }
+
+    @Test func anAnswerThatNeverComesToThePointIsGivenUp() async throws {
+        let server = try EndlessServer("", then: "HTTP/1.1 100 Continue\r\n\r\n")
+        let error = await failure { try await transport(server.address, request: .milliseconds(300)).send(request) }
+        #expect(error?.code == .networkFailure)
+    }
+
+    @Test func redirectsAreNotFollowed() async throws {
+        let elsewhere = try CannedServer(answer("{}"))
+        for status in [301, 302, 303, 307, 308] {
+            let server = try CannedServer(
+                "HTTP/1.1 \(status) Moved\r\nLocation: \(elsewhere.address)/\r\nContent-Length: 0\r\n\r\n")
+            let response = try await transport(server.address).send(request)
+            #expect(response.status == status)
+            #expect(server.requests.count == 1)
+        }
+        #expect(elsewhere.requests.isEmpty, "the token is for one server only")
+    }
+
     @Test func aServerThatDoesNotAnswerIsGivenUp() async throws {
         let server = try CannedServer("", then: .stayOpen)
         let error = await failure { try await transport(server.address, request: .milliseconds(50)).send(request) }

@@ -25,6 +25,14 @@ final class Log: Sendable {
     var all: [String] { entries.withLock { $0 } }
 }
 
+/// Values that callbacks gave, in order.
+final class Found<Value: Sendable>: Sendable {
+    private let values = Mutex<[Value]>([])
+
+    func add(_ value: Value) { values.withLock { $0.append(value) } }
+    var all: [Value] { values.withLock { $0 } }
+}
+
 /// Runs something that must fail, and gives its error.
 func failure<Value>(_ body: () async throws -> Value) async -> CKError? {
     do {

@@ -16,5 +16,19 @@ func twoAccounts() async throws -> (owner: CKContainer, guest: CKContainer) {
     )
 }
 
+/// The containers of people, on a device each.
+func accounts(_ names: String...) async throws -> [CKContainer] {
+    let cloud = try TestCloud()
+    var containers: [CKContainer] = []
+    for name in names { containers.append(try await cloud.device(name, account: name).container) }
+    return containers
+}
+
+/// The containers of two devices of one person.
+func twoDevices() async throws -> (phone: CKContainer, tablet: CKContainer) {
+    let cloud = try TestCloud()
+    return (try await cloud.device("phone").container, try await cloud.device("tablet").container)
+}
+
 /// By which the guest of `twoAccounts` is found.
 let guestAddress = TestCloud.emailAddress(of: "ben")

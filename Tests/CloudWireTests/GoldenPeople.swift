@@ -16,6 +16,26 @@ private var metadata: ShareMetadata {
         participantPermission: .readWrite, participantStatus: .accepted)
 }
 
+private var closedShare: Record {
+    var record = Record(recordName: "s", recordType: ShareDetails.recordType)
+    var approved = ShareParticipant(participantID: "b", identity: UserIdentity(userRecordName: "_b"), permission: .readOnly)
+    approved.isApprovedRequester = true
+    var oneTime = ShareParticipant(participantID: "x", identity: UserIdentity(userRecordName: ""), permission: .readOnly)
+    oneTime.isOneTime = true
+    oneTime.oneTimeGUID = "0f"
+    var details = ShareDetails(participants: [
+        ShareParticipant(
+            participantID: "o", identity: UserIdentity(userRecordName: "_7a1c"), kind: .owner, permission: .readWrite,
+            status: .accepted, added: 1_900_000_000_000), approved, oneTime,
+    ])
+    details.allowsAccessRequests = true
+    details.requesters = [UserIdentity(userRecordName: "_c")]
+    details.blocked = [UserIdentity(userRecordName: "_d")]
+    details.answers = AccessAnswers(denied: ["_e"], blocked: ["_f"], unblocked: ["_0"])
+    record.sharing.details = details
+    return record
+}
+
 /// Shares by their links, people, tokens, and the older forms.
 let peopleGoldens: [Golden] = [
     Golden(
@@ -35,6 +55,29 @@ let peopleGoldens: [Golden] = [
             + #""reason":"nothing is shared at this link"},"#
             + #"{"shortGUID":{"value":"1","shouldFetchRootRecord":false},"serverErrorCode":"ACCESS_DENIED","#
             + #""reason":"the share is not for the caller","nativeErrorCode":33}]}"#),
+    Golden(
+        AccessRequestsResponse(results: [
+            AccessRequestResult(shortGUID: ShortGUID(value: "0Ab3")),
+            AccessRequestResult(
+                shortGUID: ShortGUID(value: "1"),
+                error: WireError(.badRequest, "takes part", nativeCode: .participantAlreadyInvited)),
+        ]),
+        #"{"results":[{"shortGUID":{"value":"0Ab3","shouldFetchRootRecord":false}},"#
+            + #"{"shortGUID":{"value":"1","shouldFetchRootRecord":false},"serverErrorCode":"BAD_REQUEST","#
+            + #""reason":"takes part","nativeErrorCode":37}]}"#),
+    Golden(
+        closedShare,
+        #"{"recordName":"s","recordType":"cloudkit.share","publicPermission":"NONE","#
+            + #""participants":[{"participantId":"o","userIdentity":{"userRecordName":"_7a1c"},"type":"OWNER","#
+            + #""permission":"READ_WRITE","acceptanceStatus":"ACCEPTED","dateAddedToShare":1900000000000},"#
+            + #"{"participantId":"b","userIdentity":{"userRecordName":"_b"},"type":"USER","permission":"READ_ONLY","#
+            + #""acceptanceStatus":"INVITED","isApprovedRequester":true},"#
+            + #"{"participantId":"x","type":"USER","permission":"READ_ONLY","acceptanceStatus":"INVITED","#
+            + #""isOneTimeURLParticipant":true,"oneTimeShortGUID":"0f"}],"#
+            + #""owner":{"participantId":"o","userIdentity":{"userRecordName":"_7a1c"},"type":"OWNER","#
+            + #""permission":"READ_WRITE","acceptanceStatus":"ACCEPTED","dateAddedToShare":1900000000000},"#
+            + #""allowsAccessRequests":true,"accessRequesters":[{"userRecordName":"_c"}],"blockedIdentities":[{"userRecordName":"_d"}],"#
+            + #""denyRequesters":["_e"],"blockRequesters":["_f"],"unblockIdentities":["_0"],"fields":{}}"#),
     Golden(
         DiscoverUsersRequest(lookupInfos: [.emailAddress("a@example.org"), .phoneNumber("+49 1"), .userRecordName("_a")]),
         #"{"lookupInfos":[{"emailAddress":"a@example.org"},{"phoneNumber":"+49 1"},{"userRecordName":"_a"}]}"#),

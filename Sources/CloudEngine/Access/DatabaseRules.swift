@@ -45,12 +45,12 @@ package enum DatabaseRules {
         // The service in use answers about the caller below `private`, too.
         case (.caller, .public), (.caller, .private), (.currentUser, .public), (.discoverUsers, .public),
             (.lookupUsersByEmail, .public), (.lookupUsersByID, .public), (.lookupUsersByContacts, .public),
-            (.resolveRecords, .public), (.acceptRecords, .public):
+            (.resolveRecords, .public), (.acceptRecords, .public), (.requestAccess, .public):
             .users
         case (.restrictUser, .private), (.unrestrictUser, .private):
             .users
         case (.restrictUser, _), (.unrestrictUser, _), (.caller, _), (.currentUser, _), (.discoverUsers, _), (.lookupUsersByEmail, _), (.lookupUsersByID, _),
-            (.lookupUsersByContacts, _), (.resolveRecords, _), (.acceptRecords, _):
+            (.lookupUsersByContacts, _), (.resolveRecords, _), (.acceptRecords, _), (.requestAccess, _):
             .notApplicable
         case (.modifyRecords, _), (.queryRecords, _), (.lookupRecords, _), (.uploadAssets, _), (.listZones, _),
             (.rereferenceAssets, _), (.recordChanges, _), (.changedZones, _),

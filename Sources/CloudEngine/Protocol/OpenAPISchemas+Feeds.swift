@@ -87,6 +87,7 @@ extension OpenAPISchemas {
                                     [
                                         "zoneID": ref("ZoneID"), "syncToken": string, "moreComing": flag,
                                         "records": list(ref("Record")), "remaining": ["type": "integer", "minimum": 0],
+                                        "clientChangeToken": ["type": "string", "contentEncoding": "base64"],
                                     ], required: ["zoneID", "syncToken", "moreComing", "records"]),
                                 failed(["zoneID": ref("ZoneID")])))
                     ], required: ["zones"])
@@ -190,7 +191,9 @@ extension OpenAPISchemas {
                         "participantId": string, "userIdentity": ref("UserIdentity"),
                         "type": choice(["OWNER", "ADMINISTRATOR", "USER", "PUBLIC_USER", "UNKNOWN"]), "permission": permission,
                         "acceptanceStatus": choice(["INVITED", "ACCEPTED", "REMOVED", "UNKNOWN"]),
-                    ], required: ["userIdentity"])
+                        "dateAddedToShare": ["type": "integer"], "isApprovedRequester": flag, "isOneTimeURLParticipant": flag,
+                        "oneTimeShortGUID": string,
+                    ])
             ),
             (
                 key: "ShortGUID",
@@ -212,6 +215,12 @@ extension OpenAPISchemas {
                 key: "ShortGUIDsResponse",
                 value: object(
                     ["results": list(either(ref("ShareMetadata"), failed(["shortGUID": ref("ShortGUID")])))], required: ["results"])
+            ),
+            (
+                key: "AccessRequestsResponse",
+                value: object(
+                    ["results": list(either(failed(["shortGUID": ref("ShortGUID")]), object(["shortGUID": ref("ShortGUID")], required: ["shortGUID"])))],
+                    required: ["results"])
             ),
             (
                 key: "PushTokenRequest",

@@ -83,7 +83,8 @@ extension OpenAPISchemas {
             "parent": ref("RecordName"), "share": ref("RecordName"), "shortGUID": string, "createShortGUID": flag,
             "created": ref("Stamp"), "modified": ref("Stamp"), "deleted": flag, "forRecord": ref("ShareRoot"),
             "publicPermission": permission, "participants": list(ref("Participant")), "owner": ref("Participant"),
-            "currentUserParticipant": ref("Participant"),
+            "currentUserParticipant": ref("Participant"), "allowsAccessRequests": flag,
+            "accessRequesters": list(ref("UserIdentity")), "blockedIdentities": list(ref("UserIdentity")),
             "fields": ["type": "object", "additionalProperties": either(ref("Field"), ["type": "null"])],
         ]
         return [
@@ -98,7 +99,8 @@ extension OpenAPISchemas {
                 value: object([
                     "recordName": recordName, "recordType": recordType, "recordChangeTag": text("1", "2"),
                     "parent": ref("RecordName"), "createShortGUID": flag, "forRecord": ref("ShareRoot"),
-                    "publicPermission": permission, "participants": list(ref("Participant")),
+                    "publicPermission": permission, "participants": list(ref("Participant")), "allowsAccessRequests": flag,
+                    "denyRequesters": list(string), "blockRequesters": list(string), "unblockIdentities": list(string),
                     "fields": [
                         "type": "object", "additionalProperties": either(ref("Field"), ["type": "null"]),
                         "propertyNames": fieldName,
@@ -124,6 +126,7 @@ extension OpenAPISchemas {
                     [
                         "operations": list(ref("RecordOperation")), "zoneID": ref("ZoneID"), "atomic": flag,
                         "desiredKeys": desiredKeys, "numbersAsStrings": flag,
+                        "clientChangeToken": ["type": "string", "contentEncoding": "base64", "examples": ["", "/wA="]],
                     ], required: ["operations"])
             ),
             (

@@ -33,6 +33,7 @@ enum OpenAPISchemas {
         case .modifySubscriptions: Shape(summary: "Makes and deletes subscriptions.", request: "SubscriptionsModifyRequest", response: "SubscriptionsResponse")
         case .resolveRecords: Shape(summary: "What links to shares lead to.", request: "ShortGUIDsRequest", response: "ShortGUIDsResponse")
         case .acceptRecords: Shape(summary: "Joins shares by their links.", request: "ShortGUIDsRequest", response: "ShortGUIDsResponse")
+        case .requestAccess: Shape(summary: "Asks the owners of shares for access, by their links; Tarn's addition.", request: "ShortGUIDsRequest", response: "AccessRequestsResponse")
         case .caller: Shape(summary: "Who calls.", request: nil, response: "UserIdentity")
         case .currentUser: Shape(summary: "Who calls; older form of users/caller.", request: nil, response: "UserDictionary")
         case .discoverUsers: Shape(summary: "People who agreed to be found.", request: "DiscoverUsersRequest", response: "UserIdentitiesResponse")

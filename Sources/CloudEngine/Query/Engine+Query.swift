@@ -46,7 +46,7 @@ extension Engine {
         guard missing.isEmpty else { throw IndexesMissing(indexes: Array(missing)) }
 
         let presenters = try Dictionary(
-            zones.map { ($0.key, try SharePresenter(view, $0, call)) }, uniquingKeysWith: { first, _ in first })
+            zones.map { ($0.key, try SharePresenter(view, $0, call, sealer)) }, uniquingKeysWith: { first, _ in first })
         let run = QueryRun(
             recordType: query.recordType, filters: filters, sorts: sorts, zones: zones, indexes: indexes, view: view,
             scanMax: limits.recordsScannedPerPage, creator: creator, shares: presenters)

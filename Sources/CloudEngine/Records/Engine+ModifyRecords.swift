@@ -34,6 +34,9 @@ extension Engine {
                 nativeCode: .limitExceeded)
         }
         let zone = try liveZone(request.zoneID, in: unit, call)
+        guard request.clientChangeToken?.count ?? 0 <= Self.clientTokenBytes else {
+            throw WireError(.badRequest, "a clientChangeToken has at most \(Self.clientTokenBytes) bytes")
+        }
 
         var batch = try RecordBatch(operations, zone: zone, self, unit, call)
         // Answers bring whole records, also where the request changes little of them.
@@ -45,10 +48,13 @@ extension Engine {
         try batch.decideAll()
         if request.atomic, !zone.isDefault { batch.refuseAllIfAnyIsRefused() }
         let changes = try batch.write()
+        if changes > 0, let token = request.clientChangeToken {
+            try unit.setClientToken(token, ofUser: call.caller.userRecordName, device: call.caller.deviceID, in: zone.key)
+        }
 
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
         var access = RecordAccess(unit, call)
-        let shares = try SharePresenter(unit, zone, call)
+        let shares = try SharePresenter(unit, zone, call, sealer)
         let results = try zip(operations, batch.results).map { operation, result in
             // Who may write what he may not read learns no fields by it.
             let isReadable = if case .record(let record) = result { try access.allows(.read, record) } else { true }
@@ -85,6 +91,10 @@ extension Engine {
         return token(of: zone, at: last, state, feed)
     }
 
+    /// Source: Apple's documentation of `CKModifyRecordsOperation.clientChangeTokenData`, which is small by its purpose; the
+    /// limit is Tarn's own.
+    private static let clientTokenBytes = 1024
+
     /// Reads records by name.
     ///
     /// Once the records of an answer pass `Limits.responseRecordBytes`, those that remain are failures with the native
@@ -99,7 +109,7 @@ extension Engine {
         var access = RecordAccess(view, call)
         let sharing = try ShareAccess(view, zone: zone, call)
         let names = sharing.isParticipant ? try view.shareNames(ofRecords: request.records.map(\.recordName), in: zone.key) : [:]
-        let shares = try SharePresenter(view, zone, call)
+        let shares = try SharePresenter(view, zone, call, sealer)
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
         var room = limits.responseRecordBytes
         return LookupRecordsResponse(

@@ -136,7 +136,7 @@ extension CloudService {
         case .modifySubscriptions:
             let message = try SubscriptionsModifyRequest(json: exchange.body)
             return try await write(exchange) { try engine.modifySubscriptions(message, in: $0, $1) }
-        case .caller, .resolveRecords, .acceptRecords, .currentUser, .discoverUsers, .lookupUsersByEmail,
+        case .caller, .resolveRecords, .acceptRecords, .requestAccess, .currentUser, .discoverUsers, .lookupUsersByEmail,
             .lookupUsersByID, .lookupUsersByContacts, .restrictUser, .unrestrictUser:
             preconditionFailure("questions about users and links are answered before")
         }

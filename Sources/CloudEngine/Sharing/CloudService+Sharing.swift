@@ -36,15 +36,26 @@ extension CloudService {
         return response
     }
 
-    /// Answers `records/resolve` and `records/accept`.
+    /// Answers `records/resolve`, `records/accept` and `records/requestAccess`.
     func respondAboutShares(
         _ operation: ServicePath.Operation, _ call: Call, _ credentials: Credentials, body: [UInt8]
     ) async throws -> ServiceResponse? {
-        guard operation == .resolveRecords || operation == .acceptRecords else { return nil }
+        guard operation == .resolveRecords || operation == .acceptRecords || operation == .requestAccess else { return nil }
         let request = try ShortGUIDsRequest(json: body)
         try engine.checkCount(request.shortGUIDs.count, of: "short GUIDs", atMost: engine.limits.recordsPerResponse)
         let profile: AccountProfile? =
             if let account = credentials.account { try await accounts.profile(ofAccount: account) } else { nil }
+        if operation == .requestAccess {
+            var response = AccessRequestsResponse(results: [])
+            for shortGUID in request.shortGUIDs {
+                do {
+                    response.results.append(try await requestAccess(shortGUID, call, profile))
+                } catch let error as WireError {
+                    response.results.append(AccessRequestResult(shortGUID: shortGUID, error: error))
+                }
+            }
+            return .json(response.encoded(), endpoint: operation.rawValue)
+        }
         var response = ShortGUIDsResponse(results: [])
         for shortGUID in request.shortGUIDs {
             do {
@@ -59,14 +70,8 @@ extension CloudService {
     private func share(
         _ shortGUID: ShortGUID, _ operation: ServicePath.Operation, _ call: Call, _ profile: AccountProfile?
     ) async throws -> ShareMetadata {
-        guard let link = engine.link(inShortGUID: shortGUID.value), let target = try await storage.target(ofLink: link),
-            target.partition.containerIdentifier == call.partition.containerIdentifier,
-            target.partition.environment == call.partition.environment
-        else { throw WireError(.notFound, "nothing is shared at this link") }
-        var call = call
-        call.partition = target.partition
-        try await checkRestriction(call)
-        let (engine, reached) = (engine, call)
+        let (target, reached) = try await reach(shortGUID, call)
+        let engine = engine
         guard operation == .acceptRecords else {
             return try await storage.read(reached.partition) { try engine.resolve(shortGUID, target, profile, in: $0, reached) }
         }
@@ -75,6 +80,30 @@ extension CloudService {
         }
         await tell(outcome.notifications, outcome.news, reached)
         return outcome.response
+    }
+
+    private func requestAccess(
+        _ shortGUID: ShortGUID, _ call: Call, _ profile: AccountProfile?
+    ) async throws -> AccessRequestResult {
+        let (target, reached) = try await reach(shortGUID, call)
+        let engine = engine
+        let outcome = try await storage.write(reached.partition) {
+            try engine.requestAccess(shortGUID, target, profile, in: $0, reached)
+        }
+        await tell(outcome.notifications, outcome.news, reached)
+        return outcome.response
+    }
+
+    /// Where a link leads, and the call there.
+    private func reach(_ shortGUID: ShortGUID, _ call: Call) async throws -> (LinkTarget, Call) {
+        guard let link = engine.link(inShortGUID: shortGUID.value), let target = try await storage.target(ofLink: link),
+            target.partition.containerIdentifier == call.partition.containerIdentifier,
+            target.partition.environment == call.partition.environment
+        else { throw WireError(.notFound, "nothing is shared at this link") }
+        var call = call
+        call.partition = target.partition
+        try await checkRestriction(call)
+        return (target, call)
     }
 
     /// Finds the people whom a request invites by address, and says who the owner is.

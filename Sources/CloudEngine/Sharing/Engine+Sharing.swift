@@ -5,7 +5,28 @@ package import CloudWire
 
 extension Engine {
     /// The number of a link, or nil for a text that this server did not make.
-    package func link(inShortGUID text: String) -> Int64? { ShareLink(text, by: sealer)?.number }
+    ///
+    /// Of a link for one participant the number only is told, which anybody could have written; whether it is for somebody
+    /// is seen once the share is at hand.
+    package func link(inShortGUID text: String) -> Int64? {
+        ShareLink(text, by: sealer)?.number ?? OneTimeLink(text)?.number
+    }
+
+    /// The place among the participants of who comes by a link: whom the caller is, else for whom the link is made.
+    ///
+    /// - Returns: Nil for whom is not among them, and came by the share's own link.
+    /// - Throws: `WireError` with `.notFound` for a link that is for nobody, or was used by somebody else.
+    private func index(
+        of shortGUID: ShortGUID, in details: ShareDetails, _ profile: AccountProfile?, _ call: Call
+    ) throws -> Int? {
+        let caller = call.caller.userRecordName
+        let oneTime = ShareLink(shortGUID.value, by: sealer) == nil ? OneTimeLink(shortGUID.value) : nil
+        guard let oneTime else { return details.index(ofUser: caller, profile) }
+        guard let index = details.participants.firstIndex(where: { oneTime.isFor($0, by: sealer) }) else { throw Self.notShared }
+        let user = details.participants[index].identity.userRecordName
+        guard user.isEmpty || user == caller || caller == call.partition.owner else { throw Self.notShared }
+        return details.index(ofUser: caller, profile) ?? index
+    }
 
     /// What a link leads to, for whom it may lead there: the owner, participants, and everybody where the share is open.
     ///
@@ -19,7 +40,8 @@ extension Engine {
         let (zone, share) = try sharedRecord(target, in: view)
         guard let details = share.sharing.details else { throw Self.notShared }
         let isOwner = call.caller.userRecordName == call.partition.owner
-        let participant = isOwner ? details.owner : details.index(ofUser: call.caller.userRecordName, profile).map { details.participants[$0] }
+        let index = try index(of: shortGUID, in: details, profile, call)
+        let participant = isOwner ? details.owner : index.map { details.participants[$0] }
         guard participant != nil || details.publicPermission == .readOnly || details.publicPermission == .readWrite else {
             throw Self.isNotForCaller(details)
         }
@@ -39,7 +61,7 @@ extension Engine {
         }
         let user = call.caller.userRecordName
         let index: Int
-        if let known = details.index(ofUser: user, profile) {
+        if let known = try self.index(of: shortGUID, in: details, profile, call) {
             index = known
         } else if details.publicPermission == .readOnly || details.publicPermission == .readWrite {
             guard details.participants.count < limits.participantsPerShare else {
@@ -50,7 +72,7 @@ extension Engine {
             details.participants.append(
                 ShareParticipant(
                     participantID: call.makeIdentifier(), identity: UserIdentity(userRecordName: user), kind: .publicUser,
-                    permission: details.publicPermission))
+                    permission: details.publicPermission, added: call.now))
             index = details.participants.count - 1
         } else {
             throw Self.isNotForCaller(details)
@@ -59,6 +81,7 @@ extension Engine {
         details.participants[index].identity.userRecordName = user
         if let profile { details.participants[index].identity.name = profile.name }
         details.participants[index].status = .accepted
+        details.requesters.removeAll { $0.userRecordName == user }
         guard details != before else {
             return Outcome(
                 try metadata(shortGUID, zone, share, details, details.participants[index], isOwner: false, in: unit, call))
@@ -73,9 +96,47 @@ extension Engine {
         return outcome
     }
 
+    /// Lets the owner and administrators of a share know that the caller wants to take part. Asking again changes nothing.
+    ///
+    /// - Throws: `WireError` with `.notFound` where nothing is shared; `.accessDenied` where nobody may ask, or the caller may
+    ///   not; `.badRequest` for whom takes part already or may join without asking, and where too many wait for an answer.
+    ///
+    /// Source: Apple's documentation of `CKShareRequestAccessOperation`; there is no published endpoint.
+    package func requestAccess(
+        _ shortGUID: ShortGUID, _ target: LinkTarget, _ profile: AccountProfile?, in unit: any UnitOfWork, _ call: Call
+    ) throws -> Outcome<AccessRequestResult> {
+        let (zone, share) = try sharedRecord(target, in: unit)
+        guard var details = share.sharing.details, ShareLink(shortGUID.value, by: sealer) != nil else { throw Self.notShared }
+        let user = call.caller.userRecordName
+        guard user != call.partition.owner, details.index(ofUser: user, profile) == nil else {
+            throw WireError(.badRequest, "the caller takes part in the share already", nativeCode: .participantAlreadyInvited)
+        }
+        // Who is blocked is not told apart from where nobody may ask.
+        guard details.allowsAccessRequests == true, !details.blocked.contains(where: { $0.userRecordName == user }) else {
+            throw WireError(.accessDenied, "the share takes no requests for access from the caller")
+        }
+        guard details.publicPermission == .none else {
+            throw WireError(.badRequest, "whoever has the link may join the share without asking")
+        }
+        let result = AccessRequestResult(shortGUID: shortGUID)
+        guard !details.requesters.contains(where: { $0.userRecordName == user }) else { return Outcome(result) }
+        guard details.requesters.count < limits.participantsPerShare else {
+            throw WireError(.badRequest, "too many people wait for an answer", nativeCode: .tooManyParticipants)
+        }
+        details.requesters.append(UserIdentity(userRecordName: user, name: profile?.name ?? NameComponents()))
+        var changed = share
+        changed.sharing.details = details
+        let (_, news, notifications) = try store(changed, over: share, in: zone, unit, call)
+        var outcome = Outcome(result, notifications: notifications)
+        outcome.news = news
+        return outcome
+    }
+
     /// Somebody who was invited by an address that no account has may be the caller, whose account lacks the address.
     private static func isNotForCaller(_ details: ShareDetails) -> WireError {
-        let mayBeCaller = details.participants.contains { $0.status == .invited && $0.identity.userRecordName.isEmpty }
+        let mayBeCaller = details.participants.contains {
+            $0.status == .invited && $0.identity.userRecordName.isEmpty && $0.identity.lookupInfo != nil
+        }
         return WireError(
             .accessDenied, "the share is not for the caller", nativeCode: mayBeCaller ? .participantMayNeedVerification : nil)
     }
@@ -103,7 +164,7 @@ extension Engine {
             root?.sharing.share = share.recordName
         }
         var shown = share
-        shown.sharing.details?.currentParticipantID = participant?.participantID
+        shown.sharing.present(to: call, participantID: participant?.participantID, by: sealer)
         return ShareMetadata(
             shortGUID: shortGUID, containerIdentifier: call.partition.containerIdentifier,
             environment: call.partition.environment, scope: isOwner ? .private : .shared, zoneID: zoneID,

@@ -10,22 +10,27 @@ enum ShareDecision {
     ///   - incoming: What the request says; an empty list of participants leaves them as they are.
     ///   - current: The share there is.
     ///   - owner: The owner of the zone.
+    ///   - seesAll: Whether who saves was shown participants who are not known yet; else they stay.
     /// - Throws: `WireError` with `.badRequest`.
     static func details(
-        _ incoming: ShareDetails?, over current: ShareDetails?, owner: UserIdentity, _ limits: Limits,
+        _ incoming: ShareDetails?, over current: ShareDetails?, owner: UserIdentity, _ limits: Limits, now: Int64, seesAll: Bool,
         makeIdentifier: () -> String
     ) throws(WireError) -> ShareDetails {
         var details = current ?? ShareDetails()
         details.currentParticipantID = nil
+        details.allowsAccessRequests = details.allowsAccessRequests ?? false
         if let incoming {
+            if let allows = incoming.allowsAccessRequests { details.allowsAccessRequests = allows }
             if current == nil { details.rootRecordName = incoming.rootRecordName }
             switch incoming.publicPermission {
             case .none, .readOnly, .readWrite: details.publicPermission = incoming.publicPermission
             case .unknown: break
             }
             if !incoming.participants.isEmpty {
-                details.participants = try participants(incoming.participants, over: details.participants, makeIdentifier)
+                let unseen = seesAll ? [] : details.participants.filter(\.isUnknown)
+                details.participants = try participants(incoming.participants, over: details, now, makeIdentifier) + unseen
             }
+            details.carryOut(incoming.answers)
         }
         details.rootRecordChangeTag = nil
         if details.publicPermission == .none {
@@ -37,7 +42,7 @@ enum ShareDecision {
         details.participants.insert(
             ShareParticipant(
                 participantID: known?.participantID ?? makeIdentifier(), identity: known?.identity ?? owner, kind: .owner,
-                permission: .readWrite, status: .accepted), at: 0)
+                permission: .readWrite, status: .accepted, added: known == nil ? now : known?.added), at: 0)
         guard details.participants.count <= limits.participantsPerShare else {
             throw WireError(
                 .badRequest, "a share has at most \(limits.participantsPerShare) participants",
@@ -47,24 +52,36 @@ enum ShareDecision {
     }
 
     private static func participants(
-        _ incoming: [ShareParticipant], over current: [ShareParticipant], _ makeIdentifier: () -> String
+        _ incoming: [ShareParticipant], over details: ShareDetails, _ now: Int64, _ makeIdentifier: () -> String
     ) throws(WireError) -> [ShareParticipant] {
+        let current = details.participants
         var result: [ShareParticipant] = []
         for participant in incoming where participant.kind != .owner && participant.status != .removed {
             guard let known = current.first(where: { isSame($0, participant) }) else {
                 guard participant.kind != .publicUser else { continue }
+                if participant.isOneTime {
+                    result.append(try oneTime(participant, besides: current + result, now, makeIdentifier))
+                    continue
+                }
                 guard !participant.identity.userRecordName.isEmpty || participant.identity.lookupInfo != nil else {
                     throw WireError(.badRequest, "a participant needs a user record name or something to look up")
                 }
                 guard !result.contains(where: { isSame($0, participant) }) else {
                     throw WireError(.badRequest, "somebody takes part twice")
                 }
-                result.append(
-                    ShareParticipant(
-                        participantID: makeIdentifier(), identity: participant.identity,
-                        kind: participant.kind == .administrator ? .administrator : .user,
-                        permission: permission(participant.permission), status: .invited))
+                var invited = ShareParticipant(
+                    participantID: makeIdentifier(), identity: participant.identity,
+                    kind: participant.kind == .administrator ? .administrator : .user,
+                    permission: permission(participant.permission), status: .invited, added: now)
+                if let requester = details.requesters.first(where: { $0.isSamePerson(as: participant.identity) }) {
+                    invited.isApprovedRequester = true
+                    if invited.identity.name.isEmpty { invited.identity.name = requester.name }
+                }
+                result.append(invited)
                 continue
+            }
+            guard !result.contains(where: { $0.participantID == known.participantID }) else {
+                throw WireError(.badRequest, "somebody takes part twice")
             }
             var changed = known
             if known.kind != .publicUser, participant.kind == .administrator || participant.kind == .user {
@@ -74,6 +91,21 @@ enum ShareDecision {
             result.append(changed)
         }
         return result
+    }
+
+    /// Somebody who is not known yet. The name by which the participant is told apart comes from who invites, so that the
+    /// link can be found by it.
+    private static func oneTime(
+        _ participant: ShareParticipant, besides others: [ShareParticipant], _ now: Int64, _ makeIdentifier: () -> String
+    ) throws(WireError) -> ShareParticipant {
+        let id = participant.participantID ?? makeIdentifier()
+        guard 1...64 ~= id.utf8.count, id.utf8.allSatisfy({ 0x21...0x7E ~= $0 }), !others.contains(where: { $0.participantID == id })
+        else { throw WireError(.badRequest, "the participantId is taken, or longer than 64 printable characters") }
+        var invited = ShareParticipant(
+            participantID: id, identity: UserIdentity(userRecordName: ""), permission: permission(participant.permission),
+            status: .invited, added: now)
+        invited.isOneTime = true
+        return invited
     }
 
     private static func permission(_ asked: SharePermission) -> SharePermission {
@@ -92,7 +124,29 @@ enum ShareDecision {
     }
 }
 
+extension ShareParticipant {
+    /// Whether this is for whoever comes first.
+    var isUnknown: Bool { isOneTime && identity.userRecordName.isEmpty }
+}
+
+extension UserIdentity {
+    fileprivate func isSamePerson(as other: UserIdentity) -> Bool {
+        !userRecordName.isEmpty && userRecordName == other.userRecordName
+    }
+}
+
 extension ShareDetails {
+    /// Carries out what was decided about requesters. Whoever takes part neither asks nor is blocked any more.
+    fileprivate mutating func carryOut(_ answers: AccessAnswers) {
+        let blocking = Set(answers.blocked)
+        blocked += requesters.filter { blocking.contains($0.userRecordName) }
+        let names = Set(participants.map(\.identity.userRecordName))
+        let answered = blocking.union(answers.denied).union(names)
+        requesters.removeAll { answered.contains($0.userRecordName) }
+        let unblocked = names.union(answers.unblocked)
+        blocked.removeAll { unblocked.contains($0.userRecordName) }
+    }
+
     /// Those who have accepted, as far as access goes; the owner has the whole zone anyway.
     var members: [ShareMember] {
         participants.filter { participant in

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudWire
+
 /// The last part of the address of a share: the number of a link and a code that makes it unguessable.
 struct ShareLink: Hashable, Sendable {
     private static let numberBytes = 8
@@ -23,5 +25,42 @@ struct ShareLink: Hashable, Sendable {
         number = Int64(bitPattern: bytes[..<Self.numberBytes].reduce(0 as UInt64) { $0 << 8 | UInt64($1) })
         let expected = self.text(by: sealer)
         guard zip(expected.utf8, text.utf8).reduce(0 as UInt8, { $0 | ($1.0 ^ $1.1) }) == 0 else { return nil }
+    }
+}
+
+/// The last part of the address by which one participant joins a share who is not known before: the number of the share's
+/// link and a code for this participant alone. It holds as long as the participant is there.
+struct OneTimeLink: Hashable, Sendable {
+    private static let numberBytes = 8
+    private static let codeBytes = 16
+
+    let number: Int64
+    private let code: [UInt8]
+
+    init(to link: ShareLink, participantID: String, by sealer: Sealer) {
+        number = link.number
+        code = Self.code(link.number, participantID, sealer)
+    }
+
+    /// - Returns: Nil for a text that cannot be one. Whom it is for is found by ``isFor(_:by:)``.
+    init?(_ text: String) {
+        guard text.utf8.count == 2 * (Self.numberBytes + Self.codeBytes), let bytes = Hex.bytes(text) else { return nil }
+        number = Int64(bitPattern: bytes[..<Self.numberBytes].reduce(0 as UInt64) { $0 << 8 | UInt64($1) })
+        code = Array(bytes[Self.numberBytes...])
+    }
+
+    var text: String { Hex.text(withUnsafeBytes(of: number.bigEndian) { Array($0) } + code) }
+
+    func isFor(_ participant: ShareParticipant, by sealer: Sealer) -> Bool {
+        guard participant.isOneTime, let id = participant.participantID else { return false }
+        return sealer.isCode(code, of: Self.message(number, id), purpose: .oneTimeLink)
+    }
+
+    private static func code(_ number: Int64, _ participantID: String, _ sealer: Sealer) -> [UInt8] {
+        sealer.code(of: message(number, participantID), purpose: .oneTimeLink)
+    }
+
+    private static func message(_ number: Int64, _ participantID: String) -> [UInt8] {
+        withUnsafeBytes(of: number.bigEndian) { Array($0) } + Array(participantID.utf8)
     }
 }

@@ -7,15 +7,17 @@ import CloudWire
 struct SharePresenter {
     private let view: any PartitionView
     private let zone: StoredZone
-    private let caller: String
+    private let call: Call
+    private let sealer: Sealer
     /// Whether there is anything to add.
     let isShared: Bool
     private let zoneShare: String?
 
-    init(_ view: any PartitionView, _ zone: StoredZone, _ call: Call) throws {
+    init(_ view: any PartitionView, _ zone: StoredZone, _ call: Call, _ sealer: Sealer) throws {
         self.view = view
         self.zone = zone
-        caller = call.caller.userRecordName
+        self.call = call
+        self.sealer = sealer
         isShared = try call.partition.scope == .private && !zone.isDefault && view.hasShares(inZone: zone.key)
         zoneShare = isShared ? try view.share(ofRoot: nil, in: zone.key)?.name : nil
     }
@@ -24,8 +26,7 @@ struct SharePresenter {
         guard isShared, !record.isDeleted else { return record }
         var record = record
         if record.recordType == ShareDetails.recordType {
-            let own = record.sharing.details?.participants.first { $0.identity.userRecordName == caller }
-            record.sharing.details?.currentParticipantID = own?.participantID
+            record.sharing.present(to: call, by: sealer)
         } else {
             record.sharing.share = try zoneShare ?? view.shareNames(ofRecords: [record.recordName], in: zone.key)[record.recordName]
         }
@@ -38,5 +39,38 @@ struct SharePresenter {
         case .failure(let name, let error, let serverRecord):
             .failure(recordName: name, error, serverRecord: try serverRecord.map { try complete($0) })
         }
+    }
+}
+
+extension RecordSharing {
+    /// Makes of what is stored about a share what a caller may know of it: who the caller is; and where the caller asked for
+    /// it, what there is about access, of which others than the owner and administrators learn little.
+    ///
+    /// - Parameter participantID: Of the caller, where that is known.
+    mutating func present(to call: Call, participantID: String? = nil, by sealer: Sealer) {
+        guard var details else { return }
+        let caller = call.caller.userRecordName
+        let own = details.participants.first { participant in
+            if let participantID { participant.participantID == participantID } else { participant.identity.userRecordName == caller }
+        }
+        details.currentParticipantID = own?.participantID
+        let asked = call.capabilities.contains(.accessRequests)
+        let decides = asked && (caller == call.partition.owner || own?.kind == .administrator)
+        if !asked { details.allowsAccessRequests = nil }
+        if !decides { (details.requesters, details.blocked) = ([], []) }
+        let link = decides ? shortGUID.flatMap { ShareLink($0, by: sealer) } : nil
+        for index in details.participants.indices {
+            if !asked {
+                details.participants[index].added = nil
+                details.participants[index].isApprovedRequester = false
+            }
+            guard let link, details.participants[index].isOneTime, details.participants[index].status == .invited,
+                let id = details.participants[index].participantID
+            else { continue }
+            details.participants[index].oneTimeGUID = OneTimeLink(to: link, participantID: id, by: sealer).text
+        }
+        // Those whom nobody knows yet are of no use to who does not decide, and cannot be read by who did not ask.
+        if !decides { details.participants.removeAll { $0.isUnknown && $0.participantID != own?.participantID } }
+        self.details = details
     }
 }

@@ -141,7 +141,8 @@ struct SharingBatch {
         let owner = UserIdentity(
             userRecordName: call.partition.owner, name: call.isParticipant ? NameComponents() : call.callerName)
         let details = try ShareDecision.details(
-            incoming, over: current, owner: owner, engine.limits, makeIdentifier: call.makeIdentifier)
+            incoming, over: current, owner: owner, engine.limits, now: call.now,
+            seesAll: call.capabilities.contains(.accessRequests), makeIdentifier: call.makeIdentifier)
         let isZoneWide = record.recordName == ShareDetails.zoneShareName
         if current == nil {
             if isZoneWide {

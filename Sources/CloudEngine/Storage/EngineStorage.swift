@@ -85,6 +85,9 @@ package protocol PartitionView: AccessView, SharingView, ReferenceView, QuerySub
     func links(toAssets checksums: [String], in zone: Int64) throws -> [String: Int]
 
     func answer(toKey key: String) throws -> StoredAnswer?
+
+    /// What a device of a user sent last as its token of a zone.
+    func clientToken(ofUser user: String, device: String, in zone: Int64) throws -> [UInt8]?
 }
 
 /// Changing one partition. All or nothing; nothing is visible to others before the unit's commit.
@@ -125,6 +128,9 @@ package protocol UnitOfWork: PartitionView, AccessWork, SharingWork, ReferenceWo
 
     func save(_ subscription: Subscription) throws
     func removeSubscription(id: String) throws
+
+    /// Stored until the zone's contents are removed.
+    func setClientToken(_ token: [UInt8], ofUser user: String, device: String, in zone: Int64) throws
 
     func remember(_ answer: StoredAnswer, forKey key: String, at now: Int64) throws
 }

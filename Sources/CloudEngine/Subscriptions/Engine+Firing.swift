@@ -67,7 +67,7 @@ private struct Firing {
         var reader = call
         reader.caller = Caller(userRecordName: owned.owner, deviceID: "")
         var access = RecordAccess(unit, reader)
-        let shares = filters.contains { $0.field.subject == .system(.share) } ? try SharePresenter(unit, zone, call) : nil
+        let shares = filters.contains { $0.field.subject == .system(.share) } ? try SharePresenter(unit, zone, call, engine.sealer) : nil
         for event in events {
             guard let (subject, reason) = event.subject(part.firesOn), subject.recordType == recordType else { continue }
             let record = try shares?.complete(subject) ?? subject

@@ -91,7 +91,7 @@ extension Engine {
         let access = try ShareAccess(view, zone: zone, call)
         var rights = RecordAccess(view, call)
         let feed = try call.partition.scope == .public ? rights.feed(call.partition) : call.feed(of: zone, in: view)
-        let shares = try SharePresenter(view, zone, call)
+        let shares = try SharePresenter(view, zone, call, sealer)
         var walk = try ZoneWalk(query, zone, state, feed, sealer)
         let limit = min(limit, room.records)
         // In the public database each record is looked at: not everybody may read it.
@@ -106,6 +106,7 @@ extension Engine {
                 syncToken: walk.token(moreComing: moreComing).sealed(for: feed, by: sealer), moreComing: moreComing)
             page.texts = texts
             page.remaining = try remaining(walk, moreComing, zone, access, view, call)
+            page.clientChangeToken = try clientToken(zone, view, call)
             return page
         }
         var found: [StoredRecord] = []
@@ -127,7 +128,7 @@ extension Engine {
             guard types?.contains($0.record.recordType) ?? true else { return false }
             return try rights.allows(.read, $0.record)
         }
-        return ZoneChanges(
+        var page = ZoneChanges(
             zoneID: zoneID(of: zone, call),
             records: try wanted.map {
                 var shown = try shares.complete($0.record).presented(
@@ -137,6 +138,14 @@ extension Engine {
             }, remaining: try remaining(walk, moreComing, zone, access, view, call),
             syncToken: walk.token(moreComing: moreComing).sealed(for: feed, by: sealer),
             moreComing: moreComing)
+        page.clientChangeToken = try clientToken(zone, view, call)
+        return page
+    }
+
+    /// What the caller's device sent last, for who asked.
+    private func clientToken(_ zone: StoredZone, _ view: any PartitionView, _ call: Call) throws -> [UInt8]? {
+        guard call.capabilities.contains(.clientChangeToken), call.caller.isSignedIn else { return nil }
+        return try view.clientToken(ofUser: call.caller.userRecordName, device: call.caller.deviceID, in: zone.key)
     }
 
     /// Changes that are still to come, for who asked.

@@ -25,6 +25,8 @@ enum DatabaseFormat: Int, CaseIterable {
     case usage = 8
     /// What records were.
     case history = 9
+    /// What devices want to be told with a zone's changes.
+    case clientTokens = 10
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -40,6 +42,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .restrictions: Self.restrictionTables
         case .usage: Self.usageColumns
         case .history: Self.historyTables
+        case .clientTokens: Self.clientTokenTable
         }
     }
 
@@ -80,6 +83,12 @@ enum DatabaseFormat: Int, CaseIterable {
             return .commit
         }
     }
+
+    private static let clientTokenTable = """
+        CREATE TABLE client_tokens (
+            part INTEGER NOT NULL, zone INTEGER NOT NULL, user TEXT NOT NULL, device TEXT NOT NULL, token BLOB NOT NULL,
+            PRIMARY KEY (part, zone, user, device)) WITHOUT ROWID;
+        """
 
     private static let historyTables = """
         CREATE TABLE record_versions (

@@ -33,6 +33,20 @@ extension SQLiteUnit {
         try run("DELETE FROM asset_links WHERE part = ? AND zone = ?", [writtenPart, key])
         try run("DELETE FROM index_entries WHERE part = ? AND zone = ?", [writtenPart, key])
         try run("DELETE FROM record_references WHERE part = ? AND zone = ?", [writtenPart, key])
+        try run("DELETE FROM client_tokens WHERE part = ? AND zone = ?", [writtenPart, key])
+    }
+
+    func clientToken(ofUser user: String, device: String, in zone: Int64) throws -> [UInt8]? {
+        guard let part else { return nil }
+        return try rows(
+            "SELECT token FROM client_tokens WHERE part = ? AND zone = ? AND user = ? AND device = ?", [part, zone, user, device]
+        ).first.map { row in [UInt8](row[0] as Data) }
+    }
+
+    func setClientToken(_ token: [UInt8], ofUser user: String, device: String, in zone: Int64) throws {
+        try run(
+            "INSERT OR REPLACE INTO client_tokens (part, zone, user, device, token) VALUES (?, ?, ?, ?, ?)",
+            [writtenPart, zone, user, device, Data(token)])
     }
 
     func save(_ records: [StoredRecord], in zone: Int64, at now: Int64) throws {

@@ -155,6 +155,14 @@ package struct CloudDatabaseClient: Sendable {
         try check(try read(try await post(.acceptRecords, request, changesData: true)), request)
     }
 
+    package func requestAccess(_ request: ShortGUIDsRequest) async throws(CKError) -> AccessRequestsResponse {
+        let answer: AccessRequestsResponse = try read(try await post(.requestAccess, request, changesData: true))
+        guard answer.results.count == request.shortGUIDs.count else {
+            throw CKError.unreadable("the server answered \(answer.results.count) of \(request.shortGUIDs.count) links")
+        }
+        return answer
+    }
+
     private func check(
         _ answer: ShortGUIDsResponse, _ request: ShortGUIDsRequest
     ) throws(CKError) -> ShortGUIDsResponse {

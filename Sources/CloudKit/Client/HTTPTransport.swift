@@ -31,12 +31,17 @@ package struct HTTPTransport: CloudTransport {
     package var linkBase: String { server.root }
     private let token: CKContainer.Configuration.Token?
     private let timeouts: Timeouts
+    private let client: HTTPClient
 
     /// - Parameter token: nil for somebody who is not signed in, and may read what everybody may.
-    package init(server: ServerAddress, token: CKContainer.Configuration.Token?, timeouts: Timeouts = Timeouts()) {
+    package init(
+        server: ServerAddress, token: CKContainer.Configuration.Token?, timeouts: Timeouts = Timeouts(),
+        trust: ServerTrust = .system
+    ) {
         self.server = server
         self.token = token
         self.timeouts = timeouts
+        client = trust.client
     }
 
     package func send(_ request: TransportRequest) async throws -> TransportResponse {
@@ -67,7 +72,7 @@ package struct HTTPTransport: CloudTransport {
     private static let keptConnectionsTried = 2
 
     private func exchange(_ outgoing: HTTPClientRequest, _ request: TransportRequest) async throws -> TransportResponse {
-        let answer = try await Self.client.execute(outgoing, deadline: .distantFuture)
+        let answer = try await client.execute(outgoing, deadline: .distantFuture)
         let body = try await answer.body.collect(upTo: request.responseBytesMax)
         return TransportResponse(
             status: Int(answer.status.code), headers: TransportHeaders(answer.headers),
@@ -78,7 +83,7 @@ package struct HTTPTransport: CloudTransport {
         let outgoing = try httpRequest(request)
         return try await translatingErrors(of: request) {
             let answer = try await withDeadline(timeouts.whole(request)) {
-                try await Self.client.execute(outgoing, deadline: .distantFuture)
+                try await client.execute(outgoing, deadline: .distantFuture)
             }
             return TransportStream(
                 status: Int(answer.status.code), headers: TransportHeaders(answer.headers),
@@ -115,18 +120,6 @@ package struct HTTPTransport: CloudTransport {
         }
         return outgoing
     }
-
-    // MARK: Client
-
-    /// Lives as long as the process; connections that nobody uses close by themselves.
-    private static let client: HTTPClient = {
-        var configuration = HTTPClient.Configuration()
-        configuration.redirectConfiguration = .disallow
-        configuration.timeout.connect = .seconds(5)
-        // Trying again is decided above, where it is known what was sent.
-        configuration.connectionPool.retryConnectionEstablishment = false
-        return HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
-    }()
 
     private func translatingErrors<Value: Sendable>(
         of request: TransportRequest, _ body: @Sendable () async throws -> Value
@@ -175,7 +168,7 @@ enum HTTPFailure {
         }
     }
 
-    /// The errors of the library that does TLS for the HTTP client, which is not one of ours to import.
+    /// The library that does TLS has errors of many types.
     private static func isAboutTLS(_ error: any Error) -> Bool { String(reflecting: type(of: error)).hasPrefix("NIOSSL.") }
 
     /// Whether a connection broke off, as kept ones do when the other side has enough of them.

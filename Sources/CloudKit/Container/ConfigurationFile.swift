@@ -9,6 +9,7 @@ package import CloudWire
 ///       "server": "https://cloud.example.org",
 ///       "token": "…",
 ///       "environment": "production",
+///       "caCertificate": "operator-ca.pem",
 ///       "containers": {"iCloud.org.example.notes": {"token": "…"}}
 ///     }
 package struct ConfigurationFile: WireMessage {
@@ -16,6 +17,8 @@ package struct ConfigurationFile: WireMessage {
         package var server: String?
         package var token: CKContainer.Configuration.Token?
         package var environment: String?
+        /// A path, beside the file itself if it is relative.
+        package var caCertificate: String?
 
         /// Reads the value of a key if it is one of an entry's.
         fileprivate mutating func take(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
@@ -23,6 +26,7 @@ package struct ConfigurationFile: WireMessage {
             case "server": server = try reader.readString()
             case "token": token = CKContainer.Configuration.Token(try reader.readString())
             case "environment": environment = try reader.readString()
+            case "caCertificate": caCertificate = try reader.readString()
             default: return false
             }
             return true
@@ -59,6 +63,7 @@ package struct ConfigurationFile: WireMessage {
         writer.object { writer in
             writer.member("server", all.server)
             writer.member("environment", all.environment)
+            writer.member("caCertificate", all.caCertificate)
         }
     }
 
@@ -68,6 +73,7 @@ package struct ConfigurationFile: WireMessage {
         guard let own = containers[identifier] else { return all }
         return Entry(
             server: own.server ?? all.server, token: own.token ?? (own.server == nil ? all.token : nil),
-            environment: own.environment ?? all.environment)
+            environment: own.environment ?? all.environment,
+            caCertificate: own.caCertificate ?? (own.server == nil ? all.caCertificate : nil))
     }
 }

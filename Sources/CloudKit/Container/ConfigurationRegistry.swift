@@ -30,12 +30,19 @@ package struct Connection: Sendable {
     init(_ resolved: ResolvedConfiguration) {
         environment = resolved.environment
         pace = .real
+        let trust: ServerTrust
         do throws(CKError) {
-            let http = HTTPTransport(server: resolved.server, token: try resolved.signedIn())
+            trust = try resolved.caCertificate.map { path throws(CKError) in try ServerTrust(authorities: path) } ?? .system
+        } catch {
+            transport = .failure(error)
+            return
+        }
+        do throws(CKError) {
+            let http = HTTPTransport(server: resolved.server, token: try resolved.signedIn(), trust: trust)
             transport = .success(Throttle(http, .real))
         } catch {
             transport = .failure(error)
-            visitor = Throttle(HTTPTransport(server: resolved.server, token: nil), .real)
+            visitor = Throttle(HTTPTransport(server: resolved.server, token: nil, trust: trust), .real)
         }
     }
 }

@@ -40,6 +40,8 @@ package struct ResolvedConfiguration: Hashable, Sendable {
     package var server: ServerAddress
     package var token: CKContainer.Configuration.Token?
     package var environment: CloudEnvironment
+    /// Path of a PEM file with authorities that are trusted beside the system's.
+    package var caCertificate: String?
 
     /// The token, where one is needed.
     package func signedIn() throws(CKError) -> CKContainer.Configuration.Token {
@@ -57,8 +59,8 @@ package struct ResolvedConfiguration: Hashable, Sendable {
 
 /// Decides from all sources. Code comes before the environment, and that before files; the first file counts.
 ///
-/// The source that names the server also gives the token, except that `TARN_TOKEN` wins over a file's. So a token
-/// written down for one server is never sent to another.
+/// The source that names the server also gives the token and the authorities that are trusted, except that `TARN_TOKEN` and
+/// `TARN_CA_CERTIFICATE` win over a file's. So a token written down for one server is never sent to another.
 package enum ConfigurationResolver {
     /// - Throws: ``CKError`` with `.badContainer` and a sentence that says what to change.
     package static func resolve(
@@ -75,12 +77,14 @@ package enum ConfigurationResolver {
         if let code = sources.code {
             return try check(
                 server: code.server, token: code.token, environment: code.environment.rawValue,
-                from: "the configuration set in code")
+                caCertificate: code.caCertificate?.path, from: "the configuration set in code")
         }
         let token = sources.environment["TARN_TOKEN"].map { CKContainer.Configuration.Token($0) }
         let environment = sources.environment["TARN_ENVIRONMENT"]
+        let authority = sources.environment["TARN_CA_CERTIFICATE"].flatMap { $0.isEmpty ? nil : $0 }
         if let server = sources.environment["TARN_SERVER"] {
-            return try check(server: server, token: token, environment: environment, from: "TARN_SERVER")
+            return try check(
+                server: server, token: token, environment: environment, caCertificate: authority, from: "TARN_SERVER")
         }
         if let file = sources.files.first {
             let entry = try read(file).entry(for: identifier)
@@ -91,7 +95,7 @@ package enum ConfigurationResolver {
             }
             return try check(
                 server: server, token: token ?? entry.token, environment: environment ?? entry.environment,
-                from: file.path)
+                caCertificate: authority ?? entry.caCertificate.map { path($0, beside: file.path) }, from: file.path)
         }
         throw CKError(
             .badContainer,
@@ -112,8 +116,16 @@ package enum ConfigurationResolver {
         }
     }
 
+    /// A path in a file is one beside the file, wherever the program was started.
+    private static func path(_ path: String, beside file: String) -> String {
+        if path.hasPrefix("/") { return path }
+        let folder = file.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+        return (folder + [path[...]]).joined(separator: "/")
+    }
+
     private static func check(
-        server: String, token: CKContainer.Configuration.Token?, environment: String?, from source: String
+        server: String, token: CKContainer.Configuration.Token?, environment: String?, caCertificate: String?,
+        from source: String
     ) throws(CKError) -> ResolvedConfiguration {
         guard let address = ServerAddress(server) else {
             throw CKError(
@@ -138,6 +150,6 @@ package enum ConfigurationResolver {
         let isEmpty = trimmed?.isEmpty ?? true
         return ResolvedConfiguration(
             server: address, token: isEmpty ? nil : trimmed.map { CKContainer.Configuration.Token($0) },
-            environment: environment)
+            environment: environment, caCertificate: caCertificate)
     }
 }

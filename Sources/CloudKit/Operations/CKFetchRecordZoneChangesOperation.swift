@@ -122,13 +122,14 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
             }
             for deletion in page.deletions { recordWithIDWasDeletedBlock?(deletion.recordID, deletion.recordType) }
             guard isLast else {
-                recordZoneChangeTokensUpdatedBlock?(outcome.id, page.token, nil)
+                recordZoneChangeTokensUpdatedBlock?(outcome.id, page.token, page.clientToken)
                 return
             }
             recordZoneFetchResultBlock?(
                 outcome.id,
-                .success((serverChangeToken: page.token, clientChangeTokenData: nil, moreComing: page.moreComing)))
-            recordZoneFetchCompletionBlock?(outcome.id, page.token, nil, page.moreComing, nil)
+                .success(
+                    (serverChangeToken: page.token, clientChangeTokenData: page.clientToken, moreComing: page.moreComing)))
+            recordZoneFetchCompletionBlock?(outcome.id, page.token, page.clientToken, page.moreComing, nil)
         }
     }
 
@@ -170,7 +171,7 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
     @preconcurrency
     public var fetchRecordChangesCompletionBlock: (@Sendable (CKServerChangeToken?, Data?, (any Error)?) -> Void)?
 
-    private let token = Locked<CKServerChangeToken?>(nil)
+    private let tokens = Locked<(server: CKServerChangeToken?, client: Data?)>((nil, nil))
 
     public override init() { super.init() }
 
@@ -185,7 +186,7 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
         let limit = resultsLimit > 0 ? resultsLimit : nil
         let outcomes = try await run(settings).zoneChanges([(zoneID, previousServerChangeToken, limit, desiredKeys)])
         let page = try outcomes[0].result.get()
-        token.update { $0 = page.token }
+        tokens.update { $0 = (page.token, page.clientToken) }
         moreComing = page.moreComing
         await tell {
             for record in page.records {
@@ -196,6 +197,7 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
     }
 
     override func conclude(_ result: Result<Void, any Error>) {
-        fetchRecordChangesCompletionBlock?(token.value, nil, result.failure)
+        let tokens = tokens.value
+        fetchRecordChangesCompletionBlock?(tokens.server, tokens.client, result.failure)
     }
 }

@@ -9,7 +9,7 @@ public import Foundation
 /// `.partialFailure` with the errors by record ID; a failed atomic zone gives `.batchRequestFailed` for the items that
 /// had no fault of their own.
 ///
-/// Source: Apple's documentation of `CKModifyRecordsOperation`. `clientChangeTokenData` is not sent (Tarn keeps none).
+/// Source: Apple's documentation of `CKModifyRecordsOperation`.
 open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {  // As its superclass.
     public enum RecordSavePolicy: Int, Sendable {
         /// Changed fields are sent; a record that is another on the server by now is refused with
@@ -26,6 +26,8 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable { 
     public var savePolicy = RecordSavePolicy.ifServerRecordUnchanged
     /// Whether the records of one custom zone succeed or fail together.
     public var isAtomic = true
+    /// Up to 1024 bytes of this device's own, which the server keeps for each zone once something is saved there, and tells
+    /// this device with the zone's changes: what it fetched has what it saved.
     public var clientChangeTokenData: Data?
 
     /// From 0 to 1; the last call of a saved record says 1.
@@ -52,7 +54,9 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable { 
     override func carryOut(_ settings: OperationSettings) async throws {
         let changes = (recordsToSave ?? []).map(RecordChange.save) + (recordIDsToDelete ?? []).map(RecordChange.delete)
         let errors = ItemErrors()
-        try await run(settings).modify(changes, savePolicy, atomically: isAtomic) { record, part in
+        try await run(settings).modify(
+            changes, savePolicy, atomically: isAtomic, clientToken: clientChangeTokenData
+        ) { record, part in
             guard let block = self.perRecordProgressBlock else { return }
             await self.tell { block(record, part) }
         } told: { outcomes in

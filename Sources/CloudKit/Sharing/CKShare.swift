@@ -8,7 +8,7 @@ public import Foundation
 ///
 /// The share and the root of its hierarchy are saved in the same operation.
 ///
-/// Source: Apple's documentation of `CKShare`. One-time links and access requests are not offered.
+/// Source: Apple's documentation of `CKShare`.
 public final class CKShare: CKRecord, @unchecked Sendable {  // As its superclass.
     public enum SystemFieldKey {
         public static let title: CKRecord.FieldKey = "cloudkit.title"
@@ -110,6 +110,66 @@ public final class CKShare: CKRecord, @unchecked Sendable {  // As its superclas
     public func removeParticipant(_ participant: Participant) {
         change { share in share.participants.removeAll { $0 == participant && $0.role != .owner } }
     }
+
+    /// The link that is one participant's alone, made by `Participant.oneTimeURLParticipant()`: whoever opens it first takes
+    /// part, and it is of no use to anybody afterwards.
+    ///
+    /// - Returns: Nil before the share was saved, once the link was used, and for who may not change the share.
+    public func oneTimeURL(for participantID: Participant.ID) -> URL? {
+        let state = stored.value
+        guard let base = state.linkBase,
+            let guid = details.participants.first(where: { $0.participantID == participantID })?.oneTimeGUID
+        else { return nil }
+        return URL(string: base + "/share/" + guid)
+    }
+
+    // MARK: Who wants to take part
+
+    /// Whether people who were not invited may ask to be. It counts once the share is saved.
+    public var allowsAccessRequests: Bool {
+        get { details.allowsAccessRequests }
+        set { change { $0.allowsAccessRequests = newValue } }
+    }
+
+    /// Who asked, and has no answer yet; empty for who may not change the share. Whoever is added as a participant, found by
+    /// the requester's `participantLookupInfo`, is let in.
+    public var requesters: [AccessRequester] { details.requesters.map { AccessRequester($0) } }
+
+    /// Who may not ask; empty for who may not change the share.
+    public var blockedIdentities: [BlockedIdentity] { details.blocked.map { BlockedIdentity($0) } }
+
+    /// Says no. They may ask again. It counts once the share is saved.
+    public func denyRequesters(_ requesters: [AccessRequester]) {
+        change { share in
+            let names = Self.take(requesters.map(\.userIdentity), from: &share.requesters).map(\.userRecordName)
+            share.answers.denied += names
+        }
+    }
+
+    /// Says no, now and whenever they ask again. It counts once the share is saved.
+    public func blockRequesters(_ requesters: [AccessRequester]) {
+        change { share in
+            let blocked = Self.take(requesters.map(\.userIdentity), from: &share.requesters)
+            share.blocked += blocked
+            share.answers.blocked += blocked.map(\.userRecordName)
+        }
+    }
+
+    /// Lets people ask again. It counts once the share is saved.
+    public func unblockIdentities(_ blockedIdentities: [BlockedIdentity]) {
+        change { share in
+            let unblocked = Self.take(blockedIdentities.map(\.userIdentity), from: &share.blocked).map(\.userRecordName)
+            share.answers.blocked.removeAll { unblocked.contains($0) }
+            share.answers.unblocked += unblocked
+        }
+    }
+
+    private static func take(_ identities: [CKUserIdentity], from list: inout [UserIdentity]) -> [UserIdentity] {
+        let names = Set(identities.compactMap { $0.userRecordID?.recordName })
+        let taken = list.filter { names.contains($0.userRecordName) }
+        list.removeAll { names.contains($0.userRecordName) }
+        return taken
+    }
 }
 
 public let CKShareTitleKey = CKShare.SystemFieldKey.title
@@ -123,6 +183,11 @@ struct ShareState: Sendable {
     var publicPermission: CKShare.ParticipantPermission
     var participants: [CKShareParticipant]
     var currentParticipantID: String?
+    var allowsAccessRequests: Bool
+    var requesters: [UserIdentity]
+    var blocked: [UserIdentity]
+    /// What was decided here about both since the share was fetched or saved.
+    var answers: AccessAnswers
 
     init(_ details: ShareDetails) {
         rootRecordName = details.rootRecordName
@@ -130,11 +195,20 @@ struct ShareState: Sendable {
         publicPermission = CKShare.ParticipantPermission(details.publicPermission)
         participants = details.participants.map { CKShareParticipant($0) }
         currentParticipantID = details.currentParticipantID
+        allowsAccessRequests = details.allowsAccessRequests ?? false
+        requesters = details.requesters
+        blocked = details.blocked
+        answers = details.answers
     }
 
     var wire: ShareDetails {
-        ShareDetails(
+        var details = ShareDetails(
             rootRecordName: rootRecordName, rootRecordChangeTag: rootRecordChangeTag,
             publicPermission: publicPermission.wire, participants: participants.map(\.wire))
+        details.allowsAccessRequests = allowsAccessRequests
+        details.requesters = requesters
+        details.blocked = blocked
+        details.answers = answers
+        return details
     }
 }

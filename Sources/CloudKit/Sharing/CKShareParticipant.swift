@@ -49,7 +49,14 @@ public final class CKShareParticipant: NSObject, NSCopying, NSSecureCoding, @unc
     public let userIdentity: CKUserIdentity
     public let participantID: ID
     public let acceptanceStatus: AcceptanceStatus
+    /// Whether the participant asked to take part, and was let in.
+    public let isApprovedRequester: Bool
+    /// Nil before the share was saved, or if the server does not tell.
+    public let dateAddedToShare: Date?
     private let isKnown: Bool
+    private let isOneTime: Bool
+    /// Last part of the link that is this participant's alone.
+    let oneTimeGUID: String?
     private let stored: Locked<(role: Role, permission: Permission)>
 
     /// - Parameter ownID: Stands for the participant until the server gives one.
@@ -58,7 +65,20 @@ public final class CKShareParticipant: NSObject, NSCopying, NSSecureCoding, @unc
         isKnown = participant.participantID != nil
         participantID = participant.participantID ?? ownID
         acceptanceStatus = CKShare.ParticipantAcceptanceStatus(participant.status)
+        isApprovedRequester = participant.isApprovedRequester
+        dateAddedToShare = participant.added.map { Date(timeIntervalSince1970: Double($0) / 1000) }
+        isOneTime = participant.isOneTime
+        oneTimeGUID = participant.oneTimeGUID
         stored = Locked((Role(participant.kind), Permission(participant.permission)))
+    }
+
+    /// Somebody who is not known yet: whoever opens the participant's link first. The link is ``CKShare/oneTimeURL(for:)``
+    /// of the saved share.
+    public class func oneTimeURLParticipant() -> CKShareParticipant {
+        var participant = ShareParticipant(
+            participantID: UUID().uuidString, identity: UserIdentity(userRecordName: ""), permission: .readOnly)
+        participant.isOneTime = true
+        return CKShareParticipant(participant)
     }
 
     /// A privateUser is invited by name.
@@ -79,14 +99,21 @@ public final class CKShareParticipant: NSObject, NSCopying, NSSecureCoding, @unc
 
     var wire: ShareParticipant {
         let (role, permission) = stored.value
-        return ShareParticipant(
+        var participant = ShareParticipant(
             participantID: isKnown ? participantID : nil, identity: userIdentity.wire, kind: role.wire,
-            permission: permission.wire, status: acceptanceStatus.wire)
+            permission: permission.wire, status: acceptanceStatus.wire,
+            added: dateAddedToShare.map { Int64(($0.timeIntervalSince1970 * 1000).rounded()) })
+        participant.isApprovedRequester = isApprovedRequester
+        participant.isOneTime = isOneTime
+        participant.oneTimeGUID = oneTimeGUID
+        return participant
     }
 
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKShareParticipant else { return false }
-        return participantID == other.participantID || userIdentity == other.userIdentity
+        if participantID == other.participantID { return true }
+        let isSomebody = userIdentity.userRecordID != nil || userIdentity.lookupInfo != nil
+        return isSomebody && userIdentity == other.userIdentity
     }
 
     public override var hash: Int { userIdentity.hash }

@@ -71,23 +71,36 @@ public final class CKUserIdentityLookupInfo: NSObject, NSCopying, NSSecureCoding
     public let emailAddress: String?
     public let phoneNumber: String?
     public let userRecordID: CKRecord.ID?
+    /// Whom this is about, if that is known without asking.
+    let known: UserIdentity?
 
     public init(emailAddress: String) {
+        known = nil
         self.emailAddress = emailAddress
         phoneNumber = nil
         userRecordID = nil
     }
 
     public init(phoneNumber: String) {
+        known = nil
         emailAddress = nil
         self.phoneNumber = phoneNumber
         userRecordID = nil
     }
 
     public init(userRecordID: CKRecord.ID) {
+        known = nil
         emailAddress = nil
         phoneNumber = nil
         self.userRecordID = userRecordID
+    }
+
+    /// Of somebody who made themselves known.
+    init(of identity: CKUserIdentity) {
+        known = identity.wire
+        emailAddress = nil
+        phoneNumber = nil
+        userRecordID = identity.userRecordID
     }
 
     convenience init(_ info: LookupInfo) {

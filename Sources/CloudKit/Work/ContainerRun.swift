@@ -32,6 +32,15 @@ struct ContainerRun: Sendable {
         return zip(metadatas, answer.results).map { Outcome(id: $0, result: metadata($1).map(\.share)) }
     }
 
+    func requestAccess(to urls: [URL]) async throws -> [Outcome<URL, Void>] {
+        guard !urls.isEmpty else { return [] }
+        let guids = urls.map { ShortGUID(value: Self.shortGUID($0)) }
+        let answer = try await database.client.requestAccess(ShortGUIDsRequest(shortGUIDs: guids))
+        return zip(urls, answer.results).map { url, result in
+            Outcome(id: url, result: result.error.map { .failure(CKError($0)) } ?? .success(()))
+        }
+    }
+
     private func metadata(_ result: ShortGUIDResult) -> Result<CKShareMetadata, any Error> {
         switch result {
         case .failure(_, let error): return .failure(CKError(error))
@@ -72,13 +81,16 @@ struct ContainerRun: Sendable {
     func participants(
         _ infos: [CKUserIdentityLookupInfo]
     ) async throws -> [Outcome<CKUserIdentityLookupInfo, CKShareParticipant>] {
-        try await identities(infos).map { outcome in
-            Outcome(
-                id: outcome.id,
-                result: outcome.result.map { identity in
-                    CKShareParticipant(ShareParticipant(identity: identity.wire, permission: .readOnly))
-                })
+        // Who asked for access is known, and need not want to be found by everybody.
+        var found = try await identities(infos.filter { $0.known == nil })[...]
+        return infos.compactMap { info in
+            if let known = info.known { return Outcome(id: info, result: .success(Self.participant(known))) }
+            return found.popFirst().map { Outcome(id: info, result: $0.result.map { Self.participant($0.wire) }) }
         }
+    }
+
+    private static func participant(_ identity: UserIdentity) -> CKShareParticipant {
+        CKShareParticipant(ShareParticipant(identity: identity, permission: .readOnly))
     }
 
     func webAuthToken(_ apiToken: String) async throws -> String {

@@ -17,6 +17,8 @@ struct ZoneChangesPage: Sendable {
     var records: [Outcome<CKRecord.ID, CKRecord>]
     var deletions: [CKDatabase.RecordZoneChange.Deletion]
     var token: CKServerChangeToken
+    /// What this device sent last.
+    var clientToken: Data?
     var moreComing: Bool
 }
 
@@ -60,7 +62,8 @@ extension DatabaseRun {
 
     private func page(_ changes: ZoneChanges, in zoneID: CKRecordZone.ID) async -> ZoneChangesPage {
         var page = ZoneChangesPage(
-            records: [], deletions: [], token: CKServerChangeToken(changes.syncToken), moreComing: changes.moreComing)
+            records: [], deletions: [], token: CKServerChangeToken(changes.syncToken),
+            clientToken: changes.clientChangeToken.map { Data($0) }, moreComing: changes.moreComing)
         for record in changes.records {
             let id = CKRecord.ID(recordName: record.recordName, zoneID: zoneID)
             if record.isDeleted {

@@ -35,13 +35,14 @@ extension DatabaseRun {
     /// Saves and deletes records, of each zone in one request.
     ///
     /// - Parameters:
+    ///   - clientToken: What this device wants to be told with the changes of the zones.
     ///   - progress: Told how much of a record's assets was sent, from 0 to 1.
     ///   - told: Called once for each zone, with an outcome for each of its changes.
     /// - Throws: ``CKError`` if there are too many, and then nothing was sent, or if a request failed as a whole, and
     ///   then zones that were told of before may have been saved.
     func modify(
         _ changes: [RecordChange], _ policy: CKModifyRecordsOperation.RecordSavePolicy, atomically: Bool,
-        progress: @escaping @Sendable (CKRecord, Double) async -> Void = { _, _ in },
+        clientToken: Data? = nil, progress: @escaping @Sendable (CKRecord, Double) async -> Void = { _, _ in },
         told: @Sendable ([RecordOutcome]) async -> Void
     ) async throws {
         try checkCount(changes.count, of: "records")
@@ -50,13 +51,13 @@ extension DatabaseRun {
             let canBeAtomic = scope != .public && zoneID.zoneName != CKRecordZone.ID.defaultZoneName
             await told(
                 try await modify(
-                    changes, in: zoneID, policy, atomically: atomically && canBeAtomic, progress: progress))
+                    changes, in: zoneID, policy, atomically: atomically && canBeAtomic, clientToken, progress: progress))
         }
     }
 
     private func modify(
         _ changes: [RecordChange], in zoneID: CKRecordZone.ID, _ policy: CKModifyRecordsOperation.RecordSavePolicy,
-        atomically: Bool, progress: @escaping @Sendable (CKRecord, Double) async -> Void
+        atomically: Bool, _ clientToken: Data?, progress: @escaping @Sendable (CKRecord, Double) async -> Void
     ) async throws -> [RecordOutcome] {
         var sent: [(change: RecordChange, edits: CKRecord.Edits)] = []
         var operations: [RecordOperation] = []
@@ -87,9 +88,9 @@ extension DatabaseRun {
         }
         guard !operations.isEmpty else { return failed }
         do {
-            let answer = try await client.modifyRecords(
-                ModifyRecordsRequest(operations: operations, zoneID: zoneID.wire, atomic: atomically),
-                idempotencyKey: UUID().uuidString)
+            var request = ModifyRecordsRequest(operations: operations, zoneID: zoneID.wire, atomic: atomically)
+            request.clientChangeToken = clientToken.map { [UInt8]($0) }
+            let answer = try await client.modifyRecords(request, idempotencyKey: UUID().uuidString)
             var outcomes = failed
             for ((change, edits), result) in zip(sent, answer.results) {
                 switch change {

@@ -151,6 +151,7 @@ extension ZoneChangesResult: WireMessage {
         var records: [Record] = []
         var moreComing = false
         var remaining: Int?
+        var clientChangeToken: [UInt8]?
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
             if try zone.take(key, from: &reader) { continue }
@@ -159,6 +160,7 @@ extension ZoneChangesResult: WireMessage {
             case "records": records = try reader.readArray()
             case "moreComing": moreComing = try reader.readFlag()
             case "remaining": remaining = try reader.readInt()
+            case "clientChangeToken": clientChangeToken = try reader.readBase64()
             default: try reader.skipValue()
             }
         }
@@ -168,8 +170,10 @@ extension ZoneChangesResult: WireMessage {
             return
         }
         let token = try zone.syncToken.required("the zone has no syncToken", at: start)
-        self = .changes(
-            ZoneChanges(zoneID: zoneID, records: records, remaining: remaining, syncToken: token, moreComing: moreComing))
+        var changes = ZoneChanges(
+            zoneID: zoneID, records: records, remaining: remaining, syncToken: token, moreComing: moreComing)
+        changes.clientChangeToken = clientChangeToken
+        self = .changes(changes)
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -180,6 +184,10 @@ extension ZoneChangesResult: WireMessage {
                 writer.member("syncToken", changes.syncToken)
                 writer.member("moreComing", changes.moreComing)
                 writer.member("remaining", changes.remaining)
+                if let token = changes.clientChangeToken {
+                    writer.key("clientChangeToken")
+                    writer.base64(token)
+                }
                 if let texts = changes.texts {
                     writer.key("records")
                     writer.array(written: texts.bytes)

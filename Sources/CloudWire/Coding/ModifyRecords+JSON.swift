@@ -41,6 +41,7 @@ extension ModifyRecordsRequest: WireMessage {
             case "atomic": atomic = try reader.readFlag()
             case "desiredKeys": desiredKeys = try reader.readStrings()
             case "numbersAsStrings": numbersAsStrings = try reader.readFlag()
+            case "clientChangeToken": clientChangeToken = try reader.readBase64()
             default: try reader.skipValue()
             }
         }
@@ -53,6 +54,10 @@ extension ModifyRecordsRequest: WireMessage {
             writer.member("atomic", atomic)
             writer.member("desiredKeys", desiredKeys)
             if numbersAsStrings { writer.member("numbersAsStrings", true) }
+            if let clientChangeToken {
+                writer.key("clientChangeToken")
+                writer.base64(clientChangeToken)
+            }
             writer.member("operations", operations)
         }
     }

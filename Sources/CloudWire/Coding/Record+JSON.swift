@@ -25,7 +25,8 @@ extension Record: WireMessage {
         case "share": sharing.share = try reader.readRecordName()
         case "shortGUID": sharing.shortGUID = try reader.readString()
         case "createShortGUID": sharing.createsShortGUID = try reader.readFlag()
-        case "forRecord", "publicPermission", "participants", "currentUserParticipant":
+        case "forRecord", "publicPermission", "participants", "currentUserParticipant", "allowsAccessRequests",
+            "accessRequesters", "blockedIdentities", "denyRequesters", "blockRequesters", "unblockIdentities":
             var details = sharing.details ?? ShareDetails(publicPermission: .unknown)
             _ = try details.take(key, from: &reader)
             sharing.details = details

@@ -13,19 +13,29 @@ extension ShareParticipant: WireMessage {
             case "type": kind = Kind(rawValue: try reader.readString()) ?? .unknown
             case "permission": permission = SharePermission(rawValue: try reader.readString()) ?? .unknown
             case "acceptanceStatus": status = Status(rawValue: try reader.readString()) ?? .unknown
+            case "dateAddedToShare": added = try reader.readInt64()
+            case "isApprovedRequester": isApprovedRequester = try reader.readFlag()
+            case "isOneTimeURLParticipant": isOneTime = try reader.readFlag()
+            case "oneTimeShortGUID": oneTimeGUID = try reader.readString()
             default: try reader.skipValue()
             }
         }
+        if isOneTime, identity == nil { return }
         self.identity = try identity.required("the participant has no userIdentity", at: start)
     }
 
     package func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("participantId", participantID)
-            writer.member("userIdentity", identity)
+            // An identity of which nothing is known cannot be read again.
+            if !isOneTime || identity != UserIdentity(userRecordName: "") { writer.member("userIdentity", identity) }
             writer.member("type", kind.rawValue)
             writer.member("permission", permission.rawValue)
             writer.member("acceptanceStatus", status.rawValue)
+            writer.member("dateAddedToShare", added)
+            if isApprovedRequester { writer.member("isApprovedRequester", true) }
+            if isOneTime { writer.member("isOneTimeURLParticipant", true) }
+            writer.member("oneTimeShortGUID", oneTimeGUID)
         }
     }
 }
@@ -75,6 +85,12 @@ extension ShareDetails {
         case "participants": participants = try reader.readArray()
         case "currentUserParticipant":
             currentParticipantID = try ShareParticipant(from: &reader).participantID
+        case "allowsAccessRequests": allowsAccessRequests = try reader.readFlag()
+        case "accessRequesters": requesters = try reader.readArray()
+        case "blockedIdentities": blocked = try reader.readArray()
+        case "denyRequesters": answers.denied = try reader.readStrings()
+        case "blockRequesters": answers.blocked = try reader.readStrings()
+        case "unblockIdentities": answers.unblocked = try reader.readStrings()
         default: return false
         }
         return true
@@ -88,6 +104,12 @@ extension ShareDetails {
         writer.member("participants", participants)
         writer.member("owner", owner)
         writer.member("currentUserParticipant", currentParticipant)
+        writer.member("allowsAccessRequests", allowsAccessRequests)
+        if !requesters.isEmpty { writer.member("accessRequesters", requesters) }
+        if !blocked.isEmpty { writer.member("blockedIdentities", blocked) }
+        if !answers.denied.isEmpty { writer.member("denyRequesters", answers.denied) }
+        if !answers.blocked.isEmpty { writer.member("blockRequesters", answers.blocked) }
+        if !answers.unblocked.isEmpty { writer.member("unblockIdentities", answers.unblocked) }
     }
 }
 
@@ -196,6 +218,39 @@ extension ShortGUIDResult: WireMessage {
                 writer.member("share", metadata.share)
             }
         }
+    }
+}
+
+extension AccessRequestResult: WireMessage {
+    package init(from reader: inout JSONReader) throws(JSONFault) {
+        var error = ErrorKeys()
+        var shortGUID: ShortGUID?
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            if try error.take(key, from: &reader) { continue }
+            switch key {
+            case "shortGUID": shortGUID = try ShortGUID(from: &reader)
+            default: try reader.skipValue()
+            }
+        }
+        self.init(shortGUID: try shortGUID.required("the result has no shortGUID", at: start), error: error.error)
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("shortGUID", shortGUID)
+            error?.writeMembers(to: &writer)
+        }
+    }
+}
+
+extension AccessRequestsResponse: WireMessage {
+    package init(from reader: inout JSONReader) throws(JSONFault) {
+        self.init(results: try reader.readList("results", orFault: "the answer has no results"))
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { $0.member("results", results) }
     }
 }
 

@@ -41,6 +41,8 @@ package struct ModifyRecordsRequest: Hashable, Sendable {
     package var desiredKeys: [String]?
     /// Whether the answer has numbers of fields as strings.
     package var numbersAsStrings = false
+    /// What the device wants to be told with the zone's changes, once this is saved; nil leaves it as it is. Tarn's addition.
+    package var clientChangeToken: [UInt8]?
 
     package init(
         operations: [RecordOperation], zoneID: ZoneID = .defaultZone, atomic: Bool = true, desiredKeys: [String]? = nil

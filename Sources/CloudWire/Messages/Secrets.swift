@@ -39,3 +39,24 @@ extension WebAuthTokenRequest: HidesSecrets {
 extension WebAuthTokenResponse: HidesSecrets {
     package var harmless: KeyValuePairs<String, Any> { [:] }
 }
+
+extension ShortGUID: HidesSecrets {
+    /// Without the value, by which whoever has it may join a share that is open.
+    package var harmless: KeyValuePairs<String, Any> { ["shouldFetchRootRecord": shouldFetchRootRecord] }
+}
+
+extension RecordSharing: HidesSecrets {
+    /// Without the link.
+    package var harmless: KeyValuePairs<String, Any> {
+        ["parent": parent as Any, "share": share as Any, "details": details as Any]
+    }
+}
+
+extension ShareParticipant: HidesSecrets {
+    /// Without the link that is the participant's alone.
+    package var harmless: KeyValuePairs<String, Any> {
+        [
+            "participantID": participantID as Any, "identity": identity, "kind": kind, "permission": permission, "status": status,
+        ]
+    }
+}

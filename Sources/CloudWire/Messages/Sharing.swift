@@ -36,16 +36,25 @@ package struct ShareParticipant: Hashable, Sendable {
     package var kind: Kind
     package var permission: SharePermission
     package var status: Status
+    /// Milliseconds since 1970 UTC, in answers to who asked for ``Capability/accessRequests``.
+    package var added: Int64?
+    /// Asked for access, and the owner agreed.
+    package var isApprovedRequester = false
+    /// Whoever opens the participant's own link first is the participant.
+    package var isOneTime = false
+    /// Last part of that link, in answers to who may change the share.
+    package var oneTimeGUID: String?
 
     package init(
         participantID: String? = nil, identity: UserIdentity, kind: Kind = .user, permission: SharePermission,
-        status: Status = .invited
+        status: Status = .invited, added: Int64? = nil
     ) {
         self.participantID = participantID
         self.identity = identity
         self.kind = kind
         self.permission = permission
         self.status = status
+        self.added = added
     }
 }
 
@@ -68,6 +77,14 @@ package struct ShareDetails: Hashable, Sendable {
     package var participants: [ShareParticipant]
     /// `participantId` of the caller, in answers.
     package var currentParticipantID: String?
+    /// Whether people who were not invited may ask for access; nil in a request leaves it as it is, and is no elsewhere.
+    package var allowsAccessRequests: Bool?
+    /// Who asked and has no answer yet, for who may change the share.
+    package var requesters: [UserIdentity] = []
+    /// Who may not ask, for who may change the share.
+    package var blocked: [UserIdentity] = []
+    /// In a request: what becomes of requesters and blocked people. Adding a requester as a participant says yes.
+    package var answers = AccessAnswers()
 
     package init(
         rootRecordName: String? = nil, rootRecordChangeTag: String? = nil, publicPermission: SharePermission = .none,
@@ -83,6 +100,21 @@ package struct ShareDetails: Hashable, Sendable {
 
     package var currentParticipant: ShareParticipant? {
         currentParticipantID.flatMap { id in participants.first { $0.participantID == id } }
+    }
+}
+
+/// What is decided about those who asked for access to a share, and those who may not ask, by their record names. Tarn's
+/// addition.
+package struct AccessAnswers: Hashable, Sendable {
+    package var denied: [String]
+    /// Denied, and not to ask again.
+    package var blocked: [String]
+    package var unblocked: [String]
+
+    package init(denied: [String] = [], blocked: [String] = [], unblocked: [String] = []) {
+        self.denied = denied
+        self.blocked = blocked
+        self.unblocked = unblocked
     }
 }
 
@@ -154,6 +186,27 @@ package struct ShareMetadata: Hashable, Sendable {
 package enum ShortGUIDResult: Hashable, Sendable {
     case share(ShareMetadata)
     case failure(ShortGUID, WireError)
+}
+
+/// What became of a request for access; nil is that it was handed over.
+package struct AccessRequestResult: Hashable, Sendable {
+    package var shortGUID: ShortGUID
+    package var error: WireError?
+
+    package init(shortGUID: ShortGUID, error: WireError? = nil) {
+        self.shortGUID = shortGUID
+        self.error = error
+    }
+}
+
+/// Answer of `public/records/requestAccess`: one result for each short GUID, in order. The request is a
+/// ``ShortGUIDsRequest``. Tarn's addition.
+package struct AccessRequestsResponse: Hashable, Sendable {
+    package var results: [AccessRequestResult]
+
+    package init(results: [AccessRequestResult]) {
+        self.results = results
+    }
 }
 
 /// Answer of `records/resolve` and `records/accept`: one result for each short GUID, in order.

@@ -55,6 +55,8 @@ package struct ZoneChanges: Hashable, Sendable {
     package var moreComing: Bool
     /// Changes that are still to come, counted up to ``Capability/changesCounted``; for who asked for the capability.
     package var remaining: Int?
+    /// What this device sent last with `records/modify`; for who asked for the capability.
+    package var clientChangeToken: [UInt8]?
 
     package init(zoneID: ZoneID, records: [Record], remaining: Int? = nil, syncToken: String, moreComing: Bool) {
         self.zoneID = zoneID

@@ -28,9 +28,17 @@ package enum Capability: String, Hashable, Sendable, CaseIterable {
     /// Uploads of assets that break off go on where they were: `HEAD` and `PATCH` on the address of the upload.
     case resumableUpload = "resumable-upload"
 
+    /// Shares tell whether access may be asked for, and who may change them also who asked, who may not ask, and the links of
+    /// participants who are not known yet.
+    case accessRequests = "access-requests"
+    /// `changes/zone` tells the `clientChangeToken` that this device sent last with `records/modify`.
+    case clientChangeToken = "client-change-token"
+
     /// What our own client asks for in each request; the others cost the server something, and are asked for where they are
     /// of use.
-    package static let ofEachRequest: Set<Capability> = [.pushStream, .idempotencyKey, .serverRecord, .budget]
+    package static let ofEachRequest: Set<Capability> = [
+        .pushStream, .idempotencyKey, .serverRecord, .budget, .accessRequests, .clientChangeToken,
+    ]
 
     package static let heartbeatSeconds = 15
 

@@ -25,6 +25,8 @@ package struct ServicePath: Hashable, Sendable {
         case modifySubscriptions = "subscriptions/modify"
         case resolveRecords = "records/resolve"
         case acceptRecords = "records/accept"
+        /// Tarn's addition: asks the owners of shares for access.
+        case requestAccess = "records/requestAccess"
         case caller = "users/caller"
         case currentUser = "users/current"
         /// POST with whom to look for; GET for whom the caller's address book holds.
@@ -41,7 +43,8 @@ package struct ServicePath: Hashable, Sendable {
             switch self {
             case .listZones, .listSubscriptions, .caller, .currentUser: "GET"
             case .rereferenceAssets, .recordChanges, .changedZones, .modifyRecords, .queryRecords, .lookupRecords, .uploadAssets, .lookupZones, .modifyZones, .databaseChanges,
-                .zoneChanges, .lookupSubscriptions, .modifySubscriptions, .resolveRecords, .acceptRecords, .discoverUsers,
+                .zoneChanges, .lookupSubscriptions, .modifySubscriptions, .resolveRecords, .acceptRecords, .requestAccess,
+                .discoverUsers,
                 .lookupUsersByEmail, .lookupUsersByID, .lookupUsersByContacts, .restrictUser, .unrestrictUser:
                 "POST"
             }

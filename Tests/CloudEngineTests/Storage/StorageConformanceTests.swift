@@ -250,6 +250,9 @@ import Testing
             let subscription = Subscription(subscriptionID: "s", kind: .zone(ZoneID(zoneName: "Garden")), notification: .silent)
             try await test.storage.write(Self.mia) { unit in
                 try unit.remember(answer, forKey: "k", at: 1)
+                try unit.setClientToken([1], ofUser: "_mia", device: "phone", in: 1)
+                try unit.setClientToken([0, 255], ofUser: "_mia", device: "phone", in: 1)
+                try unit.setClientToken([2], ofUser: "_mia", device: "phone", in: 2)
                 try unit.save(subscription)
                 try unit.learn(["f": FieldSchema(type: "STRING", isEncrypted: false)], ofType: "Plant")
                 try unit.learn(["f": FieldSchema(type: "INT64", isEncrypted: true), "g": FieldSchema(type: "BYTES", isEncrypted: true)], ofType: "Plant")
@@ -257,6 +260,11 @@ import Testing
             try test.restart()
             try await test.storage.write(Self.mia) { unit in
                 #expect(try unit.answer(toKey: "k") == answer && unit.answer(toKey: "K") == nil)
+                #expect(try unit.clientToken(ofUser: "_mia", device: "phone", in: 1) == [0, 255], "the last one counts")
+                #expect(try unit.clientToken(ofUser: "_mia", device: "tablet", in: 1) == nil)
+                try unit.removeContents(ofZone: 1, at: 2)
+                #expect(try unit.clientToken(ofUser: "_mia", device: "phone", in: 1) == nil)
+                #expect(try unit.clientToken(ofUser: "_mia", device: "phone", in: 2) == [2])
                 #expect(try unit.subscriptions() == [subscription] && unit.subscription(id: "s") == subscription)
                 let fields = try unit.schema(ofType: "Plant")?.fields
                 #expect(fields?["f"]?.type == "STRING" && fields?["g"]?.isEncrypted == true, "what is known stays")
