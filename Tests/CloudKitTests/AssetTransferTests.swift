@@ -233,6 +233,26 @@ extension Result where Failure == any Error {
     }
 }
 
+@Suite struct TimeLimitTests {
+    @Test(arguments: [Double.infinity, .greatestFiniteMagnitude, -1, .nan])
+    func limitsThatNoClockCountsToAreTaken(_ seconds: Double) async throws {
+        let transport = RecordingTransport(.ok(#"{"zones":[]}"#))
+        let configuration = CKOperation.Configuration()
+        configuration.timeoutIntervalForRequest = seconds
+        try await container(transport).privateCloudDatabase.configuredWith(configuration: configuration) { database in
+            _ = try await database.allRecordZones()
+        }
+        configuration.timeoutIntervalForResource = seconds
+        let operation = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
+        operation.configuration = configuration
+        let result = await withCheckedContinuation { continuation in
+            operation.fetchRecordZonesResultBlock = { continuation.resume(returning: $0) }
+            container(RecordingTransport(.ok(#"{"zones":[]}"#))).privateCloudDatabase.add(operation)
+        }
+        #expect((try? result.get()) != nil || !(seconds > 0), "no time at all is over at once")
+    }
+}
+
 @Suite struct SecretTests {
     @Test func nothingThatGivesAccessIsPrinted() async throws {
         var asset = AssetValue(

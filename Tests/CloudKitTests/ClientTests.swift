@@ -18,7 +18,7 @@ private let empty = ModifyRecordsRequest(operations: [])
         #expect(try transport.body(0) == request)
         let headers = transport.requests[0].headers
         #expect(headers["x-tarn-idempotency-key"] == "k1")
-        #expect(headers["X-Tarn-Capabilities"] == "access-requests,budget,client-change-token,idempotency-key,push-stream,server-record")
+        #expect(headers["X-Tarn-Capabilities"] == "access-requests,budget,idempotency-key,push-stream,server-record")
         #expect(headers["Content-Type"] == "application/json; charset=UTF-8")
     }
 

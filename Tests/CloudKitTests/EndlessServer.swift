@@ -59,7 +59,7 @@ final class EndlessServer: Sendable {
 
     private func pour(_ head: [UInt8], _ body: [UInt8], into connection: Int32) {
         state.withLock { $0.connections += 1 }
-        var piece = head
+        var piece = head.isEmpty ? body : head
         while sent < Self.bytesMax {
             let count = send(connection, piece, piece.count, Int32(MSG_NOSIGNAL))
             guard count > 0 else { return }

@@ -6,6 +6,26 @@ import CloudWire
 import Foundation
 import Testing
 
+@Suite struct NumberTests {
+    /// Fields are integers or not by the number's class, as schemas want them.
+    @Test func numbersOfFoundationKeepTheirKind() async throws {
+        let transport = RecordingTransport(.ok(ModifyRecordsResponse(results: [.record(Record(recordName: "a", recordType: "T"))])))
+        let record = CKRecord(recordType: "T", recordID: CKRecord.ID(recordName: "a"))
+        let numbers: [(String, any CKRecordValue, FieldValue)] = [
+            ("five", NSNumber(value: 5), .int64(5)), ("one", NSNumber(value: 1.0), .double(1)),
+            ("half", NSNumber(value: 0.5), .double(0.5)), ("yes", NSNumber(value: true), .int64(1)),
+            ("large", NSNumber(value: Int64.max), .int64(.max)), ("single", NSNumber(value: Float(2)), .double(2)),
+            ("int", 7, .int64(7)), ("double", 7.0, .double(7)), ("flag", false, .int64(0)), ("byte", UInt8(9), .int64(9)),
+            ("list", [NSNumber(value: 1), NSNumber(value: 2)], .list([.int64(1), .int64(2)], of: .int64)),
+            ("array", NSArray(array: [NSNumber(value: 1.0), NSNumber(value: 2.5)]), .list([.double(1), .double(2.5)], of: .double)),
+        ]
+        for (key, value, _) in numbers { record[key] = value }
+        try await container(transport).privateCloudDatabase.save(record)
+        let sent: ModifyRecordsRequest = try transport.body(0)
+        for (key, _, expected) in numbers { #expect(sent.operations[0].record.fields[key]?.value == expected, "\(key)") }
+    }
+}
+
 @Suite struct RecordTests {
     @Test func fieldsKeepTheirValues() throws {
         let record = CKRecord(recordType: "Plant")

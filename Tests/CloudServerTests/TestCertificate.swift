@@ -53,14 +53,23 @@ extension LocalServer {
     ) async throws {
         let files = TemporaryFolder()
         let certificate = try TestCertificate(in: files)
-        let identity = try CloudServer.Identity(certificatePath: certificate.certificatePath, keyPath: certificate.keyPath)
+        try await with(certificate.certificatePath, key: certificate.keyPath, in: data) { port in
+            try await body(port, certificate)
+        }
+    }
+
+    /// Runs a server that speaks TLS with a certificate while `body` runs.
+    static func with(
+        _ certificatePath: String, key keyPath: String, in data: TemporaryFolder, _ body: (_ port: Int) async throws -> Void
+    ) async throws {
+        let identity = try CloudServer.Identity(certificatePath: certificatePath, keyPath: keyPath)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let server = try LocalServer(data: data.path, host: "127.0.0.1", port: 0, identity: identity, logger: logger)
         let (ports, told) = AsyncStream.makeStream(of: Int.self)
         let running = Task { try await server.run(endsOnSignals: false) { told.yield($0) } }
         var iterator = ports.makeAsyncIterator()
         do {
-            try await body(try #require(await iterator.next()), certificate)
+            try await body(try #require(await iterator.next()))
         } catch {
             Issue.record(error)
         }

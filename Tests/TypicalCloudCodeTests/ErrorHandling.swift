@@ -72,6 +72,9 @@ final class Saver {
                 if errors.values.contains(where: { ($0 as? CKError)?.code == .zoneNotFound }) {
                     return self.makeZone(of: records, thenSave: completion)
                 }
+                guard errors.values.contains(where: { ($0 as? CKError)?.code == .serverRecordChanged }) else {
+                    return completion(.failure(error))
+                }
                 let resolved = records.map { record -> CKRecord in
                     guard let conflict = errors[record.recordID] as? CKError, conflict.code == .serverRecordChanged,
                         let server = conflict.userInfo[CKRecordChangedErrorServerRecordKey] as? CKRecord,

@@ -76,8 +76,11 @@ package struct CloudDatabaseClient: Sendable {
         try read(try await post(.databaseChanges, request))
     }
 
-    package func zoneChanges(_ request: ZoneChangesRequest) async throws(CKError) -> ZoneChangesResponse {
-        try read(try await post(.zoneChanges, request))
+    /// - Parameter capabilities: What is asked for beside what every request asks for.
+    package func zoneChanges(
+        _ request: ZoneChangesRequest, asking capabilities: Set<Capability> = []
+    ) async throws(CKError) -> ZoneChangesResponse {
+        try read(try await post(.zoneChanges, request, asking: capabilities))
     }
 
     // MARK: Zones
@@ -191,31 +194,34 @@ package struct CloudDatabaseClient: Sendable {
         ).path
     }
 
-    private func request(_ operation: ServicePath.Operation, body: TransportRequest.Body) -> TransportRequest {
+    private func request(
+        _ operation: ServicePath.Operation, body: TransportRequest.Body, asking capabilities: Set<Capability> = []
+    ) -> TransportRequest {
         // An upload is asked for so that it may go on after a break.
-        TransportRequest(
-            method: operation.method, target: .service(path: path(operation, in: scope)),
-            headers: headers(asking: operation == .uploadAssets ? [.resumableUpload] : []), body: body, responseBytesMax: Limits.messageBytes)
+        let asked = operation == .uploadAssets ? capabilities.union([.resumableUpload]) : capabilities
+        return TransportRequest(
+            method: operation.method, target: .service(path: path(operation, in: scope)), headers: headers(asking: asked), body: body,
+            responseBytesMax: Limits.messageBytes)
     }
 
     func post(
         _ operation: ServicePath.Operation, _ message: some WireMessage, changesData: Bool = false,
-        idempotencyKey: String? = nil
+        idempotencyKey: String? = nil, asking capabilities: Set<Capability> = []
     ) async throws(CKError) -> TransportResponse {
-        try await post(operation, body: message.encoded(), changesData: changesData, idempotencyKey: idempotencyKey)
+        try await post(
+            operation, body: message.encoded(), changesData: changesData, idempotencyKey: idempotencyKey, asking: capabilities)
     }
 
     private func post(
-        _ operation: ServicePath.Operation, body: [UInt8], changesData: Bool, idempotencyKey: String?, knownSyncToken: String? = nil
+        _ operation: ServicePath.Operation, body: [UInt8], changesData: Bool, idempotencyKey: String?, knownSyncToken: String? = nil,
+        asking capabilities: Set<Capability> = []
     ) async throws(CKError) -> TransportResponse {
         guard body.count <= limits.requestBodyBytes else {
             throw CKError(.limitExceeded, "the request is larger than \(limits.requestBodyBytes) bytes; send fewer records")
         }
-        var request = request(operation, body: .bytes(body))
-        if let knownSyncToken {
-            request.headers = headers(asking: [.ownChanges])
-            request.headers.add(HeaderNames.syncToken, knownSyncToken)
-        }
+        let asked = knownSyncToken == nil ? capabilities : capabilities.union([.ownChanges])
+        var request = request(operation, body: .bytes(body), asking: asked)
+        if let knownSyncToken { request.headers.add(HeaderNames.syncToken, knownSyncToken) }
         request.headers.add(HeaderNames.contentType, HeaderNames.json)
         if let idempotencyKey { request.headers.add(HeaderNames.idempotencyKey, idempotencyKey) }
         request.changesData = changesData

@@ -28,6 +28,11 @@ extension TransportStream: HidesSecrets {
     package var harmless: KeyValuePairs<String, Any> { ["status": status] }
 }
 
+extension HTTPTransport: HidesSecrets {
+    /// Without the token, and without the client, which knows the requests that are under way.
+    package var harmless: KeyValuePairs<String, Any> { ["server": server] }
+}
+
 extension ConfigurationSources: HidesSecrets {
     /// Without the environment and the content of files, which hold tokens.
     package var harmless: KeyValuePairs<String, Any> {

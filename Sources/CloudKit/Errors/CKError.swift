@@ -48,7 +48,10 @@ public struct CKError: Error, CustomNSError, LocalizedError, Hashable, Sendable 
     ) {
         var userInfo = userInfo
         userInfo[NSLocalizedDescriptionKey] = sentence
-        if let retryAfter { userInfo[CKErrorRetryAfterKey] = retryAfter }
+        // Servers are not trusted with numbers that no clock can count to.
+        if let retryAfter, retryAfter.isFinite {
+            userInfo[CKErrorRetryAfterKey] = min(max(0, retryAfter), OperationSettings.resourceSeconds)
+        }
         if let cause { userInfo[NSUnderlyingErrorKey] = cause }
         self.init(code, userInfo: userInfo)
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudWire
 public import Foundation
 
 /// Asks what changed in zones.
@@ -93,7 +94,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
                     let configuration = configurationsByRecordZoneID?[id]
                     let limit = configuration?.resultsLimit.flatMap { $0 > 0 ? $0 : nil }
                     return (id, tokens[id] ?? configuration?.previousServerChangeToken, limit, configuration?.desiredKeys)
-                })
+                }, asking: [.clientChangeToken])
             rest = []
             for outcome in outcomes {
                 if case .success(let page) = outcome.result {
@@ -184,7 +185,8 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
     override func carryOut(_ settings: OperationSettings) async throws {
         let zoneID = recordZoneID ?? .default
         let limit = resultsLimit > 0 ? resultsLimit : nil
-        let outcomes = try await run(settings).zoneChanges([(zoneID, previousServerChangeToken, limit, desiredKeys)])
+        let outcomes = try await run(settings).zoneChanges(
+            [(zoneID, previousServerChangeToken, limit, desiredKeys)], asking: [.clientChangeToken])
         let page = try outcomes[0].result.get()
         tokens.update { $0 = (page.token, page.clientToken) }
         moreComing = page.moreComing

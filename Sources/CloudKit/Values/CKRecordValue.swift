@@ -73,6 +73,8 @@ enum LocalValue: Sendable {
     }
 
     private static func scalar(_ value: Any) -> FieldValue? {
+        // A cast finds any Swift number in an NSNumber, and an NSNumber in any Swift number, so its class is asked.
+        if type(of: value) is NSNumber.Type, let number = value as? NSNumber { return scalar(number) }
         switch value {
         case let text as String: return .string(text)
         case let text as NSString: return .string(text as String)
@@ -80,7 +82,6 @@ enum LocalValue: Sendable {
         case let number as any BinaryInteger: return Int64(exactly: number).map { .int64($0) }
         case let number as Double: return .double(number)
         case let number as Float: return .double(Double(number))
-        case let number as NSNumber: return scalar(number)
         case let date as Date: return timestamp(date)
         case let date as NSDate: return timestamp(Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate))
         case let data as Data: return .bytes(Array(data))

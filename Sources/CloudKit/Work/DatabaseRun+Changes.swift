@@ -36,8 +36,11 @@ extension DatabaseRun {
     }
 
     /// Asks for a page of each of several zones in one request.
+    ///
+    /// - Parameter capabilities: `clientChangeToken`, where what this device sent last is of use.
     func zoneChanges(
-        _ queries: [(zoneID: CKRecordZone.ID, token: CKServerChangeToken?, resultsLimit: Int?, desiredKeys: [CKRecord.FieldKey]?)]
+        _ queries: [(zoneID: CKRecordZone.ID, token: CKServerChangeToken?, resultsLimit: Int?, desiredKeys: [CKRecord.FieldKey]?)],
+        asking capabilities: Set<Capability> = []
     ) async throws -> [Outcome<CKRecordZone.ID, ZoneChangesPage>] {
         let answer = try await client.zoneChanges(
             ZoneChangesRequest(
@@ -45,7 +48,7 @@ extension DatabaseRun {
                     ZoneChangesQuery(
                         zoneID: $0.zoneID.wire, syncToken: $0.token?.text, resultsLimit: $0.resultsLimit,
                         desiredKeys: $0.desiredKeys)
-                }))
+                }), asking: capabilities)
         guard answer.zones.count == queries.count else {
             throw CKError.unreadable("the server's answer leaves out what was asked for")
         }

@@ -36,9 +36,7 @@ package enum Capability: String, Hashable, Sendable, CaseIterable {
 
     /// What our own client asks for in each request; the others cost the server something, and are asked for where they are
     /// of use.
-    package static let ofEachRequest: Set<Capability> = [
-        .pushStream, .idempotencyKey, .serverRecord, .budget, .accessRequests, .clientChangeToken,
-    ]
+    package static let ofEachRequest: Set<Capability> = [.pushStream, .idempotencyKey, .serverRecord, .budget, .accessRequests]
 
     package static let heartbeatSeconds = 15
 

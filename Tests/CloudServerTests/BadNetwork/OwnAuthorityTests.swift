@@ -5,10 +5,8 @@ import CloudEngineSQLite
 import CloudKit
 import CloudWire
 import Foundation
-import Logging
 import Testing
 
-@testable import CloudServer
 @testable import TarnCommands
 
 /// Servers with a certificate of the operator's own authority.
@@ -22,20 +20,9 @@ import Testing
         let data = TemporaryFolder()
         let token = try await Self.user(in: data)
         let paths = try OperatorAuthority.write(certificate, in: files)
-        let identity = try CloudServer.Identity(certificatePath: paths.certificatePath, keyPath: paths.keyPath)
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let server = try LocalServer(data: data.path, host: "127.0.0.1", port: 0, identity: identity, logger: logger)
-        let (ports, told) = AsyncStream.makeStream(of: Int.self)
-        let running = Task { try await server.run(endsOnSignals: false) { told.yield($0) } }
-        var iterator = ports.makeAsyncIterator()
-        let port = try #require(await iterator.next())
-        do {
+        try await LocalServer.with(paths.certificatePath, key: paths.keyPath, in: data) { port in
             try await body("https://localhost:\(port)", token)
-        } catch {
-            Issue.record(error)
         }
-        running.cancel()
-        _ = try? await running.value
     }
 
     /// Makes a user and gives the folder free again.
