@@ -30,6 +30,22 @@ import Testing
         try await all.discard()
     }
 
+    @Test func whoMayOnlyReadAndTriesToSendAFileGoesOnReading() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        let share = try await all.mia.share("Trip", .readOnly)
+        try await all.mia.sync()
+        try await all.bo.join(share)
+        try await all.sync()
+        try all.bo.set("Trip", "content", String(repeating: "long ", count: 200_000))
+        try await all.bo.until { status in if case .error(let reason) = status.activity { reason.contains("may only read") } else { false } }
+        try all.mia.edit { try #require(try $0.post(titled: "Trip")).setValue(Date(timeIntervalSinceReferenceDate: 7), forKey: "timestamp") }
+        try await all.mia.sync()
+        try await all.bo.sync()
+        #expect(try all.bo.dump.contains("timestamp @7.0"))
+        try await all.discard()
+    }
+
     @Test func aLinkThatWhoSharedHadNotHeardOfGoesAlong() async throws {
         let all = try await Sharers()
         try await all.plan()

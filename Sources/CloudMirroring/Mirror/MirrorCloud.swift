@@ -159,8 +159,12 @@ struct MirrorCloud: Sendable {
                     .bytes(bytes), recordType: item.record.recordType, recordName: item.recordName,
                     fieldName: upload.field, zoneID: zoneID)
             } catch {
-                guard error.code == .limitExceeded else { throw error }
-                return .failure(CloudFailure(.invalidArguments, error.localizedDescription))
+                switch error.code {
+                case .limitExceeded: return .failure(CloudFailure(.invalidArguments, error.localizedDescription))
+                // Who may only read here may go on reading, and write elsewhere.
+                case .permissionFailure: return .failure(CloudFailure(error))
+                default: throw error
+                }
             }
         }
         return .success(assets)
