@@ -20,7 +20,7 @@ enum Page {
 
     static func html(
         _ template: String, _ values: [String: Any], title: String, status: Int = 200, menu: [[String: Any]] = [],
-        person: String? = nil, form: String = "", script: String? = nil, headers: [(name: String, value: String)] = []
+        person: String? = nil, form: String = "", scripts: [String] = [], headers: [(name: String, value: String)] = []
     ) -> ServiceResponse {
         var values = values
         values["form"] = form
@@ -28,7 +28,7 @@ enum Page {
         var frame: [String: Any] = ["title": title, "body": body, "form": form]
         if !menu.isEmpty { frame["menu"] = menu }
         if let person { frame["person"] = person }
-        if let script { frame["script"] = script }
+        frame["scripts"] = scripts
         let page = Templates.library.render(frame, withTemplate: "frame") ?? ""
         return ServiceResponse(
             status: status, headers: [(HeaderNames.contentType, "text/html; charset=utf-8")] + policy + headers,
@@ -43,9 +43,9 @@ enum Page {
             body: .bytes(Array(text.utf8)), endpoint: "console")
     }
 
-    static func json(_ bytes: [UInt8]) -> ServiceResponse {
+    static func json(_ bytes: [UInt8], status: Int = 200) -> ServiceResponse {
         ServiceResponse(
-            headers: [(HeaderNames.contentType, HeaderNames.json)] + policy, body: .bytes(bytes), endpoint: "console")
+            status: status, headers: [(HeaderNames.contentType, HeaderNames.json)] + policy, body: .bytes(bytes), endpoint: "console")
     }
 
     /// After a form was taken: the browser goes on with a page that can be loaded again.

@@ -43,7 +43,7 @@ struct SignInPages {
         }
         // Only the page that asked gets the token: its browser said which one it was. A page of this server says nothing.
         let origin = flow.origin.isEmpty ? request.baseURL : flow.origin
-        return Page.html("signedin", ["token": token, "origin": origin], title: "Signed in", script: "/signin.js")
+        return Page.html("signedin", ["token": token, "origin": origin], title: "Signed in", scripts: ["/signin.js"])
     }
 
     static func sentence(_ error: WireError) -> String {

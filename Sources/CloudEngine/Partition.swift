@@ -76,6 +76,7 @@ package struct Call: Sendable {
     package var knownSyncToken: String?
     /// What goes beyond the documented protocol, and the caller asked for.
     package var capabilities: Set<Capability> = []
+    package var form = AnswerForm()
 
     package init(
         partition: Partition, caller: Caller, now: Int64, baseURL: String, makeIdentifier: @escaping @Sendable () -> String

@@ -15,10 +15,35 @@ package final class PushHub: PushBus {
     /// The same for a public database.
     static let listenersPerPublicDatabase = 100_000
 
+    /// Those who listen to one audience, by the order in which they came. To come and to go costs the same however many
+    /// there are: when a network breaks, all of them go at once.
+    private struct Listeners {
+        private(set) var mailboxes: [Int: PushMailbox] = [:]
+        private var next = 0
+        private var oldest = 0
+
+        mutating func add(_ mailbox: PushMailbox) -> Int {
+            defer { next += 1 }
+            mailboxes[next] = mailbox
+            return next
+        }
+
+        mutating func remove(_ mailbox: PushMailbox, number: Int) {
+            if mailboxes[number] === mailbox { mailboxes[number] = nil }
+        }
+
+        /// Takes the oldest out, if there are more than `most`.
+        mutating func takeOldest(beyond most: Int) -> PushMailbox? {
+            guard mailboxes.count > most else { return nil }
+            while mailboxes[oldest] == nil { oldest += 1 }
+            return mailboxes.removeValue(forKey: oldest)
+        }
+    }
+
     private struct State {
-        var audiences: [PushAudience: [PushMailbox]] = [:]
-        /// Mailboxes of devices that ask for each notification anew, with the heartbeats since they last did.
-        var polled: [Poller: (mailbox: PushMailbox, idleBeats: Int)] = [:]
+        var audiences: [PushAudience: Listeners] = [:]
+        /// Mailboxes of devices that ask for each notification anew, with their numbers, and the heartbeats since they last did.
+        var polled: [Poller: (mailbox: PushMailbox, number: Int, idleBeats: Int)] = [:]
         var isClosed = false
     }
 
@@ -39,32 +64,31 @@ package final class PushHub: PushBus {
     package func publish(
         _ notifications: [PushNotification], to audience: PushAudience, exceptDevice deviceID: String
     ) {
-        let mailboxes = state.withLock { $0.audiences[audience] ?? [] }
+        let mailboxes = state.withLock { $0.audiences[audience]?.mailboxes ?? [:] }
         // Devices of different users may have one name.
-        for mailbox in mailboxes where audience.isPublic || mailbox.deviceID != deviceID {
+        for mailbox in mailboxes.values where audience.isPublic || mailbox.deviceID != deviceID {
             for notification in notifications { mailbox.put(notification) }
         }
     }
 
     package func listen(_ audiences: [PushAudience], deviceID: String) -> PushListener {
         let mailbox = PushMailbox(deviceID: deviceID)
-        let (isClosed, ended) = state.withLock { state -> (Bool, [PushMailbox]) in
-            guard !state.isClosed else { return (true, []) }
+        let (isClosed, ended, numbers) = state.withLock { state -> (Bool, [PushMailbox], [Int]) in
+            guard !state.isClosed else { return (true, [], []) }
             var ended: [PushMailbox] = []
+            var numbers: [Int] = []
             for audience in audiences {
-                state.audiences[audience, default: []].append(mailbox)
                 let most = audience.isPublic ? Self.listenersPerPublicDatabase : Self.listenersPerAudience
-                if let count = state.audiences[audience]?.count, count > most, let oldest = state.audiences[audience]?.removeFirst() {
-                    ended.append(oldest)
-                }
+                numbers.append(state.audiences[audience, default: Listeners()].add(mailbox))
+                if let oldest = state.audiences[audience]?.takeOldest(beyond: most) { ended.append(oldest) }
             }
-            return (false, ended)
+            return (false, ended, numbers)
         }
         if isClosed { mailbox.close() }
         for mailbox in ended { mailbox.close() }
         let close: @Sendable () -> Void = { [weak self] in
             mailbox.close()
-            for audience in audiences { self?.remove(mailbox, from: audience) }
+            for (audience, number) in zip(audiences, numbers) { self?.remove(mailbox, number, from: audience) }
         }
         return PushListener(events: AsyncStream(unfolding: { await mailbox.next() }, onCancel: close), close: close)
     }
@@ -73,10 +97,12 @@ package final class PushHub: PushBus {
         let poller = Poller(audience: audience, deviceID: deviceID)
         let mailbox: PushMailbox? = state.withLock { state in
             guard !state.isClosed else { return nil }
-            let known = state.polled[poller]?.mailbox
-            let mailbox = known ?? PushMailbox(deviceID: deviceID, closesWithItsReader: false)
-            if known == nil { state.audiences[audience, default: []].append(mailbox) }
-            state.polled[poller] = (mailbox, 0)
+            if let known = state.polled[poller] {
+                state.polled[poller]?.idleBeats = 0
+                return known.mailbox
+            }
+            let mailbox = PushMailbox(deviceID: deviceID, closesWithItsReader: false)
+            state.polled[poller] = (mailbox, state.audiences[audience, default: Listeners()].add(mailbox), 0)
             return mailbox
         }
         guard let mailbox else { return nil }
@@ -93,10 +119,12 @@ package final class PushHub: PushBus {
     }
 
     private func forget(_ poller: Poller, _ mailbox: PushMailbox) {
-        state.withLock { state in
-            if state.polled[poller]?.mailbox === mailbox { state.polled[poller] = nil }
+        let number = state.withLock { state -> Int? in
+            guard let known = state.polled[poller], known.mailbox === mailbox else { return nil }
+            state.polled[poller] = nil
+            return known.number
         }
-        remove(mailbox, from: poller.audience)
+        if let number { remove(mailbox, number, from: poller.audience) }
     }
 
     /// Lets every listener's connection show that it is alive. Called by a clock.
@@ -104,7 +132,7 @@ package final class PushHub: PushBus {
         let (mailboxes, idle) = state.withLock { state in
             for poller in state.polled.keys { state.polled[poller]?.idleBeats += 1 }
             let idle = state.polled.filter { $0.value.idleBeats > Self.idleBeatsMax }
-            return (state.audiences.values.flatMap { $0 }, idle.map { ($0.key, $0.value.mailbox) })
+            return (state.audiences.values.flatMap(\.mailboxes.values), idle.map { ($0.key, $0.value.mailbox) })
         }
         for mailbox in mailboxes { mailbox.beat() }
         for (poller, mailbox) in idle {
@@ -121,20 +149,25 @@ package final class PushHub: PushBus {
                 state.audiences = [:]
                 state.polled = [:]
             }
-            return state.audiences.values.flatMap { $0 }
+            return state.audiences.values.flatMap(\.mailboxes.values)
         }
         for mailbox in mailboxes { mailbox.close() }
     }
 
-    /// How many listen.
-    package var listeners: Int {
-        state.withLock { state in Set(state.audiences.values.flatMap { $0.map(ObjectIdentifier.init) }).count }
+    /// How many wait for their next event now.
+    package var waiting: Int {
+        state.withLock { state in state.audiences.values.flatMap(\.mailboxes.values) }.count { $0.hasWaiter }
     }
 
-    private func remove(_ mailbox: PushMailbox, from audience: PushAudience) {
+    /// How many listen.
+    package var listeners: Int {
+        state.withLock { state in Set(state.audiences.values.flatMap { $0.mailboxes.values.map(ObjectIdentifier.init) }).count }
+    }
+
+    private func remove(_ mailbox: PushMailbox, _ number: Int, from audience: PushAudience) {
         state.withLock { state in
-            state.audiences[audience]?.removeAll { $0 === mailbox }
-            if state.audiences[audience]?.isEmpty == true { state.audiences[audience] = nil }
+            state.audiences[audience]?.remove(mailbox, number: number)
+            if state.audiences[audience]?.mailboxes.isEmpty == true { state.audiences[audience] = nil }
         }
     }
 }

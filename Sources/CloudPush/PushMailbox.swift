@@ -37,6 +37,8 @@ final class PushMailbox: Sendable {
         self.closesWithItsReader = closesWithItsReader
     }
 
+    var hasWaiter: Bool { state.withLock { $0.waiter != nil } }
+
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
     func put(_ notification: PushNotification) {

@@ -5,6 +5,7 @@ package import CloudEngine
 package import CloudPush
 import CloudWire
 package import Hummingbird
+import HummingbirdCore
 import HummingbirdTLS
 package import Logging
 import NIOCore
@@ -34,17 +35,20 @@ package enum CloudServer {
     /// - Parameters:
     ///   - identity: With one the server speaks TLS, and nothing else.
     ///   - port: 0 lets the system choose; `onListening` tells which it was.
+    ///   - spans: Takes what requests took; nil where nobody wants to know.
     ///   - onListening: Called once requests are accepted.
     package static func application(
         service: CloudService, pages: (any PageResponder)? = nil, host: String, port: Int, identity: Identity? = nil,
-        metrics: RequestMetrics = RequestMetrics(), access: OperationsAccess = OperationsAccess(), logger: Logger,
+        metrics: RequestMetrics = RequestMetrics(), spans: SpanExporter? = nil, access: OperationsAccess = OperationsAccess(), logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
     ) throws -> Application<ServiceResponder> {
-        Application(
+        let idleSeconds = service.engine.limits.idleSeconds
+        let plain = HTTPServerBuilder.onEventLoops(idleSeconds: idleSeconds)
+        return Application(
             responder: ServiceResponder(
-                service: service, pages: pages, metrics: metrics, access: access, logger: logger, fallbackHost: "\(host):\(port)",
-                speaksTLS: identity != nil),
-            server: try identity.map { try .tls(.onEventLoops, tlsConfiguration: $0.configuration) } ?? .onEventLoops,
+                service: service, pages: pages, metrics: metrics, spans: spans, access: access, logger: logger,
+                fallbackHost: "\(host):\(port)", speaksTLS: identity != nil),
+            server: try identity.map { try .tls(plain, tlsConfiguration: $0.configuration) } ?? plain,
             configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: nil),
             onServerRunning: { channel in await onListening(channel.localAddress?.port ?? port) },
             logger: logger)

@@ -35,5 +35,7 @@ private final class EventLoopExecutor: TaskExecutor {
 }
 
 extension HTTPServerBuilder {
-    static var onEventLoops: HTTPServerBuilder { HTTPServerBuilder { ConnectionsOnTheirLoops(base: HTTP1Channel(responder: $0)) } }
+    static func onEventLoops(idleSeconds: Int) -> HTTPServerBuilder {
+        HTTPServerBuilder { ConnectionsOnTheirLoops(base: GuardedChannel(idleSeconds: idleSeconds, responder: $0)) }
+    }
 }

@@ -14,6 +14,8 @@ package struct ServiceResponder: HTTPResponder {
     private let service: CloudService
     private let pages: (any PageResponder)?
     private let metrics: RequestMetrics
+    private let spans: SpanExporter?
+    private let pace: BodyPace
     private let access: OperationsAccess
     private let speaksTLS: Bool
     private let logger: Logger
@@ -22,11 +24,13 @@ package struct ServiceResponder: HTTPResponder {
 
     package init(
         service: CloudService, pages: (any PageResponder)? = nil, metrics: RequestMetrics = RequestMetrics(),
-        access: OperationsAccess = OperationsAccess(), logger: Logger, fallbackHost: String = "127.0.0.1", speaksTLS: Bool = false
+        spans: SpanExporter? = nil, access: OperationsAccess = OperationsAccess(), logger: Logger, fallbackHost: String = "127.0.0.1", speaksTLS: Bool = false
     ) {
         self.service = service
         self.pages = pages
         self.metrics = metrics
+        self.spans = spans
+        pace = BodyPace(service.engine.limits)
         self.access = access
         self.speaksTLS = speaksTLS
         self.logger = logger
@@ -43,18 +47,31 @@ package struct ServiceResponder: HTTPResponder {
         }
         let incoming = ServiceRequest(
             method: request.method.rawValue, path: request.uri.path, query: request.uri.query ?? "", headers: headers,
-            body: .stream(request.body.map { Array(buffer: $0) }),
+            body: .stream(PacedBody(base: request.body, pace: pace, start: start) { context.stopReading() }),
             baseURL: "\(scheme(headers))://\(request.head.authority ?? fallbackHost)")
         if let page = await pages?.respond(to: incoming) { return response(to: page) }
-        let answer = await service.respond(to: incoming)
+        let answer = await answer(to: incoming, context)
         let duration = ContinuousClock.now - start
         metrics.count(endpoint: answer.endpoint, status: answer.status, took: duration)
-        log(answer, took: duration, in: headers["traceparent"].flatMap(TraceParent.init))
+        let trace = headers["traceparent"].flatMap(TraceParent.init)
+        spans?.add(answer, method: incoming.method, took: duration, in: trace)
+        log(answer, took: duration, in: trace)
         pages?.note(
             RequestNote(
                 time: service.now, method: incoming.method, endpoint: answer.endpoint, status: answer.status,
                 errorCode: answer.errorCode, milliseconds: duration / .milliseconds(1), requestUUID: answer.requestUUID))
+        // A device that went is not heard of again: nothing is kept for it until something cannot be sent to it.
+        if case .events(let listener) = answer.body { context.whenClosed(listener.close) }
         return response(to: answer)
+    }
+
+    /// Who waits for a notification and goes takes none with it: it stays for the next wait.
+    private func answer(to request: ServiceRequest, _ context: ServiceContext) async -> ServiceResponse {
+        guard request.path.hasPrefix(CloudService.courierPrefix) else { return await service.respond(to: request) }
+        let service = service
+        let waiting = Task { await service.respond(to: request) }
+        context.whenClosed { waiting.cancel() }
+        return await withTaskCancellationHandler { await waiting.value } onCancel: { waiting.cancel() }
     }
 
     private func measurements() async -> Response {

@@ -64,6 +64,13 @@ package struct Limits: Hashable, Sendable {
     /// Wrong passwords in a row after which an account has to wait.
     package var passwordFailures = 5
     package var participantsPerShare = 100
+    /// Seconds after which a connection is closed on which no request is under way, or one stopped to arrive.
+    package var idleSeconds = 75
+    /// Bytes in a second with which the body of a request arrives at least, once it took longer than the grace; 0 means at any pace.
+    package var bodyBytesPerSecond = 500
+    package var bodyGraceSeconds = 30
+    /// Seconds that a server which is told to stop gives to requests that are under way.
+    package var stopSeconds = 30
 
     package init() {}
 }

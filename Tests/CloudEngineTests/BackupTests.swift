@@ -4,6 +4,7 @@
 import CloudEngine
 import CloudEngineSQLite
 import CloudWire
+import Foundation
 import Testing
 
 @Suite struct BackupTests {
@@ -36,6 +37,31 @@ import Testing
         for number in 0..<100 { #expect(names.contains("a\(number)") == names.contains("b\(number)"), "a request is there whole or not at all") }
         #expect(try await restored.zoneChanges(since: token).error?.nativeCode == .changeTokenExpired)
         #expect(try await restored.modify(.init(.create, .plant("new")))[0].word == "saved")
+    }
+
+    @Test func whatAnEndedCopyLeftGoesWithTheNext() async throws {
+        let bench = try await Bench.withGarden()
+        try await bench.modify(.init(.create, .plant("first")))
+        let copy = TemporaryFolder()
+        let partial = copy.path + ".partial"
+        defer { try? FileManager.default.removeItem(atPath: partial) }
+        try FileManager.default.createDirectory(atPath: partial + "/assets/7", withIntermediateDirectories: true)
+        try Data("half".utf8).write(to: URL(fileURLWithPath: partial + "/tarn.sqlite"))
+        _ = try await bench.store.backUp(to: copy.path + "/")
+        #expect(!FileManager.default.fileExists(atPath: partial))
+        let data = TemporaryFolder()
+        try await SQLiteServerStore.restore(from: copy.path, to: data.path)
+        #expect(try await Bench(folder: data).lookup("first").map(\.word) == ["saved"])
+        // A folder of somebody's own is left alone.
+        let other = TemporaryFolder()
+        let own = other.path + ".partial"
+        try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: own) }
+        try Data().write(to: URL(fileURLWithPath: own + "/thesis"))
+        await #expect(throws: StorageFailure(.nameTaken, "there is a file or folder of this name already")) {
+            try await bench.store.backUp(to: other.path)
+        }
+        #expect(FileManager.default.fileExists(atPath: own + "/thesis"))
     }
 
     @Test func foldersThatAreThereAreLeftAlone() async throws {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudEngine
 import CloudWire
 import Testing
 
@@ -75,7 +76,14 @@ import Testing
     @Test func aConflictBringsTheServersRecordAndTheDocumentedText() async throws {
         let bench = try await Bench.withGarden()
         try await bench.modify(.init(.create, .plant("p1", ["name": .string("Sage")])))
-        let results = try await bench.modify(.init(.update, .plant("p1", tag: "old", ["name": .string("Mint")])))
+        let stale = RecordOperation(.update, .plant("p1", tag: "old", ["name": .string("Mint")]))
+        guard case .failure("p1", _, nil) = try await bench.modify(stale)[0] else {
+            Issue.record("nobody asked for the server's record")
+            return
+        }
+        var asking = bench.call()
+        asking.capabilities = [.serverRecord]
+        let results = try await bench.modify(stale, as: asking)
         guard case .failure("p1", let error, let server?) = results[0] else {
             Issue.record("expected a failure with the server's record, got \(results[0].word)")
             return

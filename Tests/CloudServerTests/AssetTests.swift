@@ -113,6 +113,72 @@ import Testing
         }
     }
 
+    /// Some clients send a file as browsers send forms.
+    @Test func aFileMayComeInAForm() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            try await server.makeGarden(token: token)
+            let content = Array("\r\n--not the end\r\n--x".utf8) + Self.photo
+            func send(_ form: [UInt8], type: String = "multipart/form-data; boundary=x-1") async throws -> Answer {
+                try await server.send(
+                    "POST", try await address(server, token: token), token: nil, body: form, headers: [("Content-Type", type)])
+            }
+            let form = Array(
+                "preamble\r\n--x-1\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nno file\r\n--x-1\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a.jpg\"\r\nContent-Type: image/jpeg\r\n\r\n".utf8)
+            let receipt = try AssetUploadReceipt(json: try await send(form + content + Array("\r\n--x-1--\r\n".utf8)).body).asset
+            #expect(receipt.size == Int64(content.count))
+            let saved = try #require(asset(in: try await save(receipt, server, token: token)))
+            #expect(try await server.send("GET", try #require(saved.downloadURL), token: nil).body == content)
+            let empty = Array("--x-1\r\nContent-Disposition: form-data; filename=\"a\"\r\n\r\n\r\n--x-1--".utf8)
+            #expect(try AssetUploadReceipt(json: try await send(empty, type: "Multipart/Form-Data; boundary=\"x-1\"").body).asset.size == 0)
+            // A form that breaks off, has no file, or no boundary.
+            #expect(try await send(form + content).status == 400)
+            #expect(try await send(Array("--x-1\r\nContent-Disposition: form-data; name=\"n\"\r\n\r\n1\r\n--x-1--".utf8)).status == 400)
+            #expect(try await send(form, type: "multipart/form-data").status == 400)
+            #expect(try await send(Array("--x-1\r\nX: ".utf8) + Array(repeating: 65, count: 20_000)).status == 400)
+        }
+    }
+
+    /// Programs for the live service hand back what a receipt has there, whatever it says.
+    @Test func aReceiptHasAllKeys() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            try await server.makeGarden(token: token)
+            let receipt = try await upload(server, token: token)
+            #expect(receipt.wrappingKey?.isEmpty == false && receipt.referenceChecksum?.isEmpty == false)
+            let saved = try #require(asset(in: try await save(receipt, server, token: token)))
+            #expect(saved.wrappingKey == nil && saved.receipt == nil)
+        }
+    }
+
+    @Test func filesWithoutRecordsCountForTheQuota() async throws {
+        var limits = Limits()
+        limits.userBytes = 1_500_000
+        try await LiveServer.run(limits: limits) { server in
+            let token = try await server.addUser("mia")
+            try await server.makeGarden(token: token)
+            let (second, third) = (try await address(server, token: token), try await address(server, token: token))
+            let receipt = try await upload(server, token: token)
+            // The same file again takes no more room.
+            #expect(try await server.send("POST", second, token: nil, body: Self.photo).status == 200)
+            let other = Self.photo.reversed() as [UInt8]
+            #expect(try await server.send("POST", second, token: nil, body: other).status == 200)
+            #expect(try await server.send("POST", third, token: nil, body: Array(other.dropLast())).status == 413)
+            // Parts count as far as they came, and are not counted twice when they go on.
+            let part = try await address(server, token: token)
+            let first = [("Upload-Offset", "0"), ("Upload-Complete", "?0")]
+            #expect(try await server.send("PATCH", part, token: nil, body: Array(repeating: 1, count: 60_000), headers: first).status == 204)
+            #expect(try await server.send("POST", third, token: nil, body: Array(repeating: 2, count: 60_000)).status == 413)
+            let rest = [("Upload-Offset", "60000"), ("Upload-Complete", "?1")]
+            #expect(try await server.send("PATCH", part, token: nil, body: Array(repeating: 1, count: 30_000), headers: rest).status == 200)
+            // What a record refers to is counted with the record.
+            #expect(asset(in: try await save(receipt, server, token: token)) != nil)
+            server.clock.advance(seconds: 2 * 86_400)
+            try await server.removeExpired()
+            #expect(try await server.send("POST", try await address(server, token: token), token: nil, body: other).status == 200)
+        }
+    }
+
     @Test func aFileOverTheLimitIsRefusedAndLeavesNothing() async throws {
         var limits = Limits()
         limits.assetBytes = 1000

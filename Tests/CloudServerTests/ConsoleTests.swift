@@ -42,9 +42,19 @@ import Testing
             return await send("POST", path, body, origin: origin)
         }
 
-        private func send(_ method: String, _ path: String, _ body: String, origin: String? = nil) async -> Answer {
+        /// Asks as the pages' scripts do, with the code of the session's forms unless another is given.
+        func ask(_ operation: String, _ body: String, code: String? = nil) async -> Answer {
+            let form = if let code { code } else { await get("/console").form ?? "" }
+            return await send(
+                body.isEmpty ? "GET" : "POST", "/console/api/database/1/\(Village.container)/development/\(operation)", body,
+                headers: ["x-tarn-form": form])
+        }
+
+        private func send(
+            _ method: String, _ path: String, _ body: String, origin: String? = nil, headers: [String: String] = [:]
+        ) async -> Answer {
             let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-            var headers: [String: String] = [:]
+            var headers = headers
             if let cookie { headers["cookie"] = "other=1; tarn_console=\(cookie)" }
             headers["origin"] = origin
             let request = ServiceRequest(
@@ -186,6 +196,56 @@ import Testing
         let after = await visitor.get("\(Self.base)/zones/private/Garden?token=\(next)")
         #expect(after.text.contains("<span class=\"gone\">gone</span>"))
         #expect(await visitor.get("\(Self.base)/zones/private/Garden?token=0").text.contains("expired"))
+    }
+
+    /// The pages' own scripts use `/cloudkit.js`, which asks the service through the session.
+    @Test func thePagesScriptsAskTheService() async throws {
+        let (village, visitor) = try await Self.signedIn()
+        let found = await visitor.ask("public/records/lookup", #"{"records":[{"recordName":"p<1>"}]}"#)
+        #expect(found.status == 200 && found.text.contains(#""recordType":"Plant""#))
+        #expect(found.headers.contains { $0.name == "Content-Type" && $0.value.hasPrefix("application/json") })
+        #expect(await visitor.ask("private/zones/list", "").text.contains("Garden"))
+        let feed = await visitor.ask("public/changes/zone", #"{"zones":[{"zoneID":{"zoneName":"_defaultZone"}}]}"#)
+        #expect(feed.status == 200 && feed.text.contains("p<1>"))
+        // Neither a page elsewhere, which has no code, nor what pages do not need.
+        for code in ["", "0", String(repeating: "0", count: 32)] {
+            #expect(await visitor.ask("public/records/lookup", #"{"records":[{"recordName":"p<1>"}]}"#, code: code).status == 403)
+        }
+        for operation in ["public/users/discover", "public/records/accept", "private/users/restrict", "public/nonsense", "private/zones/modify"] {
+            let answer = await visitor.ask(operation, #"{"lookupInfos":[],"shortGUIDs":[],"operations":[]}"#)
+            #expect(answer.status == 404 && answer.text.contains("serverErrorCode"), "\(operation)")
+        }
+        #expect(await visitor.ask("public/records/lookup", "{").status == 400)
+        #expect(await Visitor(village).ask("private/zones/list", "", code: "x").status == 421)
+        for page in ["\(Self.base)/zones/private/Garden", "\(Self.base)/zones/public/_defaultZone", "\(Self.base)/records/public/_defaultZone/p%3C1%3E"] {
+            let text = await visitor.get(page).text
+            #expect(text.contains(#"src="/cloudkit.js""#) && text.contains(#"id="asks""#), "\(page)")
+        }
+        #expect(await visitor.get("\(Self.base)/zones/public/_defaultZone").text.contains("p&lt;1&gt;"))
+    }
+
+    @Test func whatPeopleTakeIsShownAndBounded() async throws {
+        let (village, visitor) = try await Self.signedIn()
+        let mia = Village.Villager(
+            village: village, account: "mia", token: try await village.store.addToken(userName: "mia", deviceLabel: "b", now: 0), name: "")
+        let long = Record(recordName: "kept", recordType: "Plant", fields: ["name": Field(.string(String(repeating: "x", count: 5000)))])
+        try await mia.modify([RecordOperation(.create, long)])
+        #expect(await visitor.get("/console/users").text.contains("5.0 kB"))
+        let page = await visitor.get("/console/users/mia")
+        #expect(page.text.contains(Village.container) && page.text.contains("5.0 kB"))
+        #expect(await visitor.post("/console/users/mia", ["do": "quota", "quota": "6000"]).status == 303)
+        #expect(await visitor.get("/console/users/mia").text.contains(#"value="6000""#))
+        #expect(try await village.store.usage().first { $0.userName == "mia" }?.quota == 6000)
+        for wrong in ["-1", "many", "99999999999999999999"] {
+            #expect(await visitor.post("/console/users/mia", ["do": "quota", "quota": wrong]).status == 400, "\(wrong)")
+        }
+        #expect(await visitor.post("/console/users/mia", ["do": "quota", "quota": ""]).status == 303)
+        #expect(try await village.store.usage().first { $0.userName == "mia" }?.quota == nil)
+        let made = await visitor.post("/console/users/mia", ["do": "device", "device": "phone"])
+        let token = try #require(made.text.range(of: #"role="status">"#).map { String(made.text[$0.upperBound...].prefix { $0 != "<" }) })
+        #expect(try await village.store.device(forToken: token) != nil)
+        let shown = await visitor.get("/console/users/mia")
+        #expect(shown.text.contains("phone") && !shown.text.contains(token))
     }
 
     @Test func tokensAreShownOnce() async throws {

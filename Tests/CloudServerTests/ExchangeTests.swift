@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudWire
 import Foundation
 import Testing
 
@@ -18,7 +19,10 @@ import Testing
                 let exchange = try JSONValue([UInt8](Data(contentsOf: Self.folder.appendingPathComponent(name))))
                 let path = "/database/1/\(LiveServer.container)/development/\(exchange["database"]?.string ?? "")/\(exchange["operation"]?.string ?? "")"
                 let request = try exchange["request"]?.bytes
-                let answer = try await server.send(request == nil ? "GET" : "POST", path, token: token, body: request ?? [])
+                // As our client asks. What others are answered beside is in `OtherClientTests`.
+                let asked = [(HeaderNames.capabilities, Capability.headerValue(Capability.ofEachRequest))]
+                let answer = try await server.send(
+                    request == nil ? "GET" : "POST", path, token: token, body: request ?? [], headers: asked)
                 #expect(exchange["status"] == .number(Double(answer.status)), "\(name)")
                 let difference = Self.difference(try JSONValue(answer.body), exchange["answer"] ?? .null, at: name)
                 #expect(difference == nil)

@@ -61,6 +61,15 @@ import Testing
             #expect(noAsset.code == .notFound && noRecord.code == .notFound && asset.size == 3)
             _ = try await server.modify(.init(.forceDelete, first), token: token)
             try await server.removeExpired(afterSeconds: 3600)
+            let several = Record(recordName: "c", recordType: "Plant", fields: ["photos": Field(.list([.asset(asset), .asset(asset)], of: .asset))])
+            _ = try await server.modify(.init(.create, several), token: token)
+            let lists = RereferenceAssetsRequest(zoneID: LiveServer.garden, assets: [.init(recordName: "c", fieldName: "photos")])
+            let found = try RereferenceAssetsResponse(json: try await server.post(.rereferenceAssets, lists, token: token).body).assets
+            guard case .list(let photos)? = found.first, photos.count == 2 else {
+                Issue.record("expected two assets")
+                return
+            }
+            #expect(photos.allSatisfy { $0.receipt != nil && $0.size == 3 })
             let second = Record(recordName: "b", recordType: "Plant", fields: ["photo": Field(.asset(asset))])
             let saved = try ModifyRecordsResponse(json: try await server.modify(.init(.create, second), token: token).body)
             guard case .record(let record) = saved.results[0], case .asset(let stored) = record.fields["photo"]?.value else {

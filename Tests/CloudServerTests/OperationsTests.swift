@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import ArgumentParser
 import AsyncHTTPClient
 import CloudEngine
 import CloudEngineSQLite
@@ -53,6 +54,159 @@ import Testing
             #expect(server.log.all.contains { $0.contains(trace) && $0.contains("00f067aa0ba902b7") && $0.contains(uuid) })
             _ = try await server.send("GET", "\(LiveServer.database)/zones/list", token: nil, headers: [("traceparent", "forged\tline")])
             #expect(!server.log.all.contains { $0.contains("forged") })
+        }
+    }
+
+    // MARK: Traces
+
+    /// What a collector was sent.
+    private final class Collected: Sendable {
+        private let texts = Mutex<[[UInt8]]>([])
+
+        func add(_ bytes: [UInt8]) { texts.withLock { $0.append(bytes) } }
+
+        func spans() throws -> [JSONValue] {
+            try texts.withLock { $0 }.flatMap { try JSONValue($0)["resourceSpans"]?[0]?["scopeSpans"]?[0]?["spans"]?.list ?? [] }
+        }
+    }
+
+    private func exporter(_ send: @escaping @Sendable ([UInt8]) async throws -> Void) -> SpanExporter {
+        SpanExporter(
+            now: { 1_900_000_000_000 }, randomBytes: { Array(repeating: 0xAB, count: $0) },
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, send: send)
+    }
+
+    private func answer(_ endpoint: String, _ status: Int, error: String? = nil) -> ServiceResponse {
+        var answer = ServiceResponse(status: status, body: .bytes([]), endpoint: endpoint)
+        (answer.errorCode, answer.requestUUID) = (error, "U-1")
+        return answer
+    }
+
+    @Test func aSpanSaysWhatWasAskedAndHowItEnded() async throws {
+        let collected = Collected()
+        let spans = exporter { collected.add($0) }
+        let trace = TraceParent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+        spans.add(answer("records/modify", 409, error: "CONFLICT"), method: "POST", took: .milliseconds(12), in: trace)
+        spans.add(answer("zones/list", 500), method: "GET", took: .zero, in: nil)
+        // Nobody keeps this one's trace.
+        spans.add(answer("zones/list", 200), method: "GET", took: .zero, in: TraceParent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"))
+        await spans.flush()
+        let sent = try collected.spans()
+        #expect(sent.count == 2)
+        let first = sent[0]
+        #expect(first["traceId"]?.string == "4bf92f3577b34da6a3ce929d0e0e4736" && first["parentSpanId"]?.string == "00f067aa0ba902b7")
+        #expect(first["spanId"]?.string == "abababababababab" && first["name"]?.string == "POST records/modify" && first["kind"] == .number(2))
+        #expect(first["startTimeUnixNano"]?.string == "1899999999988000000" && first["endTimeUnixNano"]?.string == "1900000000000000000")
+        let attributes = Dictionary(uniqueKeysWithValues: (first["attributes"]?.list ?? []).map { ($0["key"]?.string ?? "", $0["value"] ?? .null) })
+        #expect(attributes["http.response.status_code"]?["intValue"]?.string == "409" && attributes["error.type"]?["stringValue"]?.string == "CONFLICT")
+        #expect(attributes["http.route"]?["stringValue"]?.string == "records/modify" && attributes["tarn.request"]?["stringValue"]?.string == "U-1")
+        #expect(first["status"] == nil && sent[1]["status"] == .object(["code": .number(2)]) && sent[1]["parentSpanId"] == nil)
+    }
+
+    @Test func whatCannotBeSentIsCountedAndHoldsNothingUp() async throws {
+        struct Down: Error {}
+        let spans = exporter { _ in throw Down() }
+        for _ in 0..<SpanExporter.spansWaitingMax + 10 { spans.add(answer("zones/list", 200), method: "GET", took: .zero, in: nil) }
+        #expect(spans.dropped == 10)
+        await spans.flush()
+        #expect(spans.dropped == 10 + SpanExporter.spansAtOnce)
+        let collected = Collected()
+        let working = exporter { collected.add($0) }
+        for _ in 0..<SpanExporter.spansAtOnce + 1 { working.add(answer("zones/list", 200), method: "GET", took: .zero, in: nil) }
+        await working.flush()
+        #expect(try collected.spans().count == SpanExporter.spansAtOnce + 1 && working.dropped == 0)
+    }
+
+    /// A server in this process that sends its spans to another, which stands for a collector, and to a file.
+    @Test func spansGoToACollectorAndToAFile() async throws {
+        let collected = Collected()
+        let (lines, told) = AsyncStream.makeStream(of: [UInt8].self)
+        let pages = Stub { told.yield($0) }
+        try await LiveServer.run(pages: pages) { (collector) async throws -> Void in
+            let send = try SpanTarget("http://127.0.0.1:\(collector.port)/v1/traces").sender()
+            let spans = exporter(send)
+            spans.add(answer("zones/list", 200), method: "GET", took: .zero, in: nil)
+            await spans.flush()
+            #expect(spans.dropped == 0)
+            for await bytes in lines {
+                collected.add(bytes)
+                break
+            }
+            #expect(try collected.spans().map { $0["name"]?.string } == ["GET zones/list"])
+            let refused = exporter(try SpanTarget("http://127.0.0.1:\(collector.port)/nowhere").sender())
+            refused.add(answer("zones/list", 200), method: "GET", took: .zero, in: nil)
+            await refused.flush()
+            #expect(refused.dropped == 1)
+            let path = collector.folder.path + "/spans.jsonl"
+            let written = exporter(try SpanTarget("file:\(path)").sender())
+            for _ in 0..<2 {
+                written.add(answer("zones/list", 200), method: "GET", took: .zero, in: nil)
+                await written.flush()
+            }
+            let text = try String(contentsOfFile: path, encoding: .utf8)
+            #expect(text.split(separator: "\n").count == 2 && text.hasSuffix("\n"))
+        }
+        for wrong in ["collector", "ftp://x", "file:", "http://"] { #expect(throws: CommandError.self) { try SpanTarget(wrong) } }
+    }
+
+    /// Takes spans, and nothing else.
+    private struct Stub: PageResponder {
+        let take: @Sendable ([UInt8]) -> Void
+
+        func respond(to request: ServiceRequest) async -> ServiceResponse? {
+            guard request.path == "/v1/traces", request.method == "POST", case .stream(let pieces) = request.body,
+                request.header("content-type") == "application/json"
+            else { return nil }
+            do {
+                var bytes: [UInt8] = []
+                for try await piece in pieces { bytes += piece }
+                take(bytes)
+                return ServiceResponse(body: .bytes(Array("{}".utf8)), endpoint: "stub")
+            } catch {
+                return ServiceResponse(status: 500, body: .bytes([]), endpoint: "stub")
+            }
+        }
+
+        func note(_ note: RequestNote) {}
+    }
+
+    // MARK: Settings
+
+    /// Each setting can be set in each way, means the same in all, and is explained.
+    @Test(arguments: [
+        ("host", "192.0.2.1"), ("port", "81"), ("log-level", "warning"), ("log-format", "json"), ("tls-certificate", "c.pem"),
+        ("tls-key", "k.pem"), ("operations-access", "all"), ("operations-token", "sixteen letters!"), ("traces", "file:/tmp/x"),
+    ])
+    func aSettingIsTheSameInAFileAVariableAndAFlag(_ name: String, _ value: String) throws {
+        let folder = TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        let file = folder.path + "/tarn.conf"
+        try "# a comment\n\n\(name) = \(value)\n".write(toFile: file, atomically: true, encoding: .utf8)
+        let setting = try #require(ServerSettings.all.first { $0.name == name })
+        let inFile = try ServerSettings(file: file, environment: [:])
+        let inEnvironment = try ServerSettings(file: nil, environment: [setting.variable: value])
+        #expect("\(inFile)" == "\(inEnvironment)" && "\(inFile)" != "\(ServerSettings())")
+        #expect("\(try ServerSettings(file: nil, environment: ["TARN_CONFIG": file]))" == "\(inFile)")
+        #expect(ServeCommand.helpMessage().contains(setting.variable))
+        guard name != "operations-token" else { return }
+        let command = try ServeCommand.parse(["--\(name)", value])
+        #expect("\(try command.settings(environment: [:]))" == "\(inFile)")
+        // A flag goes over a variable, and that over a file.
+        let other = name == "port" ? "82" : name == "log-level" ? "error" : name == "log-format" ? "text" : name == "operations-access" ? "local" : "file:/other"
+        #expect("\(try command.settings(environment: [setting.variable: other]))" == "\(inFile)")
+        #expect("\(try ServerSettings(file: file, environment: [setting.variable: other]))" != "\(inFile)")
+    }
+
+    @Test func everySettingAndLimitIsExplained() throws {
+        #expect(Set(ServerSettings.all.map(\.name)).count == 9, "the test above knows them all")
+        let help = ServeCommand.helpMessage(columns: 10_000)
+        for setting in ServerSettings.all { #expect(help.contains("\(setting.name), \(setting.variable): \(setting.what)")) }
+        for limit in Limits.settings {
+            #expect(help.contains("\(limit.name) (\(Limits()[keyPath: limit.key])): \(limit.what)"))
+            var settings = ServerSettings()
+            try settings.setLimit("\(limit.name)=\(limit.most)")
+            #expect(settings.limits[keyPath: limit.key] == limit.most)
+            #expect(throws: CommandError.self) { try settings.setLimit("\(limit.name)=\(limit.most + 1)") }
         }
     }
 

@@ -5,6 +5,7 @@ import AsyncHTTPClient
 import CloudEngine
 import CloudPush
 import CloudWire
+import Foundation
 import NIOCore
 import NIOHTTP1
 import Testing
@@ -13,14 +14,14 @@ import Testing
     private static let mia = PushAudience(
         containerIdentifier: LiveServer.container, environment: .development, userRecordName: "_mia")
 
-    private static func notification(_ id: String, subscription: String = "all") -> PushNotification {
+    static func notification(_ id: String, subscription: String = "all") -> PushNotification {
         PushNotification(
             notificationID: id, containerIdentifier: LiveServer.container, subscriptionID: subscription,
             subject: .database(.private))
     }
 
     /// The next events of a listener, as words.
-    private static func next(_ count: Int, of listener: PushListener) async -> [String] {
+    static func next(_ count: Int, of listener: PushListener) async -> [String] {
         var words: [String] = []
         for await event in listener.events {
             switch event {
@@ -136,6 +137,54 @@ import Testing
             server.hub.close()
             #expect(try await onTablet.next() == nil, "a server that stops ends its streams")
             #expect(try await onPhone.next() == nil)
+        }
+    }
+
+    /// When a network breaks, everybody goes at once: nobody looks through all for each.
+    @Test(.timeLimit(.minutes(1))) func manyListenersComeAndGo() async {
+        let hub = PushHub()
+        let everybody = PushAudience.public(containerIdentifier: "c", environment: .production)
+        let listeners = (0..<50_000).map { hub.listen(everybody, deviceID: "d\($0)") }
+        #expect(hub.listeners == 50_000)
+        hub.publish([PushTests.notification("n")], to: everybody, exceptDevice: "")
+        for listener in listeners.dropLast() {
+            listener.close()
+            // Again, as its connection does once it has ended.
+            listener.close()
+        }
+        #expect(hub.listeners == 1)
+        #expect(await PushTests.next(1, of: listeners[49_999]) == ["n"])
+    }
+
+    @Test func aConnectionThatIsResetIsForgottenAtOnce() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            try await server.makeGarden(token: token)
+            let all = SubscriptionsModifyRequest(operations: [.create(Subscription(subscriptionID: "all", kind: .database))])
+            _ = try await server.post(.modifySubscriptions, all, token: token)
+            let head = " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\nX-Tarn-Device: page\r\n\r\n"
+            let path = "/device/1/\(LiveServer.container)/development"
+            do {
+                let raw = try RawConnection(port: server.port)
+                await raw.send("GET \(path)/push/stream" + head)
+                _ = try await raw.read(until: "\r\n\r\n")
+                #expect(server.hub.listeners == 1)
+                raw.reset()
+            }
+            while server.hub.listeners > 0 { await Task.yield() }
+            // A wait that is given up leaves what comes for the next one.
+            let body = Array(#"{"apnsEnvironment":"development","clientId":"page"}"#.utf8)
+            let made = try PushTokenResponse(json: try await server.send("POST", "\(path)/tokens/create", token: token, body: body).body)
+            let courier = try #require(URL(string: made.webcourierURL)?.path)
+            do {
+                let raw = try RawConnection(port: server.port)
+                await raw.send("GET \(courier)" + head)
+                while server.hub.waiting == 0 { await Task.yield() }
+                raw.reset()
+            }
+            while server.hub.waiting > 0 { await Task.yield() }
+            _ = try await server.modify(AccessTests.sage, token: token)
+            #expect(try PushNotification(json: try await server.send("GET", courier, token: nil).body).subscriptionID == "all")
         }
     }
 

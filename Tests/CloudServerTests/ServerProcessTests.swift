@@ -14,24 +14,32 @@ import Testing
 /// A server in a process of its own, as it is run.
 @Suite struct ServerProcessTests {
     private final class ServerProcess: Sendable {
+        static let tarn = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent().appending(path: "tarn")
+
         let process: Mutex<Process>
         let port: Int
+        /// What was printed up to the line that says it listens.
+        let lines: [String]
 
         /// Starts `tarn serve` and waits for the line that says it listens.
-        init(data: String) throws {
-            let tarn = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent().appending(path: "tarn")
+        convenience init(data: String, arguments: [String] = []) throws {
+            try self.init(program: Self.tarn.path, ["serve", "--data", data, "--port", "0", "--log-level", "error"] + arguments)
+        }
+
+        init(program: String, _ arguments: [String]) throws {
             let process = Process()
-            process.executableURL = tarn
-            process.arguments = ["serve", "--data", data, "--port", "0", "--log-level", "error"]
+            process.executableURL = URL(filePath: program)
+            process.arguments = arguments
             let output = Pipe()
             process.standardOutput = output
             try process.run()
-            var line = ""
-            while !line.hasSuffix("\n") {
+            var text = ""
+            while !(text.hasSuffix("\n") && text.contains("tarn: listening on ")) {
                 guard let byte = try output.fileHandleForReading.read(upToCount: 1), !byte.isEmpty else { break }
-                line += String(decoding: byte, as: UTF8.self)
+                text += String(decoding: byte, as: UTF8.self)
             }
-            port = line.split(separator: ":").last.flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) } ?? 0
+            lines = text.split(separator: "\n").map(String.init)
+            port = lines.last?.split(separator: ":").last.flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) } ?? 0
             self.process = Mutex(process)
         }
 
@@ -43,6 +51,73 @@ import Testing
                 return process.terminationStatus
             }
         }
+    }
+
+    /// Whether a test may have a disk of its own: a small one in memory, which nobody else sees.
+    private static let hasOwnDisks: Bool = {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/unshare")
+        process.arguments = ["--mount", "sh", "-c", "mount -t tmpfs -o size=1m tmpfs /mnt"]
+        (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
+        guard (try? process.run()) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }()
+
+    /// What is answered while the disk is full, and that all is there that was answered.
+    @Test(.enabled("needs root, to have a small disk of its own") { hasOwnDisks })
+    func aFullDiskRefusesWithADocumentedErrorAndLosesNothing() async throws {
+        let folder = TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        let script = #"""
+            mount -t tmpfs -o size=12m tmpfs "$1" && "$0" user add mia --data "$1/d" && exec "$0" serve --data "$1/d" --port 0 --log-level critical
+            """#
+        let server = try ServerProcess(program: "/usr/bin/unshare", ["--mount", "sh", "-c", script, ServerProcess.tarn.path, folder.path])
+        let token = try #require(server.lines.first { $0.hasPrefix("tarn_") })
+        _ = try await post(server.port, .modifyZones, ZonesModifyRequest(operations: [.create(LiveServer.garden)]).encoded(), token: token)
+        func answer(_ path: String, _ body: [UInt8]) async throws -> (status: Int, error: WireError?) {
+            var request = HTTPClientRequest(url: "http://127.0.0.1:\(server.port)\(path)")
+            request.method = .POST
+            request.headers.add(name: "Authorization", value: "Bearer \(token)")
+            request.body = .bytes(ByteBuffer(bytes: body))
+            let response = try await HTTPClient.shared.execute(request, timeout: .seconds(20))
+            return (Int(response.status.code), try? WireError(json: Array(try await response.body.collect(upTo: 1 << 24).readableBytesView)))
+        }
+        let paths = [try await uploadPath(server.port, token: token), try await uploadPath(server.port, token: token)]
+        let file = (0..<20_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        var upload = HTTPClientRequest(url: "http://127.0.0.1:\(server.port)\(paths[0])")
+        upload.method = .POST
+        upload.body = .bytes(ByteBuffer(bytes: file))
+        let refused = try await HTTPClient.shared.execute(upload, timeout: .seconds(20))
+        let reason = try WireError(json: Array(try await refused.body.collect(upTo: 1 << 20).readableBytesView))
+        #expect(refused.status.code == 503 && reason.code == .tryAgainLater && reason.retryAfter != nil)
+        // What arrived of it is gone again: a smaller one has room.
+        #expect(try await uploadSmall(paths[1], server.port) == 200)
+        var saved: [String] = []
+        var error: WireError?
+        while error == nil, saved.count < 100 {
+            let name = "r\(saved.count)"
+            let text = String(repeating: "x", count: 500_000)
+            let request = ModifyRecordsRequest(
+                operations: [RecordOperation(.create, Record(recordName: name, recordType: "Plant", fields: ["t": Field(.string(text))]))],
+                zoneID: LiveServer.garden, desiredKeys: [])
+            let result = try await answer("\(LiveServer.database)/records/modify", request.encoded())
+            error = result.error
+            if result.status == 200 { saved.append(name) }
+        }
+        #expect(error?.code == .tryAgainLater && error?.retryAfter != nil && !saved.isEmpty)
+        let lookup = LookupRecordsRequest(recordNames: saved, zoneID: LiveServer.garden, desiredKeys: [])
+        let found = try LookupRecordsResponse(json: try await post(server.port, .lookupRecords, lookup.encoded(), token: token)).results
+        #expect(found.allSatisfy { if case .record = $0 { true } else { false } })
+        server.signal(SIGTERM)
+        #expect(server.wait() == 0)
+    }
+
+    private func uploadSmall(_ path: String, _ port: Int) async throws -> Int {
+        var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)")
+        request.method = .POST
+        request.body = .bytes(ByteBuffer(bytes: Array(repeating: 1, count: 3_000_000)))
+        return Int(try await HTTPClient.shared.execute(request, timeout: .seconds(20)).status.code)
     }
 
     /// What the server said it had.
@@ -115,6 +190,148 @@ import Testing
         }
         #expect(seen.isSuperset(of: known))
         for name in seen { #expect(seen.contains(String(name.dropLast()) + (name.hasSuffix("a") ? "b" : "a")), "a request is whole or not there") }
+        again.signal(SIGTERM)
+        #expect(again.wait() == 0)
+    }
+
+    /// Saves files, and kills the server while one of them is on its way.
+    @Test func aFileOnItsWayWhenTheServerIsKilledIsWholeOrNotThere() async throws {
+        let folder = TemporaryFolder()
+        let token = try await user(folder)
+        let server = try ServerProcess(data: folder.path)
+        _ = try await post(server.port, .modifyZones, ZonesModifyRequest(operations: [.create(LiveServer.garden)]).encoded(), token: token)
+        let whole = Array(repeating: UInt8(7), count: 600_000)
+        let kept = try await upload(whole, to: server.port, token: token)
+        let path = try await uploadPath(server.port, token: token)
+        let raw = try RawConnection(port: server.port)
+        await raw.send("POST \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 600000\r\n\r\n")
+        await raw.send(Array(repeating: 8, count: 400_000))
+        // It has begun to write it down.
+        while try FileManager.default.contentsOfDirectory(atPath: folder.path + "/incoming").isEmpty { await Task.yield() }
+        server.signal(SIGKILL)
+        _ = server.wait()
+
+        let again = try ServerProcess(data: folder.path)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/incoming").isEmpty, "what was arriving is gone")
+        let lost = AssetValue(fileChecksum: "x", size: 600_000, receipt: String(path.split(separator: "/")[7]))
+        let results = try ModifyRecordsResponse(
+            json: try await post(
+                again.port, .modifyRecords,
+                ModifyRecordsRequest(
+                    operations: [
+                        RecordOperation(.create, Record(recordName: "kept", recordType: "Plant", fields: ["photo": Field(.asset(kept))])),
+                        RecordOperation(.create, Record(recordName: "lost", recordType: "Plant", fields: ["photo": Field(.asset(lost))])),
+                    ], zoneID: LiveServer.garden, atomic: false).encoded(), token: token)).results
+        guard case .record(let record) = results[0], case .asset(let asset)? = record.fields["photo"]?.value, case .failure = results[1] else {
+            Issue.record("expected the file that came, and not the other: \(results)")
+            return
+        }
+        let answer = try await HTTPClient.shared.execute(HTTPClientRequest(url: try #require(asset.downloadURL)), timeout: .seconds(20))
+        #expect(Array(try await answer.body.collect(upTo: 1 << 20).readableBytesView) == whole)
+        again.signal(SIGTERM)
+        #expect(again.wait() == 0)
+    }
+
+    private func uploadPath(_ port: Int, token: String) async throws -> String {
+        let message = AssetUploadRequest(items: [.init(recordType: "Plant", recordName: "p", fieldName: "photo")], zoneID: LiveServer.garden)
+        let response = try AssetUploadResponse(json: try await post(port, .uploadAssets, message.encoded(), token: token))
+        guard case .address(let address) = response.results[0] else { throw WireError(.internalError, "no address") }
+        return try #require(URL(string: address.url)?.path)
+    }
+
+    private func upload(_ bytes: [UInt8], to port: Int, token: String) async throws -> AssetValue {
+        var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(try await uploadPath(port, token: token))")
+        request.method = .POST
+        request.body = .bytes(ByteBuffer(bytes: bytes))
+        let answer = try await HTTPClient.shared.execute(request, timeout: .seconds(20))
+        return try AssetUploadReceipt(json: Array(try await answer.body.collect(upTo: 100_000).readableBytesView)).asset
+    }
+
+    /// Starts a command and kills it once something is there.
+    private func runKilled(_ arguments: [String], once path: String) async throws {
+        let process = Process()
+        process.executableURL = ServerProcess.tarn
+        process.arguments = arguments
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        while process.isRunning, !FileManager.default.fileExists(atPath: path) { await Task.yield() }
+        if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
+        process.waitUntilExit()
+    }
+
+    @Test func aCopyThatIsKilledIsNoCopy() async throws {
+        let (folder, copy, restored) = (TemporaryFolder(), TemporaryFolder(), TemporaryFolder())
+        let token = try await user(folder)
+        let server = try ServerProcess(data: folder.path)
+        _ = try await post(server.port, .modifyZones, ZonesModifyRequest(operations: [.create(LiveServer.garden)]).encoded(), token: token)
+        for number in 0..<40 {
+            let asset = try await upload(Array(repeating: UInt8(number), count: 2000), to: server.port, token: token)
+            let record = Record(recordName: "r\(number)", recordType: "Plant", fields: ["photo": Field(.asset(asset))])
+            let request = ModifyRecordsRequest(operations: [RecordOperation(.create, record)], zoneID: LiveServer.garden)
+            _ = try await post(server.port, .modifyRecords, request.encoded(), token: token)
+        }
+        func files(_ path: String) -> Int {
+            let all = FileManager.default.enumerator(atPath: path + "/assets")?.allObjects as? [String]
+            return (all ?? []).count { $0.split(separator: "/").count == 3 }
+        }
+        for (arguments, made) in [
+            (["backup", "--data", folder.path, "--output", copy.path], copy.path),
+            (["restore", "--from", copy.path, "--data", restored.path], restored.path),
+        ] {
+            // In the middle, at its beginning, and left alone.
+            for sign in ["\(made).partial/assets", "\(made).partial", made] {
+                try await runKilled(arguments, once: sign)
+                let isThere = FileManager.default.fileExists(atPath: made)
+                #expect(!isThere || files(made) == 40, "a copy that is there is whole")
+                if isThere { break }
+            }
+            #expect(files(made) == 40)
+            #expect(!FileManager.default.fileExists(atPath: "\(made).partial"))
+        }
+        server.signal(SIGTERM)
+        #expect(server.wait() == 0)
+    }
+
+    /// Requests, a file and a stream are under way, one request never ends, and new connections keep coming.
+    @Test func aServerThatStopsAnswersWhatIsUnderWayAndWaitsForNobodyForEver() async throws {
+        let folder = TemporaryFolder()
+        let token = try await user(folder)
+        let server = try ServerProcess(data: folder.path, arguments: ["--limit", "stopSeconds=10"])
+        _ = try await post(server.port, .modifyZones, ZonesModifyRequest(operations: [.create(LiveServer.garden)]).encoded(), token: token)
+        let path = try await uploadPath(server.port, token: token)
+        let (file, endless) = (try RawConnection(port: server.port), try RawConnection(port: server.port))
+        await file.send("POST \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 600000\r\n\r\n")
+        await file.send(Array(repeating: 8, count: 400_000))
+        await endless.send("POST \(LiveServer.database)/zones/modify HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\nContent-Length: 100\r\n\r\n{")
+        while try FileManager.default.contentsOfDirectory(atPath: folder.path + "/incoming").isEmpty { await Task.yield() }
+        let answered = Answered()
+        let port = server.port
+        await withTaskGroup(of: Void.self) { group in
+            for writer in 0..<8 {
+                group.addTask {
+                    var number = 0
+                    while true {
+                        number += 1
+                        let name = "\(writer)-\(number)"
+                        let message = ModifyRecordsRequest(
+                            operations: [RecordOperation(.create, Record(recordName: name, recordType: "Plant"))], zoneID: LiveServer.garden)
+                        guard (try? await post(port, .modifyRecords, message.encoded(), token: token)) != nil else { return }
+                        if answered.add([name]) == 60 { server.signal(SIGTERM) }
+                    }
+                }
+            }
+        }
+        // The file goes on though the server no longer takes connections.
+        await file.send(Array(repeating: 8, count: 200_000))
+        #expect(try await file.readToEnd().contains("\"size\":600000"))
+        #expect(try await endless.readToEnd().hasPrefix("HTTP/1.1 200") == false)
+        #expect(server.wait() == 0)
+
+        let again = try ServerProcess(data: folder.path)
+        let names = answered.names.sorted()
+        let lookup = LookupRecordsRequest(recordNames: Array(names.prefix(200)), zoneID: LiveServer.garden)
+        let found = try LookupRecordsResponse(json: try await post(again.port, .lookupRecords, lookup.encoded(), token: token)).results
+        #expect(found.count >= 60 && found.allSatisfy { if case .record = $0 { true } else { false } }, "what was answered is there")
         again.signal(SIGTERM)
         #expect(again.wait() == 0)
     }

@@ -186,7 +186,7 @@ let otherGoldens: [Golden] = [
             .subscription(Subscription(subscriptionID: "q", kind: .query(plants))), .deleted(subscriptionID: "old"),
             .failure(subscriptionID: "x", WireError(.notFound, "no such subscription")),
         ]),
-        #"{"subscriptions":[{"subscriptionID":"q","subscriptionType":"query","zoneID":{"zoneName":"G"},"#
+        #"{"subscriptions":[{"subscriptionID":"q","subscriptionType":"query","zoneID":{"zoneName":"G"},"zoneWide":false,"#
             + #""query":{"recordType":"Plant","filterBy":[{"fieldName":"bed","comparator":"EQUALS","#
             + #""fieldValue":{"type":"REFERENCE","value":{"recordName":"bed-7","action":"NONE"}}},"#
             + #"{"systemFieldName":"modifiedTimestamp","comparator":"GREATER_THAN","#

@@ -104,7 +104,7 @@ import Testing
             refusal(
                 #"{"operations":[{"operationType":"create","record":{"fields":{"f":{"type":"BYTES","value":"§"}}}}]}"#,
                 as: ModifyRecordsRequest.self)
-                == "expected Base64, at operations[0].record.fields.f.value (byte 90)")
+                == "Invalid value, expected type BYTES, at operations[0].record.fields.f.value (byte 89)")
         #expect(
             refusal(#"{"recordName":"p","fields":{"f":{"type":"COLOUR","value":"red"}}}"#, as: Record.self)
                 == "the type of the field is unknown, at fields.f.type (byte 40)")

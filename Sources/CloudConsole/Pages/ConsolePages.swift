@@ -20,6 +20,8 @@ struct ConsolePages {
         var query: QueryItems
         /// Empty for a page that is asked for.
         var fields: QueryItems
+        /// What was sent, for requests that are no forms.
+        var body: [UInt8]
         var isPost: Bool
         /// The path below `/console`.
         var path: [String]
@@ -30,12 +32,14 @@ struct ConsolePages {
     func respond(to request: ServiceRequest) async throws -> ServiceResponse {
         if request.path == "/console/signin" { return try await signIn(request) }
         guard let visit = try await visit(request) else {
+            if PageRequests.isOne(request) { throw WireError(.authenticationRequired, "request needs authorization") }
             return Page.html("signin", ["console": true], title: "Sign in", status: request.method == "GET" ? 200 : 403)
         }
         guard visit.profile.isOperator else {
             return Page.problem(
                 "This console is for operators. An operator makes you one with 'tarn user profile NAME --operator'.", status: 403)
         }
+        if PageRequests.isOne(request) { return try await PageRequests(pages: self, visit: visit).respond() }
         if visit.isPost, visit.fields["form"] != visit.form {
             return Page.problem("The form is of another session. Load the page again.", status: 403)
         }
@@ -43,7 +47,7 @@ struct ConsolePages {
         case nil: return try await overview(visit)
         case "signout": return try await signOut(visit)
         case "users": return try await UserPages(pages: self, visit: visit).respond()
-        case "log": return page("log", [:], title: "Request log", visit, script: "/console.js")
+        case "log": return page("log", [:], title: "Request log", visit, scripts: ["/console.js"])
         case "log.json": return Page.json(console.log.json(after: visit.query["after"].flatMap { Int($0) } ?? 0))
         case "c": return try await ContainerPages(pages: self, visit: visit).respond()
         default: return Page.problem("There is no such page.", status: 404)
@@ -66,11 +70,12 @@ struct ConsolePages {
         else { return nil }
         let isPost = request.method == "POST"
         let body = isPost ? try await request.form(atMost: 1_000_000) : []
+        let isForm = isPost && !PageRequests.isOne(request)
         let path = request.path.split(separator: "/").dropFirst().map { QueryItems.decode($0) ?? "" }
         return Visit(
             account: found.session.account, profile: profile, form: console.service.formCode(of: Hex.text(found.id)),
-            request: request, query: QueryItems(request.query.replacing("+", with: " ")), fields: QueryItems(form: body),
-            isPost: isPost, path: path, headers: [Self.cookie(found.next, isKept: found.session.isKept, request)])
+            request: request, query: QueryItems(request.query.replacing("+", with: " ")), fields: QueryItems(form: isForm ? body : []),
+            body: body, isPost: isPost, path: path, headers: [Self.cookie(found.next, isKept: found.session.isKept, request)])
     }
 
     private static func cookie(_ token: String, isKept: Bool, _ request: ServiceRequest) -> (name: String, value: String) {
@@ -113,7 +118,7 @@ struct ConsolePages {
     /// A page with the menu and the operator's name.
     func page(
         _ template: String, _ values: [String: Any], title: String, _ visit: Visit, container: String? = nil,
-        environment: CloudEnvironment = .development, script: String? = nil
+        environment: CloudEnvironment = .development, scripts: [String] = []
     ) -> ServiceResponse {
         var menu: [(String, String)] = [("Containers", "/console")]
         if let container {
@@ -139,6 +144,6 @@ struct ConsolePages {
                 let isAbove = address != "/console" && visit.request.path.hasPrefix(address + "/")
                 return ["name": name, "address": address, "isHere": visit.request.path == address || isAbove]
             },
-            person: visit.profile.accountName, form: visit.form, script: script, headers: visit.headers)
+            person: visit.profile.accountName, form: visit.form, scripts: scripts, headers: visit.headers)
     }
 }

@@ -33,7 +33,6 @@ struct ContainerPages {
         case "types": return try await place.types()
         case "schema": return try await place.schema()
         case "tokens": return try await place.tokens()
-        case "upload": return try await RecordPage.upload(place)
         case "roles": return try await place.roles()
         case "records": return try await RecordPages(place: place).respond()
         case "zones": return try await ZonePages(place: place).respond()
@@ -41,8 +40,15 @@ struct ContainerPages {
         }
     }
 
-    func page(_ template: String, _ values: [String: Any], title: String, script: String? = nil) -> ServiceResponse {
-        pages.page(template, values, title: title, visit, container: container, environment: environment, script: script)
+    func page(_ template: String, _ values: [String: Any], title: String, scripts: [String] = []) -> ServiceResponse {
+        pages.page(template, values, title: title, visit, container: container, environment: environment, scripts: scripts)
+    }
+
+    /// A page whose script asks the service, as `/cloudkit.js` does for everybody's pages.
+    func page(_ template: String, _ values: [String: Any], title: String, askingScript script: String) -> ServiceResponse {
+        var values = values
+        values["asks"] = [["container": container, "environment": environment.rawValue, "code": visit.form]]
+        return page(template, values, title: title, scripts: ["/cloudkit.js", "/console-cloud.js", script])
     }
 
     /// The call of the operator: as such in the public database, as a user in the operator's own.
@@ -51,10 +57,12 @@ struct ContainerPages {
         let partition = Partition(
             containerIdentifier: container, environment: environment, scope: scope,
             owner: scope == .public ? Partition.publicOwner : name)
-        return service.call(
+        var call = service.call(
             partition,
             Caller(userRecordName: name, deviceID: "console", kind: scope == .public ? .operator : .user),
             baseURL: visit.request.baseURL)
+        call.capabilities = [.publicChanges, .serverRecord]
+        return call
     }
 
     func ask<Response: WireMessage>(

@@ -8,7 +8,7 @@ enum FieldText {
     static func isEditable(_ type: String) -> Bool {
         let element = type.hasSuffix("_LIST") ? String(type.dropLast(5)) : type
         // Places are written with a comma, as the members of lists are.
-        return ["STRING", "INT64", "DOUBLE", "TIMESTAMP", "REFERENCE", "NUMBER"].contains(element) || type == "LOCATION"
+        return ["STRING", "INT64", "DOUBLE", "TIMESTAMP", "REFERENCE", "NUMBER", "NUMBER_INT64", "NUMBER_DOUBLE"].contains(element) || type == "LOCATION"
     }
 
     static func text(_ value: FieldValue?) -> String {
@@ -30,8 +30,8 @@ enum FieldText {
     static func value(_ text: String, type: String) -> FieldValue? {
         switch type {
         case "STRING": .string(text)
-        case "INT64": Int64(text).map { FieldValue.int64($0) }
-        case "DOUBLE": Double(text).flatMap { $0.isFinite ? FieldValue.double($0) : nil }
+        case "INT64", "NUMBER_INT64": Int64(text).map { FieldValue.int64($0) }
+        case "DOUBLE", "NUMBER_DOUBLE": Double(text).flatMap { $0.isFinite ? FieldValue.double($0) : nil }
         case "NUMBER": Int64(text).map { FieldValue.int64($0) } ?? value(text, type: "DOUBLE")
         case "TIMESTAMP": milliseconds(text).map { FieldValue.timestamp($0) }
         case "REFERENCE": .reference(RecordReference(recordName: text))
@@ -56,6 +56,14 @@ enum FieldText {
         guard numbers.count == 2, let latitude = numbers[0], let longitude = numbers[1], -90...90 ~= latitude, -180...180 ~= longitude
         else { return nil }
         return .location(RecordLocation(latitude: latitude, longitude: longitude))
+    }
+
+    /// `1.5 MB`.
+    static func bytes(_ count: Int64) -> String {
+        var (number, unit) = (Double(count), 0)
+        let units = ["bytes", "kB", "MB", "GB", "TB"]
+        while number >= 1000, unit < units.count - 1 { (number, unit) = (number / 1000, unit + 1) }
+        return unit == 0 ? "\(count) bytes" : "\((number * 10).rounded() / 10) \(units[unit])"
     }
 
     static func isAsset(_ type: String) -> Bool { type == "ASSETID" || type == "ASSET" }

@@ -79,15 +79,16 @@ struct RecordPage {
         _ current: Record?, _ type: String, _ fields: [String: FieldSchema], problem: String? = nil
     ) -> ServiceResponse {
         let form = place.visit.fields
+        let zoneID = RecordPages.zoneID(zone)
         let names = Set(fields.keys).union(current.map { Array($0.fields.keys) } ?? [])
         var values: [String: Any] = [
-            "isNew": current == nil, "type": type, "tag": current?.recordChangeTag ?? "",
+            "isNew": current == nil, "title": current?.recordName ?? "", "type": type, "tag": current?.recordChangeTag ?? "",
             "created": FieldText.date(current?.created?.timestamp), "modified": FieldText.date(current?.modified?.timestamp),
             "fields": names.sorted().map { name -> [String: Any] in
                 let value = current?.fields[name]?.value
                 let fieldType = fields[name]?.type ?? ""
                 var row: [String: Any] = [
-                    "name": name, "type": fieldType, "isEditable": FieldText.isEditable(fieldType),
+                    "name": name, "type": fields[name]?.isEncrypted == true ? "ENCRYPTED \(fieldType)" : fieldType, "isEditable": FieldText.isEditable(fieldType),
                     "isAsset": FieldText.isAsset(fieldType), "value": form["f.\(name)"] ?? FieldText.text(value),
                 ]
                 if case .asset(let asset)? = value, let address = asset.downloadURL { row["file"] = address }
@@ -95,27 +96,11 @@ struct RecordPage {
                 if fieldType.hasSuffix("_LIST") { row["hint"] = "a, b, c" }
                 return row
             },
-            "upload": "\(place.base)/upload/\(scope.rawValue)/\(QueryItems.encode(zone))",
+            "scope": scope.rawValue, "zone": zoneID.zoneName, "owner": zoneID.ownerRecordName ?? "",
         ]
         if let share = current?.sharing.share { values["share"] = share }
         if let parent = current?.sharing.parent { values["parent"] = parent }
         if let problem { values["problem"] = problem }
-        return place.page("record", values, title: current?.recordName ?? "New \(type)", script: "/console-record.js")
-    }
-
-    // MARK: Files
-
-    /// Asks where a file may be sent to, for the script of the page.
-    static func upload(_ place: ContainerPages) async throws -> ServiceResponse {
-        guard place.visit.isPost, place.rest.count == 3, let scope = DatabaseScope(rawValue: place.rest[1]) else {
-            return Page.problem("There is no such page.", status: 404)
-        }
-        let fields = place.visit.fields
-        let item = AssetUploadRequest.Item(
-            recordType: fields["type"] ?? "", recordName: fields["record"].flatMap { $0.isEmpty ? nil : $0 },
-            fieldName: fields["field"] ?? "")
-        let request = AssetUploadRequest(items: [item], zoneID: RecordPages.zoneID(place.rest[2]))
-        let response: AssetUploadResponse = try await place.ask(.uploadAssets, request, scope)
-        return Page.json(response.encoded())
+        return place.page("record", values, title: current?.recordName ?? "New \(type)", askingScript: "/console-record.js")
     }
 }

@@ -16,15 +16,7 @@ struct UserPages {
         guard let profile = try await storage.profiles().first(where: { $0.accountName == account }) else {
             return Page.problem("There is no such account.", status: 404)
         }
-        guard visit.isPost else {
-            return pages.page(
-                "user",
-                [
-                    "given": profile.name.givenName ?? "", "family": profile.name.familyName ?? "",
-                    "email": profile.emailAddress ?? "", "discoverable": profile.isDiscoverable,
-                    "operator": profile.isOperator,
-                ], title: account, visit)
-        }
+        guard visit.isPost else { return try await page(profile) }
         let fields = visit.fields
         switch fields["do"] {
         case "password":
@@ -42,9 +34,41 @@ struct UserPages {
                 // Nobody shuts the door behind themselves.
                 profile.isOperator = fields["operator"] != nil || isSelf
             }
+        case "device":
+            let label = fields["device"] ?? ""
+            guard (1...64).contains(label.count) else { throw WireError(.badRequest, "A label has 1 to 64 characters.") }
+            let token = try await storage.addToken(userName: account, deviceLabel: label, now: pages.console.service.now)
+            return try await page(profile, secret: token)
+        case "quota":
+            let text = fields["quota"] ?? ""
+            let bytes = Int64(text)
+            guard text.isEmpty || bytes.map({ (0...(1 << 50)).contains($0) }) == true else {
+                throw WireError(.badRequest, "A quota is a number of bytes, 0 for any number, or nothing for what the limits say.")
+            }
+            try await storage.setQuota(bytes, ofUser: account)
+            return Page.redirect("/console/users/\(QueryItems.encode(account))")
         default: throw WireError(.badRequest, "The form is of no kind that there is.")
         }
         return Page.redirect("/console/users")
+    }
+
+    private func page(_ profile: AccountProfile, secret: String? = nil) async throws -> ServiceResponse {
+        let account = profile.accountName
+        let usage = try await storage.usage().filter { $0.userName == account }
+        let devices = try await storage.users().first { $0.name == account }?.devices ?? []
+        var values: [String: Any] = [
+            "given": profile.name.givenName ?? "", "family": profile.name.familyName ?? "", "email": profile.emailAddress ?? "",
+            "discoverable": profile.isDiscoverable, "operator": profile.isOperator, "devices": devices.joined(separator: ", "),
+            "usage": usage.map { one -> [String: Any] in
+                [
+                    "container": one.containerIdentifier, "environment": one.environment.rawValue,
+                    "records": FieldText.bytes(one.usage.records), "files": FieldText.bytes(one.usage.assets),
+                ]
+            },
+        ]
+        if let quota = usage.lazy.compactMap(\.quota).first { values["quota"] = String(quota) }
+        if let secret { values["secret"] = secret }
+        return pages.page("user", values, title: account, visit)
     }
 
     private func all() async throws -> ServiceResponse {
@@ -58,8 +82,12 @@ struct UserPages {
                 name: name, deviceLabel: "first device", now: pages.console.service.now)
             values["made"] = "The account \(name) was made."
         }
+        let usage = Dictionary(grouping: try await storage.usage()) { $0.userName ?? "" }
+        let devices = Dictionary(try await storage.users().map { ($0.name, $0.devices) }) { first, _ in first }
         values["users"] = try await storage.profiles().map { profile -> [String: Any] in
             [
+                "takes": FieldText.bytes((usage[profile.accountName] ?? []).reduce(0) { $0 + $1.usage.total }),
+                "devices": (devices[profile.accountName] ?? []).joined(separator: ", "),
                 "account": profile.accountName,
                 "name": [profile.name.givenName, profile.name.familyName].compactMap { $0 }.joined(separator: " "),
                 "email": profile.emailAddress ?? "", "discoverable": profile.isDiscoverable ? "yes" : "no",

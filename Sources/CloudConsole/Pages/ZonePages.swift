@@ -33,6 +33,10 @@ struct ZonePages {
                 rows.append(row)
             }
         }
+        rows.append([
+            "name": ZoneID.defaultZoneName, "owner": "everybody: the public database",
+            "address": "\(place.base)/zones/\(DatabaseScope.public.rawValue)/\(ZoneID.defaultZoneName)",
+        ])
         return place.page("zones", ["zones": rows], title: "Zones")
     }
 
@@ -48,16 +52,26 @@ struct ZonePages {
             return place.page(
                 "changes", ["problem": "The token has expired: begin again.", "next": address, "isMore": true], title: zone)
         }
-        let records = changes.records.map { record -> [String: Any] in
+        let rows = changes.records.map { record -> [String: Any] in
             [
                 "name": record.recordName, "type": record.recordType, "tag": record.recordChangeTag ?? "",
                 "isGone": record.isDeleted, "address": RecordPages.address(place.base, scope, zone, record.recordName),
                 "what": record.isDeleted ? "deleted" : "modified \(FieldText.date(record.modified?.timestamp))",
             ]
         }
-        return place.page(
-            "changes",
-            ["records": records, "isMore": changes.moreComing, "next": "\(address)?token=\(QueryItems.encode(changes.syncToken))"],
-            title: zone)
+        let title = scope == .public ? "The public database" : zone
+        var values: [String: Any] = [
+            "rows": rows, "isMore": changes.moreComing, "next": "\(address)?token=\(QueryItems.encode(changes.syncToken))",
+        ]
+        // The last page goes on by itself.
+        guard !changes.moreComing else { return place.page("changes", values, title: title) }
+        let zoneID = RecordPages.zoneID(zone)
+        values["follow"] = [
+            [
+                "scope": scope.rawValue, "zone": zoneID.zoneName, "owner": zoneID.ownerRecordName ?? "", "token": changes.syncToken,
+                "records": "\(place.base)/records/\(scope.rawValue)/\(QueryItems.encode(zone))/",
+            ]
+        ]
+        return place.page("changes", values, title: title, askingScript: "/console-changes.js")
     }
 }

@@ -7,17 +7,18 @@ extension CloudKitScript {
         class Container {
           constructor(config, services) {
             if (!config || !config.containerIdentifier) throw failure("CONFIGURATION_ERROR", "a container needs a containerIdentifier");
-            if (!config.apiTokenAuth || !config.apiTokenAuth.apiToken) {
+            // Pages of the server itself are signed in already: `sessionAuth` has the headers that prove it.
+            if (!config.sessionAuth && (!config.apiTokenAuth || !config.apiTokenAuth.apiToken)) {
               throw failure("CONFIGURATION_ERROR", "a container needs apiTokenAuth with an apiToken");
             }
-            this._config = { environment: "production", ...config };
+            this._config = { environment: "production", ...config, apiTokenAuth: config.apiTokenAuth || {} };
             this._services = services;
             this._token = null;
             this._identity = null;
             this._waiters = { in: [], out: [] };
             this._listeners = [];
             this._courier = null;
-            if (config.apiTokenAuth.persist) this._token = services.authTokenStore.getToken(this.containerIdentifier) || null;
+            if (this._config.apiTokenAuth.persist) this._token = services.authTokenStore.getToken(this.containerIdentifier) || null;
             this.publicCloudDatabase = new Database(this, "public");
             this.privateCloudDatabase = new Database(this, "private");
             this.sharedCloudDatabase = new Database(this, "shared");
@@ -38,7 +39,7 @@ extension CloudKitScript {
 
           async _send(path, body, method) {
             const address = new URL((this._config.server || serverAddress) + path);
-            address.searchParams.set("ckAPIToken", this._config.apiTokenAuth.apiToken);
+            if (this._config.apiTokenAuth.apiToken) address.searchParams.set("ckAPIToken", this._config.apiTokenAuth.apiToken);
             if (this._token) address.searchParams.set("ckWebAuthToken", this._token);
             address.searchParams.set("clientId", this._services.clientID);
             let answer;
@@ -46,7 +47,10 @@ extension CloudKitScript {
               answer = await this._services.fetch(address.href, {
                 method: method || (body === undefined ? "GET" : "POST"),
                 body: body === undefined ? undefined : JSON.stringify(body),
-                headers: body === undefined ? {} : { "Content-Type": "text/plain" }
+                headers: {
+                  ...(body === undefined ? {} : { "Content-Type": "text/plain" }),
+                  ...(this._config.sessionAuth ? this._config.sessionAuth.headers : {})
+                }
               });
             } catch (error) {
               throw failure("NETWORK_ERROR", String(error && error.message || error));

@@ -3,6 +3,12 @@
 
 /// How the pages look, by day and by night.
 enum ConsoleStyle {
+    /// What stands beside the title in a browser's list of pages.
+    static let sign = """
+        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#14603f"/>\
+        <path d="M4 20c4-4 8-4 12 0s8 4 12 0v8H4z" fill="#7fd1a8"/><path d="M16 5l6 9H10z" fill="#fff"/></svg>
+        """
+
     static let text = """
         :root {
           color-scheme: light dark;
@@ -33,6 +39,7 @@ enum ConsoleStyle {
         h1 { font-size: 1.5em; margin: 0 0 .75em; }
         h2 { font-size: 1.1em; margin: 2em 0 .5em; }
         .card > :first-child, .card > h2, .card > .row:first-of-type label { margin-top: 0; }
+        .card > input[type=hidden]:first-child + label { margin-top: 0; }
         .card > :last-child { margin-bottom: 0; }
         p, ul { margin: .5em 0; }
         .faint { color: var(--faint); }
@@ -74,6 +81,21 @@ enum ConsoleStyle {
           overflow-wrap: anywhere; }
         .file { display: flex; flex-wrap: wrap; gap: .75em; align-items: center; }
         .file input[type=file] { width: auto; flex: 1 1 16em; }
+        .follow { align-items: center; margin-bottom: .5em; }
+        .follow > p { flex: 1; }
+        .time, .id { white-space: nowrap; font-variant-numeric: tabular-nums; }
+        .new { animation: appear 1.5s; }
+        @keyframes appear { from { background: var(--tint); } }
+        @media (prefers-reduced-motion: reduce) { .new { animation: none; } }
+        details { margin-top: 1.25em; border-top: 1px solid var(--line); padding-top: .75em; }
+        summary { color: var(--bad); cursor: pointer; width: fit-content; }
+        @media (max-width: 44em) {
+          main { padding: 1em; }
+          header { padding: .75em 1em; }
+          header strong { flex: 1; }
+          header nav { order: 3; flex: 1 0 100%; flex-wrap: nowrap; overflow-x: auto; margin: 0 -1em; padding: 0 1em .25em; }
+          td code { overflow-wrap: normal; }
+        }
         .gone { color: var(--faint); text-decoration: line-through; }
 
         """

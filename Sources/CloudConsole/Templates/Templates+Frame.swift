@@ -12,6 +12,7 @@ extension Templates {
             <meta name="viewport" content="width=device-width, initial-scale=1">
             <title>{{title}} · Tarn</title>
             <link rel="stylesheet" href="/console.css">
+            <link rel="icon" href="/console.svg" type="image/svg+xml">
             </head>
             <body>
             <a class="skip" href="#main">To the content</a>
@@ -25,7 +26,7 @@ extension Templates {
             <h1>{{title}}</h1>
             {{{body}}}
             </main>
-            {{#script}}<script src="{{script}}"></script>{{/script}}
+            {{#scripts}}<script src="{{.}}"></script>{{/scripts}}
             </body>
             </html>
 
@@ -64,6 +65,10 @@ extension Templates {
             {{#containers}}<section class="card"><h2>{{name}}</h2>
             <p><a href="/console/c/{{name}}/development/types">Development</a> · <a href="/console/c/{{name}}/production/types">Production</a></p>
             </section>{{/containers}}
+
+            """#,
+        "asks": #"""
+            {{#asks}}<div hidden id="asks" data-container="{{container}}" data-environment="{{environment}}" data-code="{{code}}"></div>{{/asks}}
 
             """#,
         "place": #"""

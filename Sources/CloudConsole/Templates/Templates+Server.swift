@@ -6,8 +6,8 @@ extension Templates {
     static let server: [String: String] = [
         "users": #"""
             {{#made}}<p class="good" role="status">{{made}}</p>{{/made}}{{#secret}}<p>Device token, shown once:</p><p class="secret">{{secret}}</p>{{/secret}}
-            <div class="scroll"><table><thead><tr><th scope="col">Account</th><th scope="col">Name</th><th scope="col">Email</th><th scope="col">Found by others</th><th scope="col">Operator</th><th scope="col"></th></tr></thead><tbody>
-            {{#users}}<tr><td>{{account}}</td><td>{{name}}</td><td>{{email}}</td><td>{{discoverable}}</td><td>{{operator}}</td><td><a href="/console/users/{{account}}">Change</a></td></tr>{{/users}}
+            <div class="scroll"><table><thead><tr><th scope="col">Account</th><th scope="col">Name</th><th scope="col">Email</th><th scope="col">Found by others</th><th scope="col">Operator</th><th scope="col" class="number">Takes</th><th scope="col">Devices</th></tr></thead><tbody>
+            {{#users}}<tr><td><a href="/console/users/{{account}}">{{account}}</a></td><td>{{name}}</td><td>{{email}}</td><td>{{discoverable}}</td><td>{{operator}}</td><td class="number">{{takes}}</td><td>{{devices}}</td></tr>{{/users}}
             </tbody></table></div>
             <h2>New account</h2>
             <form class="card" method="post"><input type="hidden" name="form" value="{{form}}"><div class="row">
@@ -16,6 +16,7 @@ extension Templates {
 
             """#,
         "user": #"""
+            {{#secret}}<p>Device token, shown once:</p><p class="secret" role="status">{{secret}}</p>{{/secret}}
             <form class="card" method="post"><input type="hidden" name="form" value="{{form}}">
             <label for="given">Given name</label><input id="given" name="given" value="{{given}}">
             <label for="family">Family name</label><input id="family" name="family" value="{{family}}">
@@ -27,6 +28,18 @@ extension Templates {
             <label for="password">New password</label><input id="password" name="password" type="password" minlength="8" autocomplete="new-password" required>
             <p class="faint">It ends the person's sessions on pages.</p>
             <div class="actions"><button name="do" value="password">Set password</button></div></form>
+            <form class="card" method="post"><input type="hidden" name="form" value="{{form}}">
+            <h2>Devices</h2>
+            <p>{{devices}}{{^devices}}None has a token.{{/devices}}</p>
+            <div class="row"><div><label for="device">Label of another device</label><input id="device" name="device" required maxlength="64"></div>
+            <button name="do" value="device">Make device token</button></div></form>
+            <form class="card" method="post"><input type="hidden" name="form" value="{{form}}">
+            <h2>What private databases take</h2>
+            <div class="scroll"><table><thead><tr><th scope="col">Container</th><th scope="col">Environment</th><th scope="col" class="number">Records</th><th scope="col" class="number">Files</th></tr></thead><tbody>
+            {{#usage}}<tr><td>{{container}}</td><td>{{environment}}</td><td class="number">{{records}}</td><td class="number">{{files}}</td></tr>{{/usage}}
+            </tbody></table></div>
+            <div class="row"><div><label for="quota">Quota in bytes, in each container</label><input id="quota" name="quota" inputmode="numeric" pattern="[0-9]*" value="{{quota}}" placeholder="as the server's limits say; 0 for any number"></div>
+            <button name="do" value="quota">Set quota</button></div></form>
 
             """#,
         "tokens": #"""
@@ -65,7 +78,7 @@ extension Templates {
 
             """#,
         "log": #"""
-            <p class="faint" id="state" role="status">Waiting for the first answer.</p>
+            <div class="row follow"><p class="faint" id="state" role="status">Waiting for the first answer.</p><button type="button" class="plain" id="pause" aria-pressed="false">Pause</button></div>
             <div class="scroll"><table><thead><tr><th scope="col">Time</th><th scope="col">Method</th><th scope="col">Endpoint</th><th scope="col" class="number">Status</th><th scope="col">Error</th><th scope="col" class="number">ms</th><th scope="col">Request</th></tr></thead><tbody id="rows"></tbody></table></div>
 
             """#,

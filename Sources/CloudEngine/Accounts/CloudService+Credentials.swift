@@ -139,6 +139,8 @@ extension CloudService {
                 owner: scope == .public ? Partition.publicOwner : caller.userRecordName),
             caller, baseURL: request.baseURL)
         call.capabilities = capabilities(askedBy: request)
+        call.form = AnswerForm(
+            hasLiveKeys: request.header(HeaderNames.capabilities) == nil, requestUUID: request.requestUUID)
         return call
     }
 

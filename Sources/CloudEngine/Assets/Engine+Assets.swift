@@ -15,7 +15,7 @@ extension Engine {
         guard try ShareAccess(unit, zone: zone, call).canWriteAnything else {
             throw WireError(.accessDenied, "the participant may only read")
         }
-        guard try bytesLeft(of: call.partition, in: unit) != 0 else { throw Self.quotaExceeded }
+        guard try uploadBytesLeft(of: call.partition, in: unit) != 0 else { throw Self.quotaExceeded }
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetUploadSeconds)
         var uploads: [StoredUpload] = []
         let results: [AssetUploadResult] = request.items.map { item in

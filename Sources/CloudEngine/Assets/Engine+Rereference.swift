@@ -30,16 +30,21 @@ extension Engine {
                 return failure(WireError(.notFound, "record not found"))
             }
             guard try access.allows(.read, record) else { return failure(access.refusal) }
-            guard case .asset(let asset) = record.fields[item.fieldName]?.value else {
-                return failure(WireError(.notFound, "the record has no asset in this field"))
+            func withReceipt(_ asset: AssetValue) -> AssetValue {
+                let file = StoredAsset(checksum: asset.fileChecksum, size: asset.size)
+                let upload = StoredUpload(
+                    id: call.makeIdentifier(), recordName: item.recordName, fieldName: item.fieldName, asset: file, created: call.now)
+                uploads.append(upload)
+                var shown = addresses.withDownload(asset)
+                shown.receipt = upload.id
+                return shown
             }
-            let file = StoredAsset(checksum: asset.fileChecksum, size: asset.size)
-            let upload = StoredUpload(
-                id: call.makeIdentifier(), recordName: item.recordName, fieldName: item.fieldName, asset: file, created: call.now)
-            uploads.append(upload)
-            var shown = addresses.withDownload(asset)
-            shown.receipt = upload.id
-            return .asset(shown)
+            switch record.fields[item.fieldName]?.value {
+            case .asset(let asset): return .asset(withReceipt(asset))
+            case .list(let elements, of: .asset):
+                return .list(elements.compactMap { if case .asset(let asset) = $0 { withReceipt(asset) } else { nil } })
+            default: return failure(WireError(.notFound, "the record has no asset in this field"))
+            }
         }
         if !uploads.isEmpty {
             try unit.save(uploads)

@@ -72,6 +72,7 @@ extension OpenAPISchemas {
                                 [
                                     "zoneID": ref("ZoneID"), "syncToken": syncToken, "resultsLimit": limit,
                                     "desiredKeys": desiredKeys, "desiredRecordTypes": list(recordType), "reverse": flag,
+                                    "numbersAsStrings": flag,
                                 ], required: ["zoneID"])),
                         "resultsLimit": limit, "desiredKeys": desiredKeys, "desiredRecordTypes": list(recordType), "reverse": flag,
                         "numbersAsStrings": flag,
@@ -100,7 +101,7 @@ extension OpenAPISchemas {
                         "subscriptionID": text("all", "garden", "plants", least: 1),
                         "subscriptionType": choice(["database", "zone", "query"]), "zoneID": ref("ZoneID"), "query": ref("Query"),
                         "firesOn": list(choice(QuerySubscription.Event.allCases.map(\.rawValue))), "firesOnce": flag,
-                        "notificationInfo": ref("NotificationInfo"),
+                        "zoneWide": flag, "notificationInfo": ref("NotificationInfo"),
                     ], required: ["subscriptionID"])
             ),
             (

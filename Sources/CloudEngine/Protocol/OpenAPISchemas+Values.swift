@@ -14,7 +14,10 @@ extension OpenAPISchemas {
             (
                 key: "ZoneID",
                 value: object(
-                    ["zoneName": text("Garden", ZoneID.defaultZoneName, "Nowhere"), "ownerRecordName": text()], required: ["zoneName"])
+                    [
+                        "zoneName": text("Garden", ZoneID.defaultZoneName, "Nowhere"), "ownerRecordName": text(),
+                        "zoneType": choice(["DEFAULT_ZONE", "REGULAR_CUSTOM_ZONE"]),
+                    ], required: ["zoneName"])
             ),
             (key: "RecordName", value: object(["recordName": recordName, "zoneID": ref("ZoneID")], required: ["recordName"])),
             (
@@ -81,7 +84,7 @@ extension OpenAPISchemas {
         let names: KeyValuePairs<String, JSONTree> = [
             "recordName": recordName, "recordType": recordType, "recordChangeTag": text("1", "2"), "zoneID": ref("ZoneID"),
             "parent": ref("RecordName"), "share": ref("RecordName"), "shortGUID": string, "createShortGUID": flag,
-            "created": ref("Stamp"), "modified": ref("Stamp"), "deleted": flag, "forRecord": ref("ShareRoot"),
+            "created": ref("Stamp"), "modified": ref("Stamp"), "deleted": flag, "pluginFields": object([:]), "forRecord": ref("ShareRoot"),
             "publicPermission": permission, "participants": list(ref("Participant")), "owner": ref("Participant"),
             "currentUserParticipant": ref("Participant"), "allowsAccessRequests": flag,
             "accessRequesters": list(ref("UserIdentity")), "blockedIdentities": list(ref("UserIdentity")),
@@ -98,7 +101,7 @@ extension OpenAPISchemas {
                 key: "RecordToSave",
                 value: object([
                     "recordName": recordName, "recordType": recordType, "recordChangeTag": text("1", "2"),
-                    "parent": ref("RecordName"), "createShortGUID": flag, "forRecord": ref("ShareRoot"),
+                    "zoneID": ref("ZoneID"), "parent": ref("RecordName"), "createShortGUID": flag, "forRecord": ref("ShareRoot"),
                     "publicPermission": permission, "participants": list(ref("Participant")), "allowsAccessRequests": flag,
                     "denyRequesters": list(string), "blockRequesters": list(string), "unblockIdentities": list(string),
                     "fields": [
@@ -137,7 +140,10 @@ extension OpenAPISchemas {
                 key: "LookupRecordsRequest",
                 value: object(
                     [
-                        "records": list(object(["recordName": recordName, "desiredKeys": desiredKeys], required: ["recordName"])),
+                        "records": list(
+                            object(
+                                ["recordName": recordName, "zoneID": ref("ZoneID"), "desiredKeys": desiredKeys],
+                                required: ["recordName"])),
                         "zoneID": ref("ZoneID"), "desiredKeys": desiredKeys, "numbersAsStrings": flag,
                     ], required: ["records"])
             ),
@@ -212,7 +218,10 @@ extension OpenAPISchemas {
             (
                 key: "RereferenceAssetsResponse",
                 value: object(
-                    ["assets": list(either(ref("Asset"), failed(["recordName": string, "fieldName": string])))], required: ["assets"])
+                    [
+                        "assets": list(
+                            either(ref("Asset"), list(ref("Asset")), failed(["recordName": string, "fieldName": string])))
+                    ], required: ["assets"])
             ),
         ]
     }

@@ -31,6 +31,13 @@ extension Engine {
         return max(0, quota - (try view.state().usage.total))
     }
 
+    /// Bytes that are left for files that are still to be sent: what was sent before and waits for its record counts, too, so
+    /// that nobody fills the disk with files that no record has.
+    func uploadBytesLeft(of partition: Partition, in view: any PartitionView) throws -> Int64? {
+        guard let left = try bytesLeft(of: partition, in: view) else { return nil }
+        return max(0, left - (try view.unusedUploadBytes()))
+    }
+
     static let quotaExceeded = WireError(.quotaExceeded, "the storage quota is exceeded")
 }
 

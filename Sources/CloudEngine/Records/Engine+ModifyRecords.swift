@@ -119,6 +119,10 @@ extension Engine {
                         .badRequest, "the answer is too large: ask for fewer records at once", nativeCode: .limitExceeded)
                     return .failure(recordName: item.recordName, error, serverRecord: nil)
                 }
+                if let zoneID = item.zoneID, zoneID.zoneName != zone.name && call.partition.scope != .shared {
+                    let error = WireError(.badRequest, "the record is of another zone than the request")
+                    return .failure(recordName: item.recordName, error, serverRecord: nil)
+                }
                 guard let record = stored[item.recordName]?.record, !record.isDeleted,
                     sharing.canRead(item.recordName, share: names[item.recordName])
                 else {

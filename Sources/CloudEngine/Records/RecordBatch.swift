@@ -119,7 +119,8 @@ struct RecordBatch {
                 results.append(
                     .record(Record(recordName: record.recordName, recordType: record.recordType, isDeleted: true)))
             case .failure(let error):
-                var shown = error.code == .conflict || error.code == .exists ? current(operation) : nil
+                let isConflict = error.code == .conflict || error.code == .exists
+                var shown = isConflict && call.capabilities.contains(.serverRecord) ? current(operation) : nil
                 if let record = shown, try !access.allows(.read, record) || !sharing.canSee(record) { shown = nil }
                 results.append(.failure(recordName: operation.record.recordName, error, serverRecord: shown))
             }

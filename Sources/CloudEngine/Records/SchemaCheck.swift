@@ -82,15 +82,27 @@ struct SchemaCheck {
         case (.string(let text), FieldType.int64.rawValue): Int64(text).map { .int64($0) }
         case (.string(let text), FieldType.timestamp.rawValue): Int64(text).map { .timestamp($0) }
         case (.string(let text), FieldType.double.rawValue): Double(text).map { .double($0) }
+        // Clients that know the schema leave the type out.
+        case (.string(let text), FieldType.bytes.rawValue): Base64.decode(text).map { .bytes($0) }
+        case (.double(let number), FieldType.int64.rawValue): Int64(exactly: number).map { .int64($0) }
+        case (.double(let number), FieldType.timestamp.rawValue): Int64(exactly: number).map { .timestamp($0) }
         case (.int64, _) where type.hasPrefix("NUMBER") && !type.hasSuffix(listSuffix): value
         case (.double, _) where type.hasPrefix("NUMBER") && !type.hasSuffix(listSuffix): value
         case (.list(_, of: .int64), _) where type.hasPrefix("NUMBER") && type.hasSuffix(listSuffix): value
         case (.list(_, of: .double), _) where type.hasPrefix("NUMBER") && type.hasSuffix(listSuffix): value
-        case (.list(let elements, of: .int64), "DOUBLE_LIST"):
-            .list(elements.compactMap { convert($0, to: FieldType.double.rawValue) }, of: .double)
-        case (.list(let elements, of: .int64), "TIMESTAMP_LIST"):
-            .list(elements.compactMap { convert($0, to: FieldType.timestamp.rawValue) }, of: .timestamp)
+        case (.list(let elements, of: _?), _) where type.hasSuffix(listSuffix):
+            FieldType(rawValue: String(type.dropLast(listSuffix.count))).flatMap { list(elements, of: $0) }
         default: nil
         }
+    }
+
+    /// - Returns: Nil if one of the elements cannot be converted.
+    private static func list(_ elements: [FieldValue], of type: FieldType) -> FieldValue? {
+        var converted: [FieldValue] = []
+        for element in elements {
+            guard let value = convert(element, to: type.rawValue) else { return nil }
+            converted.append(value)
+        }
+        return .list(converted, of: type)
     }
 }

@@ -9,6 +9,10 @@ package protocol AdministrationStorage: Sendable {
     func containers() async throws -> [String]
     func profiles() async throws -> [AccountProfile]
     func account(named name: String) async throws -> Int64?
+    /// Accounts with their devices.
+    func users() async throws -> [Account]
+    /// Makes another device token of an account.
+    func addToken(userName: String, deviceLabel: String, now: Int64) async throws -> String
     /// Makes an account and returns the token of its first device.
     func addUser(name: String, deviceLabel: String, now: Int64) async throws -> String
     func setPassword(_ password: String, ofUser name: String) async throws
@@ -26,6 +30,18 @@ package protocol AdministrationStorage: Sendable {
     ) async throws -> String
     func serverKeys() async throws -> [(key: ServerKey, label: String)]
     func removeServerKey(id: String) async throws
+}
+
+/// A person with an account, as listed to the operator.
+package struct Account: Hashable, Sendable {
+    package var name: String
+    /// Labels of the devices that have a token.
+    package var devices: [String]
+
+    package init(name: String, devices: [String]) {
+        self.name = name
+        self.devices = devices
+    }
 }
 
 /// What one database takes.
@@ -87,7 +103,7 @@ extension CloudService {
     ///
     /// - Returns: The answer's body.
     package func perform(_ operation: ServicePath.Operation, _ body: [UInt8], as call: Call) async throws -> [UInt8] {
-        try DatabaseRules.check(operation, in: call.partition.scope, call.caller)
+        try DatabaseRules.check(operation, in: call.partition.scope, call.caller, capabilities: call.capabilities)
         let response = try await respond(
             Exchange(operation: operation, call: call, body: body, key: nil, credentials: Credentials()))
         guard case .bytes(let bytes) = response.body else { return [] }

@@ -21,19 +21,21 @@ extension CloudService {
 
     private func receive(_ request: ServiceRequest, _ path: AssetPath, at now: Int64) async throws -> ServiceResponse {
         let engine = engine
-        let left = try await storage.read(path.partition) { try engine.bytesLeft(of: path.partition, in: $0) }
-        let length = request.header("content-length").flatMap(Int64.init)
+        let left = try await storage.read(path.partition) { try engine.uploadBytesLeft(of: path.partition, in: $0) }
+        let form = try request.header("content-type").flatMap { (type) throws(WireError) in try MultipartReader(contentType: type) }
+        // The length of a form says little of the file in it.
+        let length = form == nil ? request.header("content-length").flatMap(Int64.init) : nil
         if let left, left < length ?? 1 { throw Engine.quotaExceeded }
         let limit = min(engine.limits.assetBytes, left ?? .max)
         if let length, length > limit {
             throw WireError(.quotaExceeded, "an asset has at most \(limit) bytes", nativeCode: .limitExceeded)
         }
         let stored = try await assets.receive(
-            request.pieces, forUpload: path.file, in: path.partition, bytesMax: limit, bytesExpected: length,
+            form.map { FileInForm(pieces: request.pieces, reader: $0) } ?? request.pieces, forUpload: path.file,
+            in: path.partition, bytesMax: limit, bytesExpected: length,
             digest: try UploadHeaders.digest(request), at: now)
         guard let stored else { throw WireError(.notFound, "no such upload was asked for") }
-        let receipt = AssetUploadReceipt(
-            asset: AssetValue(fileChecksum: stored.checksum, size: stored.size, receipt: path.file))
+        let receipt = AssetUploadReceipt(checksum: stored.checksum, size: stored.size, receipt: path.file)
         return .json(receipt.encoded(), endpoint: "asset/upload")
     }
 

@@ -37,6 +37,9 @@ struct CourierAddress: Hashable, Sendable {
 }
 
 extension CloudService {
+    /// Where addresses of couriers begin.
+    package static let courierPrefix = CourierAddress.prefix
+
     /// Makes a push token, or takes one that was made before or elsewhere. The token and its courier stand for the user
     /// and the page; nothing is stored.
     ///

@@ -123,7 +123,8 @@ extension CloudService {
             if exchange.call.partition.scope == .shared {
                 let response = try await sharedZoneChanges(message, exchange.call)
                 return .json(
-                    response.encoded(numbersAsStrings: message.numbersAsStrings), endpoint: exchange.operation.rawValue)
+                    response.encoded(numbersAsStrings: message.numbersAsStrings, as: exchange.call.form),
+                    endpoint: exchange.operation.rawValue)
             }
             return try await read(exchange, numbersAsStrings: message.numbersAsStrings) {
                 try engine.zoneChanges(message, asTexts: true, in: $0, $1)
@@ -172,7 +173,7 @@ extension CloudService {
     ) async throws -> ServiceResponse {
         let call = exchange.call
         let response = try await storage.read(call.partition) { try body($0, call) }
-        return .json(response.encoded(numbersAsStrings: numbersAsStrings), endpoint: exchange.operation.rawValue)
+        return .json(response.encoded(numbersAsStrings: numbersAsStrings, as: call.form), endpoint: exchange.operation.rawValue)
     }
 
     /// Carries a request out once, however often it arrives with the same key.
@@ -186,7 +187,7 @@ extension CloudService {
         let (answer, outcome) = try await storage.write(call.partition) { unit -> ([UInt8], Outcome<Response>?) in
             guard let key = exchange.storedKey else {
                 let outcome = try body(unit, call)
-                return (outcome.response.encoded(numbersAsStrings: numbersAsStrings), outcome)
+                return (outcome.response.encoded(numbersAsStrings: numbersAsStrings, as: call.form), outcome)
             }
             let fingerprint = exchange.fingerprint
             if let stored = try unit.answer(toKey: key) {
@@ -196,7 +197,7 @@ extension CloudService {
                 return (stored.body, nil)
             }
             let outcome = try body(unit, call)
-            let answer = outcome.response.encoded(numbersAsStrings: numbersAsStrings)
+            let answer = outcome.response.encoded(numbersAsStrings: numbersAsStrings, as: call.form)
             try unit.remember(StoredAnswer(fingerprint: fingerprint, body: answer), forKey: key, at: call.now)
             return (answer, outcome)
         }

@@ -60,7 +60,7 @@ extension CloudService {
 }
 
 extension ServicePath.Operation {
-    func accepts(method: String) -> Bool {
+    package func accepts(method: String) -> Bool {
         method == self.method || self == .listZones && method == "POST" || self == .discoverUsers && method == "GET"
     }
 

@@ -18,10 +18,13 @@ extension CloudService {
             progress = try await assets.progress(ofUpload: path.file, in: path.partition)
         } else {
             let engine = engine
-            let left = try await storage.read(path.partition) { try engine.bytesLeft(of: path.partition, in: $0) }
+            let left = try await storage.read(path.partition) { try engine.uploadBytesLeft(of: path.partition, in: $0) }
+            let part = try UploadHeaders.part(request)
+            // What is there of the file is among what is no longer left.
+            let room = left.map { $0.addingReportingOverflow(part.offset).partialValue } ?? .max
             progress = try await assets.receive(
-                request.pieces, as: try UploadHeaders.part(request), forUpload: path.file, in: path.partition,
-                bytesMax: min(engine.limits.assetBytes, left ?? .max), at: now)
+                request.pieces, as: part, forUpload: path.file, in: path.partition,
+                bytesMax: min(engine.limits.assetBytes, max(0, room)), at: now)
         }
         guard let progress else { throw WireError(.notFound, "no such upload was asked for") }
         switch progress {
@@ -37,10 +40,10 @@ extension CloudService {
         case .complete(let asset):
             var answer = UploadHeaders.answer(offset: asset.size, isComplete: true)
             guard request.method != "HEAD" else { return answer }
-            let value = AssetValue(fileChecksum: asset.checksum, size: asset.size, receipt: path.file)
+            let receipt = AssetUploadReceipt(checksum: asset.checksum, size: asset.size, receipt: path.file)
             answer.status = 200
             answer.headers.append((HeaderNames.contentType, HeaderNames.json))
-            answer.body = .bytes(AssetUploadReceipt(asset: value).encoded())
+            answer.body = .bytes(receipt.encoded())
             return answer
         }
     }

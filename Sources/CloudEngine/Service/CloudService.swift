@@ -55,6 +55,8 @@ package struct CloudService: Sendable {
     package func respond(to request: ServiceRequest) async -> ServiceResponse {
         let uuid = Self.makeIdentifier(surroundings)
         if request.method == "OPTIONS" { return Self.preflight(request) }
+        var request = request
+        request.requestUUID = uuid
         var response: ServiceResponse
         do {
             response = try await route(request)
@@ -70,6 +72,7 @@ package struct CloudService: Sendable {
         if response.endpoint.isEmpty { response.endpoint = Self.endpoint(ofPath: request.path) }
         response.requestUUID = uuid
         response.headers.append((HeaderNames.requestUUID, uuid))
+        if request.header(HeaderNames.capabilities) == nil { response.headers.append((HeaderNames.version, "1.0")) }
         let granted = capabilities(askedBy: request)
         if !granted.isEmpty { response.headers.append((HeaderNames.capabilities, Capability.headerValue(granted))) }
         if granted.contains(.serverTime) { response.headers.append((HeaderNames.serverTime, String(surroundings.now()))) }

@@ -19,6 +19,8 @@ package struct ServiceRequest: Sendable {
     package var body: Body
     /// Where the caller reached this server, such as `http://127.0.0.1:8080`.
     package var baseURL: String
+    /// Joins the answer to the log; given by the service.
+    package internal(set) var requestUUID = ""
 
     package init(
         method: String, path: String, query: String = "", headers: [String: String] = [:], body: Body = .bytes([]), baseURL: String

@@ -64,7 +64,7 @@ extension CloudService {
                 response.results.append(.failure(shortGUID, error))
             }
         }
-        return .json(response.encoded(), endpoint: operation.rawValue)
+        return .json(response.encoded(as: call.form), endpoint: operation.rawValue)
     }
 
     private func share(

@@ -75,6 +75,11 @@ extension Engine {
             throw WireError(
                 .badRequest, "a subscription identifier has 1 to \(limits.recordNameCharacters) ASCII characters")
         }
+        let kind = "subscriptions of this kind are not supported in the \(call.partition.scope.rawValue) database"
+        switch (subscription.kind, call.partition.scope) {
+        case (.database, .private), (.database, .shared), (.zone, .private), (.query, .private), (.query, .public): break
+        case (.database, .public), (.zone, .public), (.zone, .shared), (.query, .shared): throw WireError(.badRequest, kind)
+        }
         switch subscription.kind {
         case .database:
             return

@@ -95,7 +95,7 @@ extension Engine {
         var walk = try ZoneWalk(query, zone, state, feed, sealer)
         let limit = min(limit, room.records)
         // In the public database each record is looked at: not everybody may read it.
-        if asTexts, call.partition.scope == .private, query.desiredKeys == nil, query.desiredRecordTypes == nil,
+        if asTexts, query.numbersAsStrings != true, call.partition.scope == .private, query.desiredKeys == nil, query.desiredRecordTypes == nil,
             access.visibleShares == nil, !shares.isShared
         {
             let (texts, moreComing) = try texts(&walk, zone, limit: limit, bytesMax: room.bytes, addresses, view, call)
@@ -139,6 +139,7 @@ extension Engine {
             syncToken: walk.token(moreComing: moreComing).sealed(for: feed, by: sealer),
             moreComing: moreComing)
         page.clientChangeToken = try clientToken(zone, view, call)
+        page.numbersAsStrings = query.numbersAsStrings ?? false
         return page
     }
 
@@ -167,7 +168,7 @@ extension Engine {
         _ call: Call
     ) throws -> (RecordTexts, moreComing: Bool) {
         let zoneID = zoneID(of: zone, call)
-        var texts = RecordTexts(zoneID: zoneID)
+        var texts = RecordTexts(zoneID: zoneID, as: call.form)
         var last: Int64?
         var hasMore = false
         try view.recordTexts(walk.slice, in: zone.key, includingDeleted: walk.includesDeleted) { text, change in

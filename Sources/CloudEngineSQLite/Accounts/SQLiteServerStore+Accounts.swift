@@ -48,18 +48,6 @@ extension SQLiteServerStore: AccountStorage {
     private static let userNamesKeptMax = 10_000
 }
 
-/// A person with an account, as listed to the operator.
-package struct Account: Hashable, Sendable {
-    package var name: String
-    /// Labels of the devices that have a token.
-    package var devices: [String]
-
-    package init(name: String, devices: [String]) {
-        self.name = name
-        self.devices = devices
-    }
-}
-
 extension SQLiteServerStore {
     /// Makes an account and its first device token. The token is shown once: only its hash is stored.
     ///

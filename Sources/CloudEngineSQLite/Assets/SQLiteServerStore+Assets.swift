@@ -31,7 +31,19 @@ extension SQLiteServerStore: AssetStorage {
         guard let file = try PartialFile(path: folder.partial(upload: id), id: id, turns: uploads, makesFile: true) else { return nil }
         let size = try await file.size()
         guard size == part.offset else { return .misplaced(size) }
-        let end = try await file.append(pieces, at: size, bytesMax: bytesMax)
+        // What arrived counts for the quota, also where the rest does not come.
+        let end: Int64
+        do {
+            end = try await file.append(pieces, at: size, bytesMax: bytesMax)
+        } catch {
+            // One that became too large is gone; one that another request goes on with is that one's matter.
+            let isGone = (error as? WireError)?.code == .quotaExceeded
+            if isGone || !(error is WireError), let size = isGone ? 0 : try? await file.size() {
+                try? await note(size, ofUpload: id, in: partition)
+            }
+            throw error
+        }
+        try await note(end, ofUpload: id, in: partition)
         guard part.isLast else { return .partial(end) }
         let arrived = try await file.asset()
         do {
@@ -51,6 +63,15 @@ extension SQLiteServerStore: AssetStorage {
             return .partial(0)
         }
         return .partial(try await file.size())
+    }
+
+    /// Remembers how far an upload in parts is, for the quota.
+    private func note(_ size: Int64, ofUpload id: String, in partition: Partition) async throws {
+        try await writing { db in
+            let unit = try SQLiteUnit(writing: partition, db)
+            try unit.run(
+                "UPDATE uploads SET size = ? WHERE part = ? AND id = ? AND checksum IS NULL", [size, unit.writtenPart, id])
+        }
     }
 
     private static func check(_ asset: StoredAsset, _ digest: [UInt8]?) throws(WireError) {

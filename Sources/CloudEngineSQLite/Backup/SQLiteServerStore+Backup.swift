@@ -11,15 +11,18 @@ extension SQLiteServerStore {
     /// The files of assets never change, so they are linked where the folder is on the same disk.
     ///
     /// - Returns: How many files of assets there are in the copy.
+    /// The folder has its name only once everything is in it: whoever ends the program meanwhile leaves no half copy, but a
+    /// folder that ends in `.partial`, which the next copy of the name takes away.
+    ///
     /// - Throws: `StorageFailure` with `.nameTaken` if there is such a folder; `.corrupt` if the file of an asset that a
     ///   record has is missing. A copy that failed is removed.
     package func backUp(to path: String) async throws -> Int {
         guard !FileManager.default.fileExists(atPath: path) else {
             throw StorageFailure(.nameTaken, "there is a file or folder of this name already")
         }
-        let copy = try DataFolder(path: path)
-        do {
-            let (source, pool) = (folder, pool)
+        return try await Self.completing(path) { partial in
+            let copy = try DataFolder(path: partial)
+            let (source, pool) = (self.folder, self.pool)
             return try await DiskQueue.run {
                 do {
                     let database = try DatabaseQueue(path: copy.database)
@@ -31,8 +34,26 @@ extension SQLiteServerStore {
                     throw StorageFailure(error)
                 }
             }
+        }
+    }
+
+    /// Makes a folder under another name, and gives it its own once it is complete.
+    private static func completing<Value: Sendable>(
+        _ path: String, _ make: (_ partial: String) async throws -> Value
+    ) async throws -> Value {
+        let files = FileManager.default
+        let partial = "\(path.hasSuffix("/") ? String(path.dropLast()) : path).partial"
+        if files.fileExists(atPath: partial) {
+            // What a program left that was ended, and nothing else.
+            guard DataFolder.isOne(partial) else { throw StorageFailure(.nameTaken, "there is a file or folder of this name already") }
+            try files.removeItem(atPath: partial)
+        }
+        do {
+            let value = try await make(partial)
+            guard rename(partial, path) == 0 else { throw StorageFailure.ofDisk(errno) }
+            return value
         } catch {
-            try? FileManager.default.removeItem(atPath: path)
+            try? files.removeItem(atPath: partial)
             throw error
         }
     }
@@ -49,16 +70,13 @@ extension SQLiteServerStore {
         guard !files.fileExists(atPath: path) else {
             throw StorageFailure(.nameTaken, "there is a file or folder of this name already")
         }
-        do {
+        try await completing(path) { partial in
             let store = try SQLiteServerStore(path: backup, use: .server)
-            _ = try await store.backUp(to: path)
+            _ = try await store.backUp(to: partial)
             try store.close()
-            let restored = try SQLiteServerStore(path: path, use: .command)
+            let restored = try SQLiteServerStore(path: partial, use: .command)
             try await restored.writing { try $0.execute(sql: "UPDATE partitions SET epoch = epoch + 1") }
             try restored.close()
-        } catch {
-            try? files.removeItem(atPath: path)
-            throw error
         }
     }
 

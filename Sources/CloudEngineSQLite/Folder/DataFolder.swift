@@ -37,6 +37,15 @@ struct DataFolder: Sendable {
         }
     }
 
+    /// Whether there is nothing in a folder but what such a folder has.
+    static func isOne(_ path: String) -> Bool {
+        let known: Set = [
+            "tarn.sqlite", "tarn.sqlite-wal", "tarn.sqlite-shm", "tarn.sqlite-journal", "assets", "incoming", "server.lock", "write.lock",
+        ]
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else { return false }
+        return names.allSatisfy { known.contains($0) }
+    }
+
     var database: String { "\(path)/tarn.sqlite" }
     var serverLock: String { "\(path)/server.lock" }
     var writeLock: String { "\(path)/write.lock" }

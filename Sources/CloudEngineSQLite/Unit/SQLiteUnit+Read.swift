@@ -171,6 +171,19 @@ extension SQLiteUnit {
         }
     }
 
+    func unusedUploadBytes() throws -> Int64 {
+        guard let part else { return 0 }
+        // One file for all uploads of it; parts of files have no checksum yet.
+        return try rows(
+            """
+            SELECT coalesce(sum(size), 0) FROM (
+                SELECT max(coalesce(size, 0)) AS size FROM uploads u WHERE part = ? AND NOT EXISTS (
+                    SELECT 1 FROM asset_links l WHERE l.part = u.part AND l.checksum = u.checksum)
+                GROUP BY coalesce(checksum, id))
+            """, [part]
+        ).first.map { $0[0] } ?? 0
+    }
+
     func links(toAssets checksums: [String], in zone: Int64) throws -> [String: Int] {
         guard let part else { return [:] }
         var links: [String: Int] = [:]

@@ -85,6 +85,7 @@ extension ZoneChangesQuery: WireMessage {
             case "desiredKeys": desiredKeys = try reader.readStrings()
             case "desiredRecordTypes": desiredRecordTypes = try reader.readStrings()
             case "reverse": reverse = try reader.readFlag()
+            case "numbersAsStrings", "numberAsStrings": numbersAsStrings = try reader.readFlag()
             default: try reader.skipValue()
             }
         }
@@ -102,6 +103,7 @@ extension ZoneChangesQuery: WireMessage {
         writer.member("desiredKeys", desiredKeys)
         writer.member("desiredRecordTypes", desiredRecordTypes)
         writer.member("reverse", reverse)
+        writer.member("numbersAsStrings", numbersAsStrings)
     }
 }
 
@@ -192,7 +194,10 @@ extension ZoneChangesResult: WireMessage {
                     writer.key("records")
                     writer.array(written: texts.bytes)
                 } else {
+                    let before = writer.numbersAsStrings
+                    writer.numbersAsStrings = before || changes.numbersAsStrings
                     writer.member("records", changes.records)
+                    writer.numbersAsStrings = before
                 }
             case .failure(_, let error): error.writeMembers(to: &writer)
             }

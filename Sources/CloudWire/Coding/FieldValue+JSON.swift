@@ -46,6 +46,25 @@ extension FieldValue {
     }
 
     private init(_ type: FieldType, from reader: inout JSONReader) throws(JSONFault) {
+        let start = try reader.next()
+        do throws(JSONFault) {
+            try self.init(simple: type, from: &reader)
+        } catch {
+            guard let what = Self.faults[type] else { throw error }
+            throw JSONFault(what, at: start)
+        }
+    }
+
+    /// The service in use says no more than this, and there are programs that look for it.
+    ///
+    /// Source: public reports.
+    private static let faults: [FieldType: StaticString] = [
+        .string: "Invalid value, expected type STRING", .int64: "Invalid value, expected type INT64",
+        .double: "Invalid value, expected type DOUBLE", .timestamp: "Invalid value, expected type TIMESTAMP",
+        .bytes: "Invalid value, expected type BYTES",
+    ]
+
+    private init(simple type: FieldType, from reader: inout JSONReader) throws(JSONFault) {
         switch type {
         case .string: self = .string(try reader.readString())
         case .int64:

@@ -32,12 +32,13 @@ extension RecordOperation: WireMessage {
 extension ModifyRecordsRequest: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
         var operations: [RecordOperation]?
+        var named: ZoneID?
         self.init(operations: [])
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
             case "operations": operations = try reader.readArray()
-            case "zoneID": zoneID = try ZoneID(from: &reader)
+            case "zoneID": named = try ZoneID(from: &reader)
             case "atomic": atomic = try reader.readFlag()
             case "desiredKeys": desiredKeys = try reader.readStrings()
             case "numbersAsStrings": numbersAsStrings = try reader.readFlag()
@@ -46,6 +47,8 @@ extension ModifyRecordsRequest: WireMessage {
             }
         }
         self.operations = try operations.required("the request has no operations", at: start)
+        // Some clients name the zone in each record instead.
+        zoneID = named ?? self.operations.lazy.compactMap(\.record.zoneID).first ?? .defaultZone
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -81,22 +84,26 @@ extension ModifyRecordsResponse: WireMessage {
 extension LookupRecordsRequest.Item: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
         var recordName: String?
+        var zoneID: ZoneID?
         var desiredKeys: [String]?
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
             case "recordName": recordName = try reader.readString()
+            case "zoneID": zoneID = try ZoneID(from: &reader)
             case "desiredKeys": desiredKeys = try reader.readStrings()
             default: try reader.skipValue()
             }
         }
         self.init(
             recordName: try recordName.required("the record has no recordName", at: start), desiredKeys: desiredKeys)
+        self.zoneID = zoneID
     }
 
     package func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("recordName", recordName)
+            writer.member("zoneID", zoneID)
             writer.member("desiredKeys", desiredKeys)
         }
     }
@@ -105,18 +112,20 @@ extension LookupRecordsRequest.Item: WireMessage {
 extension LookupRecordsRequest: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
         var records: [Item]?
+        var named: ZoneID?
         self.init(recordNames: [])
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
             case "records": records = try reader.readArray()
-            case "zoneID": zoneID = try ZoneID(from: &reader)
+            case "zoneID": named = try ZoneID(from: &reader)
             case "desiredKeys": desiredKeys = try reader.readStrings()
             case "numbersAsStrings": numbersAsStrings = try reader.readFlag()
             default: try reader.skipValue()
             }
         }
         self.records = try records.required("the request has no records", at: start)
+        zoneID = named ?? self.records.lazy.compactMap(\.zoneID).first ?? .defaultZone
     }
 
     package func write(to writer: inout JSONWriter) {

@@ -3,17 +3,11 @@
 
 extension RecordChangesRequest: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
-        // The keys are those of one zone's entry; a copy reads the key that only the whole request has.
-        var look = reader
-        let zone = try ZoneChangesQuery(from: &reader)
-        self.init(zone: zone)
-        try look.beginObject()
-        while let key = try look.nextKey() {
-            switch key {
-            case "numbersAsStrings": numbersAsStrings = try look.readFlag()
-            default: try look.skipValue()
-            }
-        }
+        // The keys are those of one zone's entry.
+        var zone = try ZoneChangesQuery(from: &reader)
+        let numbersAsStrings = zone.numbersAsStrings ?? false
+        zone.numbersAsStrings = nil
+        self.init(zone: zone, numbersAsStrings: numbersAsStrings)
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -149,6 +143,10 @@ extension RereferenceAssetsRequest: WireMessage {
 
 extension RereferenceAssetsResponse.Result: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
+        guard try reader.peek() == .object else {
+            self = .list(try reader.readArray())
+            return
+        }
         var recordName = ""
         var fieldName = ""
         var error = ErrorKeys()
@@ -173,6 +171,7 @@ extension RereferenceAssetsResponse.Result: WireMessage {
     package func write(to writer: inout JSONWriter) {
         switch self {
         case .asset(let asset): asset.write(to: &writer)
+        case .list(let assets): writer.array(assets) { $1.write(to: &$0) }
         case .failure(let recordName, let fieldName, let error):
             writer.object { writer in
                 writer.member("recordName", recordName)

@@ -21,6 +21,7 @@ extension ZoneID: WireMessage {
         writer.object { writer in
             writer.member("zoneName", zoneName)
             writer.member("ownerRecordName", ownerRecordName)
+            if writer.hasLiveKeys { writer.member("zoneType", isDefaultZone ? "DEFAULT_ZONE" : "REGULAR_CUSTOM_ZONE") }
         }
     }
 }

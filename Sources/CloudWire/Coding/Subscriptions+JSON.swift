@@ -61,6 +61,7 @@ private struct SubscriptionKeys {
     var subscriptionID: String?
     private var kind: Kind?
     private var zoneID: ZoneID?
+    private var zoneWide: Bool?
     private var query: Query?
     private var firesOn: Set<QuerySubscription.Event> = []
     private var firesOnce = false
@@ -71,6 +72,7 @@ private struct SubscriptionKeys {
         case "subscriptionID": subscriptionID = try reader.readString()
         case "subscriptionType": kind = try reader.readChoice(orFault: "the subscriptionType is unknown")
         case "zoneID": zoneID = try ZoneID(from: &reader)
+        case "zoneWide": zoneWide = try reader.readFlag()
         case "query": query = try Query(from: &reader)
         case "firesOn":
             firesOn = Set(
@@ -100,7 +102,8 @@ private struct SubscriptionKeys {
         case .zone: value = .zone(try zoneID.required("the subscription has no zoneID", at: start))
         case .query:
             let query = try query.required("the subscription has no query", at: start)
-            value = .query(QuerySubscription(query: query, firesOn: firesOn, firesOnce: firesOnce, zoneID: zoneID))
+            let zone = zoneID ?? (zoneWide == false ? .defaultZone : nil)
+            value = .query(QuerySubscription(query: query, firesOn: firesOn, firesOnce: firesOnce, zoneID: zone))
         }
         return Subscription(subscriptionID: subscriptionID ?? "", kind: value, notification: notification)
     }
@@ -125,6 +128,7 @@ extension Subscription: WireMessage {
             case .query(let part):
                 writer.member("subscriptionType", "query")
                 writer.member("zoneID", part.zoneID)
+                writer.member("zoneWide", part.zoneID == nil)
                 writer.member("query", part.query)
                 let events = QuerySubscription.Event.allCases.filter(part.firesOn.contains)
                 writer.member("firesOn", events.map(\.rawValue))

@@ -57,7 +57,7 @@ extension WireError: WireMessage {
     }
 
     func writeMembers(to writer: inout JSONWriter) {
-        writer.member("uuid", uuid)
+        writer.member("uuid", uuid ?? writer.errorUUID)
         writer.member("serverErrorCode", code.rawValue)
         writer.member("reason", reason)
         if let retryAfter, let whole = Int64(exactly: retryAfter) {

@@ -6,6 +6,10 @@ package struct JSONWriter {
     package private(set) var bytes: [UInt8] = []
     /// Whether numbers in fields of records are written as strings, for readers without 64-bit integers.
     package var numbersAsStrings = false
+    /// Whether keys are written that say nothing new, but that the live service always sends; see ``AnswerForm``.
+    package var hasLiveKeys = false
+    /// Stands in errors of single items that have no identifier of their own.
+    package var errorUUID: String?
     private var needsComma = false
 
     package init(capacity: Int = 512) {
@@ -64,6 +68,11 @@ package struct JSONWriter {
         value(name)
         bytes.append(UInt8(ascii: ":"))
         needsComma = false
+    }
+
+    /// - Parameter members: One or more members of an object, already written.
+    package mutating func raw(members: StaticString) {
+        raw(members)
     }
 
     // MARK: Values

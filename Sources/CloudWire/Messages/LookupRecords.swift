@@ -7,6 +7,8 @@
 package struct LookupRecordsRequest: Hashable, Sendable {
     package struct Item: Hashable, Sendable {
         package var recordName: String
+        /// Where the request names no zone, the first one that an item names is it.
+        package var zoneID: ZoneID?
         /// Fields wanted of this record; nil leaves it to the request.
         package var desiredKeys: [String]?
 

@@ -80,10 +80,11 @@ package struct RereferenceAssetsRequest: Hashable, Sendable {
     }
 }
 
-/// One result for each item, in order; each asset has a receipt.
+/// One result for each item, in order; each asset has a receipt. A field that holds a list has a list (unverified).
 package struct RereferenceAssetsResponse: Hashable, Sendable {
     package enum Result: Hashable, Sendable {
         case asset(AssetValue)
+        case list([AssetValue])
         case failure(recordName: String, fieldName: String, WireError)
     }
 

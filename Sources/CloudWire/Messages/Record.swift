@@ -17,6 +17,8 @@ package struct ZoneID: Hashable, Sendable {
     }
 
     package static var defaultZone: ZoneID { ZoneID(zoneName: defaultZoneName) }
+
+    package var isDefaultZone: Bool { zoneName == Self.defaultZoneName }
 }
 
 package enum DatabaseScope: String, Hashable, Sendable, CaseIterable {

@@ -6,13 +6,24 @@ package struct RecordTexts: Hashable, Sendable {
     /// The elements of a JSON array, without its brackets.
     private(set) var bytes: [UInt8] = []
     package private(set) var count = 0
-    /// What a stored record does not say of itself: `"zoneID":{…},`.
+    /// What a stored record does not say of itself: `"zoneID":{…},`, and the same with what a live one says beside.
     private let zone: [UInt8]
+    private let zoneOfLive: [UInt8]
+    private let form: AnswerForm
 
-    package init(zoneID: ZoneID) {
-        var writer = JSONWriter()
-        writer.object { $0.member("zoneID", zoneID) }
-        zone = writer.bytes.dropFirst().dropLast() + [UInt8(ascii: ",")]
+    package init(zoneID: ZoneID, as form: AnswerForm = AnswerForm()) {
+        func members(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
+            var writer = JSONWriter()
+            writer.hasLiveKeys = form.hasLiveKeys
+            writer.object(write)
+            return writer.bytes.dropFirst().dropLast() + [UInt8(ascii: ",")]
+        }
+        self.form = form
+        zone = members { $0.member("zoneID", zoneID) }
+        zoneOfLive = members { writer in
+            writer.member("zoneID", zoneID)
+            if form.hasLiveKeys { writer.raw(members: Record.liveKeys) }
+        }
         // Most of a page, so that it is not copied again and again while it grows.
         bytes.reserveCapacity(1 << 17)
     }
@@ -26,13 +37,15 @@ package struct RecordTexts: Hashable, Sendable {
     package mutating func append(text: UnsafeRawBufferPointer) {
         separate()
         bytes.append(UInt8(ascii: "{"))
-        bytes.append(contentsOf: zone)
+        // A live record ends with its fields, a deleted one with `true`.
+        let isLive = text.count > 1 && text[text.count - 2] == UInt8(ascii: "}")
+        bytes.append(contentsOf: isLive ? zoneOfLive : zone)
         bytes.append(contentsOf: text.dropFirst())
     }
 
     package mutating func append(_ record: Record) {
         separate()
-        bytes.append(contentsOf: record.encoded())
+        bytes.append(contentsOf: record.encoded(as: form))
     }
 
     private mutating func separate() {

@@ -33,7 +33,7 @@ package struct QuerySubscription: Hashable, Sendable {
     package var firesOn: Set<Event>
     /// Whether the subscription goes after its first notification.
     package var firesOnce: Bool
-    /// Nil searches all zones.
+    /// Nil looks at all zones, which `zoneWide` says on the wire.
     package var zoneID: ZoneID?
 
     package init(query: Query, firesOn: Set<Event>, firesOnce: Bool = false, zoneID: ZoneID? = nil) {

@@ -11,13 +11,31 @@ package protocol WireMessage: Hashable, Sendable {
     func write(to writer: inout JSONWriter)
 }
 
+/// What an answer says beside its values.
+package struct AnswerForm: Hashable, Sendable {
+    /// Whether live records say that they are (`deleted`, `pluginFields`) and zones what they are (`zoneType`). Programs
+    /// that others wrote for the live service, which always says so, may count on it; ours do not.
+    package var hasLiveKeys: Bool
+    /// Stands in errors of single items, so that they can be found in the server's log.
+    package var requestUUID: String?
+
+    package init(hasLiveKeys: Bool = false, requestUUID: String? = nil) {
+        self.hasLiveKeys = hasLiveKeys
+        self.requestUUID = requestUUID
+    }
+}
+
 extension WireMessage {
     /// The object in UTF-8, without white space. Equal messages give equal bytes.
     ///
-    /// - Parameter numbersAsStrings: Whether numbers in fields of records are written as strings.
-    package func encoded(numbersAsStrings: Bool = false) -> [UInt8] {
+    /// - Parameters:
+    ///   - numbersAsStrings: Whether numbers in fields of records are written as strings.
+    ///   - form: What an answer says beside its values.
+    package func encoded(numbersAsStrings: Bool = false, as form: AnswerForm = AnswerForm()) -> [UInt8] {
         var writer = JSONWriter()
         writer.numbersAsStrings = numbersAsStrings
+        writer.hasLiveKeys = form.hasLiveKeys
+        writer.errorUUID = form.requestUUID
         write(to: &writer)
         return writer.bytes
     }

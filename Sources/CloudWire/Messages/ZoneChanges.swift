@@ -13,6 +13,8 @@ package struct ZoneChangesQuery: Hashable, Sendable {
     package var desiredRecordTypes: [String]?
     /// Whether the newest change comes first; nil says nothing, which means oldest first.
     package var reverse: Bool?
+    /// Whether the zone's part of the answer has numbers of fields as strings; nil says nothing.
+    package var numbersAsStrings: Bool?
 
     package init(
         zoneID: ZoneID, syncToken: String? = nil, resultsLimit: Int? = nil, desiredKeys: [String]? = nil,
@@ -53,6 +55,8 @@ package struct ZoneChanges: Hashable, Sendable {
     /// To be kept after every page.
     package var syncToken: String
     package var moreComing: Bool
+    /// Whether numbers of fields are written as strings.
+    package var numbersAsStrings = false
     /// Changes that are still to come, counted up to ``Capability/changesCounted``; for who asked for the capability.
     package var remaining: Int?
     /// What this device sent last with `records/modify`; for who asked for the capability.

@@ -5,6 +5,8 @@
 package enum HeaderNames {
     /// Answers: identifier of the request, joined to the server's log.
     package static let requestUUID = "X-Apple-Request-UUID"
+    /// Answers to who may be a program for the live service: the version of the protocol.
+    package static let version = "X-Apple-CloudKit-Version"
     /// Requests: names of capabilities the client understands. Answers: those of them that the server keeps to.
     package static let capabilities = "X-Tarn-Capabilities"
     /// Requests that write: the same key with the same body is carried out once, and answered alike each time.

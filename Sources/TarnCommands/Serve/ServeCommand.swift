@@ -23,57 +23,81 @@ struct ServeCommand: AsyncParsableCommand {
             Once it accepts requests it prints one line to standard output: 'tarn: listening on http://HOST:PORT'. \
             Its log goes to standard error. SIGTERM and SIGINT end it after the requests that are under way. \
             GET /health tells that it runs, /ready that its data can be read, /metrics what Prometheus gathers; the \
-            latter two answer this machine only, whoever has the token of the setting operations-token, or everybody. \
-            Settings come from a file (NAME = VALUE, with the names of the flags), over it from TARN_HOST, TARN_PORT, \
-            TARN_LOG_LEVEL, TARN_LOG_FORMAT, TARN_TLS_CERTIFICATE, TARN_TLS_KEY, TARN_OPERATIONS_ACCESS, \
-            TARN_OPERATIONS_TOKEN and TARN_LIMITS, over these from flags.
+            latter two answer this machine only, whoever has the token of the setting operations-token, or everybody.
+
+            Settings come from a file (NAME = VALUE, # begins a comment), over it from the environment, over both from \
+            flags:
+
+            \(settings)
+
+            Limits are set as limit.NAME = NUMBER in the file, as NAME=NUMBER,… in TARN_LIMITS, and by --limit \
+            NAME=NUMBER:
+
+            \(limits)
             """)
 
+    private static var settings: String {
+        ServerSettings.all.map { "\($0.name), \($0.variable): \($0.what)" }.joined(separator: "\n")
+    }
+
+    private static var limits: String {
+        Limits.settings.map { "\($0.name) (\(Limits()[keyPath: $0.key])): \($0.what)" }.joined(separator: "\n")
+    }
+
     @OptionGroup var options: DataOptions
-    @Option(help: ArgumentHelp("Port to listen on; 0 lets the system choose. (default: 8080)", valueName: "port"))
+    @Option(help: ServeCommand.help("port", "port"))
     var port: Int?
-    @Option(help: ArgumentHelp("Address to listen on. (default: 127.0.0.1)", valueName: "address"))
+    @Option(help: ServeCommand.help("host", "address"))
     var host: String?
-    @Option(
-        help: ArgumentHelp(
-            "Least level of the log: trace, debug, info, notice, warning, error, critical. (default: info)", valueName: "level"))
+    @Option(help: ServeCommand.help("log-level", "level"))
     var logLevel: Logger.Level?
-    @Option(help: ArgumentHelp("How the log is written: text, or json for one object a line. (default: text)", valueName: "format"))
+    @Option(help: ServeCommand.help("log-format", "format"))
     var logFormat: String?
-    @Option(help: ArgumentHelp("PEM file with the certificate, and those that lead to its root; the server speaks TLS then.", valueName: "path"))
+    @Option(help: ServeCommand.help("tls-certificate", "path"))
     var tlsCertificate: String?
-    @Option(help: ArgumentHelp("PEM file with the certificate's key.", valueName: "path"))
+    @Option(help: ServeCommand.help("tls-key", "path"))
     var tlsKey: String?
-    @Option(help: ArgumentHelp("Who may read /metrics and /ready: local or all. (default: local)", valueName: "who"))
+    @Option(help: ServeCommand.help("operations-access", "who"))
     var operationsAccess: String?
+    @Option(help: ServeCommand.help("traces", "target"))
+    var traces: String?
     @Option(help: ArgumentHelp("File with settings; TARN_CONFIG names one too.", valueName: "path"))
     var config: String?
-    @Option(
-        help: ArgumentHelp(
-            "A limit, such as recordBytes=500000; may be repeated. A wrong name lists all.", valueName: "name=number"))
+    @Option(help: ArgumentHelp("A limit, such as recordBytes=500000; may be repeated.", valueName: "name=number"))
     var limit: [String] = []
     @Flag(help: ArgumentHelp("End when standard input ends.", visibility: .hidden))
     var exitWithParent = false
+
+    private static func help(_ name: String, _ value: String) -> ArgumentHelp {
+        ArgumentHelp("\(ServerSettings.sentence(of: name))", valueName: value)
+    }
 
     func validate() throws {
         guard (0...65535).contains(port ?? 0) else { throw ValidationError("A port is a number from 0 to 65535.") }
     }
 
-    func run() async throws {
-        if exitWithParent { ParentProcess.exitWhenGone() }
-        var settings = try ServerSettings(file: config, environment: ProcessInfo.processInfo.environment)
+    /// What the server runs with, from the file, the environment and the flags.
+    func settings(environment: [String: String]) throws -> ServerSettings {
+        var settings = try ServerSettings(file: config, environment: environment)
         settings.port = port ?? settings.port
         settings.host = host ?? settings.host
         settings.logLevel = logLevel ?? settings.logLevel
         for (name, value) in [
             ("log-format", logFormat), ("tls-certificate", tlsCertificate), ("tls-key", tlsKey), ("operations-access", operationsAccess),
+            ("traces", traces),
         ] {
             if let value { try settings.set(name, to: value) }
         }
         for text in limit { try settings.setLimit(text) }
+        return settings
+    }
+
+    func run() async throws {
+        if exitWithParent { ParentProcess.exitWhenGone() }
+        let settings = try settings(environment: ProcessInfo.processInfo.environment)
         let (host, port, limits, access) = (settings.host, settings.port, settings.limits, settings.access)
         let identity = try settings.identity()
-        let logsJSON = settings.logsJSON
+        let (logsJSON, traceTarget) = (settings.logsJSON, settings.traces)
         var logger = Logger(label: "tarn") { label in
             guard logsJSON else { return StreamLogHandler.standardError(label: label) }
             return JSONLogHandler { FileHandle.standardError.write(Data($0.utf8)) }
@@ -82,7 +106,8 @@ struct ServeCommand: AsyncParsableCommand {
         let shownHost = host.contains(":") ? "[\(host)]" : host
         let server = try await CommandError.translating(data: options.data) { [logger] in
             try LocalServer(
-                data: options.data, host: host, port: port, limits: limits, identity: identity, access: access, logger: logger)
+                data: options.data, host: host, port: port, limits: limits, identity: identity, access: access, traces: traceTarget,
+                logger: logger)
         }
         let scheme = identity == nil ? "http" : "https"
         try await server.run(endsOnSignals: true) { port in
@@ -101,6 +126,7 @@ struct LocalServer {
     private let limits: Limits
     private let identity: CloudServer.Identity?
     private let access: OperationsAccess
+    private let traces: SpanTarget?
     private let logger: Logger
     private let store: SQLiteServerStore
     private let hub = PushHub()
@@ -108,9 +134,10 @@ struct LocalServer {
     /// - Throws: `StorageFailure` if the data folder cannot be used.
     init(
         data: String, host: String, port: Int, limits: Limits = Limits(), identity: CloudServer.Identity? = nil,
-        access: OperationsAccess = OperationsAccess(), logger: Logger
+        access: OperationsAccess = OperationsAccess(), traces: SpanTarget? = nil, logger: Logger
     ) throws {
         self.identity = identity
+        self.traces = traces
         self.access = access
         self.data = data
         self.host = host
@@ -132,23 +159,31 @@ struct LocalServer {
         try await CommandError.translating(data: data) {
             try await store.keepHistory(milliseconds: Int64(limits.historyDays) * 86_400_000, now: surroundings.now())
         }
+        let spans = try traces.map { target in
+            let send = try target.sender()
+            return SpanExporter(now: surroundings.now, randomBytes: surroundings.randomBytes, logger: logger, send: send)
+        }
         let metrics = RequestMetrics {
             let usage = (try? await store.totalUsage()) ?? StoredBytes()
             return [
                 ("tarn_commits", "Commits since the server started.", store.commits),
                 ("tarn_listeners", "Devices that hold a push stream.", hub.listeners),
+                ("tarn_spans_dropped", "Spans of traces that could not be sent.", spans?.dropped ?? 0),
                 ("tarn_record_bytes", "Bytes of records that count for quotas.", Int(usage.records)),
                 ("tarn_asset_bytes", "Bytes of assets that count for quotas.", Int(usage.assets)),
             ]
         }
         let application = try CloudServer.application(
             service: service, pages: Console(service: service, storage: store), host: host, port: port, identity: identity,
-            metrics: metrics, access: access, logger: logger, onListening: onListening)
-        let housekeeping = Housekeeping(store: store, service: service, hub: hub, now: surroundings.now, logger: logger)
+            metrics: metrics, spans: spans, access: access, logger: logger, onListening: onListening)
+        let housekeeping = Housekeeping(
+            store: store, service: service, hub: hub, spans: spans, now: surroundings.now, logger: logger)
         // Services stop in the reverse order: held connections end before the socket waits for its requests.
-        let group = ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                services: [application, housekeeping], gracefulShutdownSignals: endsOnSignals ? [.sigterm, .sigint] : [], logger: logger))
+        var configuration = ServiceGroupConfiguration(
+            services: [application, housekeeping], gracefulShutdownSignals: endsOnSignals ? [.sigterm, .sigint] : [], logger: logger)
+        // Who sends a request without ever ending it does not keep the server from stopping.
+        configuration.maximumGracefulShutdownDuration = .seconds(limits.stopSeconds)
+        let group = ServiceGroup(configuration: configuration)
         do {
             try await group.run()
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
@@ -158,6 +193,7 @@ struct LocalServer {
         } catch let error as IOError where error.errnoCode == EADDRNOTAVAIL {
             throw CommandError("This machine has no address \(host): choose one it has with --host.")
         }
+        await spans?.flush()
         try await CommandError.translating(data: data) { try store.close() }
     }
 }
@@ -169,6 +205,7 @@ private struct Housekeeping: ServiceLifecycle.Service {
     let store: SQLiteServerStore
     let service: CloudService
     let hub: PushHub
+    let spans: SpanExporter?
     let now: @Sendable () -> Int64
     let logger: Logger
 
@@ -176,6 +213,7 @@ private struct Housekeeping: ServiceLifecycle.Service {
         await withTaskGroup { group in
             group.addTask { await CloudServer.beat(hub) }
             group.addTask { await removeExpired() }
+            if let spans { group.addTask { await spans.run() } }
             try? await gracefulShutdown()
             hub.close()
             group.cancelAll()

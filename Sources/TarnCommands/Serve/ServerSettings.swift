@@ -17,6 +17,7 @@ import Logging
 /// | `operations-access = local` or `all` | `TARN_OPERATIONS_ACCESS` | `--operations-access` |
 /// | `operations-token = SECRET` | `TARN_OPERATIONS_TOKEN` | none, since others see flags |
 /// | `log-format = text` or `json` | `TARN_LOG_FORMAT` | `--log-format` |
+/// | `traces = http://127.0.0.1:4318/v1/traces` or `file:PATH` | `TARN_TRACES` | `--traces` |
 /// | `limit.recordBytes = 500000` | `TARN_LIMITS=recordBytes=500000,…` | `--limit recordBytes=500000` |
 ///
 /// Lines of the file that begin with `#` are comments.
@@ -29,14 +30,36 @@ struct ServerSettings {
     var tlsKey: String?
     var access = OperationsAccess()
     var logsJSON = false
+    var traces: SpanTarget?
 
     init() {}
 
-    private static let variables = [
-        ("TARN_HOST", "host"), ("TARN_PORT", "port"), ("TARN_LOG_LEVEL", "log-level"), ("TARN_LOG_FORMAT", "log-format"),
-        ("TARN_TLS_CERTIFICATE", "tls-certificate"), ("TARN_TLS_KEY", "tls-key"),
-        ("TARN_OPERATIONS_ACCESS", "operations-access"), ("TARN_OPERATIONS_TOKEN", "operations-token"),
+    /// Each setting by its name in a file, with its variable and its sentence. A flag has the name of the setting.
+    static let all: [(name: String, variable: String, what: String)] = [
+        ("host", "TARN_HOST", "Address to listen on. (default: 127.0.0.1)"),
+        ("port", "TARN_PORT", "Port to listen on; 0 lets the system choose. (default: 8080)"),
+        (
+            "log-level", "TARN_LOG_LEVEL",
+            "Least level of the log: trace, debug, info, notice, warning, error, critical. (default: info)"
+        ),
+        ("log-format", "TARN_LOG_FORMAT", "How the log is written: text, or json for one object a line. (default: text)"),
+        (
+            "tls-certificate", "TARN_TLS_CERTIFICATE",
+            "PEM file with the certificate, and those that lead to its root; the server speaks TLS then."
+        ),
+        ("tls-key", "TARN_TLS_KEY", "PEM file with the certificate's key."),
+        ("operations-access", "TARN_OPERATIONS_ACCESS", "Who may read /metrics and /ready: local or all. (default: local)"),
+        (
+            "operations-token", "TARN_OPERATIONS_TOKEN",
+            "Whoever has it, as a Bearer token, may read them, too. There is no flag for it, since others see flags."
+        ),
+        (
+            "traces", "TARN_TRACES",
+            "Where a span of each request goes, in the JSON of the OpenTelemetry protocol: an address of a collector, such as http://127.0.0.1:4318/v1/traces, or file:PATH for one line each second."
+        ),
     ]
+
+    static func sentence(of name: String) -> String { all.first { $0.name == name }?.what ?? "" }
 
     /// What the server shows who it is with; nil without TLS.
     ///
@@ -71,8 +94,8 @@ struct ServerSettings {
                 }
             }
         }
-        for (variable, name) in Self.variables {
-            if let value = environment[variable] { try set(name, to: value) }
+        for setting in Self.all {
+            if let value = environment[setting.variable] { try set(setting.name, to: value) }
         }
         for limit in environment["TARN_LIMITS"]?.split(separator: ",") ?? [] { try setLimit(String(limit)) }
     }
@@ -101,8 +124,9 @@ struct ServerSettings {
         case "operations-token":
             guard value.utf8.count >= 16 else { throw CommandError("A token for operations has at least 16 characters.") }
             access.token = value
+        case "traces": traces = try SpanTarget(value)
         case _ where name.hasPrefix("limit."): try setLimit("\(name.dropFirst(6))=\(value)")
-        default: throw CommandError("There is no setting named \(name); there are \(Self.variables.map(\.1).joined(separator: ", ")) and limit.NAME.")
+        default: throw CommandError("There is no setting named \(name); there are \(Self.all.map(\.name).joined(separator: ", ")) and limit.NAME.")
         }
     }
 

@@ -46,6 +46,8 @@ indirect enum JSONValue: Hashable, Sendable {
         if case .object(let object) = self { object[key] } else { nil }
     }
 
+    subscript(index: Int) -> JSONValue? { list.indices.contains(index) ? list[index] : nil }
+
     var string: String? { if case .text(let text) = self { text } else { nil } }
     var list: [JSONValue] { if case .array(let list) = self { list } else { [] } }
     var members: [String: JSONValue] { if case .object(let object) = self { object } else { [:] } }

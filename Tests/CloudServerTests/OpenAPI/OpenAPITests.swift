@@ -108,7 +108,8 @@ import Testing
                     }
                     let answer = try await server.send(
                         endpoint.method, endpoint.path, token: token, body: try body?.bytes ?? [],
-                        headers: [(HeaderNames.capabilities, Capability.headerValue(Set(Capability.allCases)))])
+                        // Who asks for nothing is answered as a program for the live service.
+                        headers: attempt % 4 < 2 ? [(HeaderNames.capabilities, Capability.headerValue(Set(Capability.allCases)))] : [])
                     let sent = body.map { String(decoding: (try? $0.bytes) ?? [], as: UTF8.self).prefix(2000) } ?? ""
                     let issues = Self.issues(of: answer, endpoint, document, schema)
                     #expect(issues == [], "seed \(seed), \(endpoint.name): \(sent) is answered \(answer.status) \(answer.text.prefix(600))")
@@ -123,6 +124,7 @@ import Testing
 
     /// Requests that chance would not find.
     private static let known: [String: String] = [
+        "recordChanges private": #"{"zoneID":{"zoneName":"Garden"}}"#,
         "queryRecords private": #"{"query":{"recordType":"Plant","filterBy":[{"fieldName":"name","comparator":"EQUALS","#
             + #""fieldValue":{"type":"STRING","value":"Sage"}}]},"zoneID":{"zoneName":"Garden"}}"#,
         "modifySubscriptions private": #"{"operations":[{"operationType":"create","subscription":{"subscriptionID":"all","#

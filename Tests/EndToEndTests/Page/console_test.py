@@ -103,6 +103,81 @@ def use_script(browser, server, token, container, complaints):
     own.shutdown()
 
 
+# Controls without a name, places where the keyboard's focus cannot be seen, and pages that are wider than their window.
+FAULTS = """() => {
+  const seen = [];
+  for (const control of document.querySelectorAll("input:not([type=hidden]), select, textarea")) {
+    if (!control.labels.length && !control.ariaLabel) seen.push("no label: " + control.outerHTML);
+  }
+  for (const control of document.querySelectorAll("a, button, summary")) {
+    if (!control.textContent.trim() && !control.ariaLabel) seen.push("no text: " + control.outerHTML);
+  }
+  if (document.documentElement.scrollWidth > innerWidth) seen.push("wider than its window: " + location.pathname);
+  return seen;
+}"""
+
+FOCUS = """() => {
+  const style = getComputedStyle(document.activeElement);
+  return document.activeElement === document.body ? "nowhere" : style.outlineStyle === "none" ? document.activeElement.outerHTML : "";
+}"""
+
+
+def look(page, path=None):
+    """Takes a picture, and complains of what is not as it should be."""
+    if path:
+        page.screenshot(path=str(path), full_page=True)
+    faults = page.evaluate(FAULTS)
+    assert not faults, faults
+
+
+def by_keyboard(page, steps):
+    """Whether the place that the keyboard is at can be seen, wherever it goes."""
+    for step in range(steps):
+        page.keyboard.press("Tab")
+        hidden = page.evaluate(FOCUS)
+        if step > 0 and hidden == "nowhere":
+            # Behind the last place.
+            return
+        assert not hidden, f"the keyboard's focus is not seen: {hidden}"
+
+
+def feed(page, folder, scheme):
+    """The change feed goes on by itself; the page's own client makes the changes."""
+    database = "CloudKit.getDefaultContainer().privateCloudDatabase"
+    zone = '{ zoneID: { zoneName: "Kitchen" } }'
+    expect(page.locator("#state")).to_have_text("Live.")
+    page.evaluate(f"""async () => {{ await {database}.newRecordsBatch({zone})
+      .forceReplace({{ recordType: "Jar", recordName: "live-{scheme}", fields: {{ label: "Dill" }} }}).commit(); }}""")
+    expect(page.get_by_role("link", name=f"live-{scheme}")).to_be_visible()
+    page.get_by_role("button", name="Pause").press("Enter")
+    expect(page.locator("#state")).to_have_text("Paused.")
+    page.evaluate(f"""async () => {{ await {database}.deleteRecords("live-{scheme}", {zone}); }}""")
+    page.get_by_role("button", name="Pause").press("Enter")
+    expect(page.locator(".gone", has_text=f"live-{scheme}")).to_be_visible()
+    look(page, folder / f"changes-{scheme}.png")
+
+
+def walk_narrow(browser, server, container, folder, complaints):
+    page = browser.new_page(viewport={"width": 390, "height": 800})
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(server + "/")
+    page.get_by_label("Name or email address").fill("mia")
+    page.get_by_label("Password").fill("correct horse")
+    page.get_by_label("Password").press("Enter")
+    expect(page.locator("h1")).to_have_text("Containers")
+    base = f"{server}/console/c/{container}/development"
+    for name, address in (
+        ("types", f"{base}/types"), ("type", f"{base}/types/Plant"), ("records", f"{base}/records?type=Plant"),
+        ("record", f"{base}/records/public/_defaultZone/sage"), ("zones", f"{base}/zones"), ("changes", f"{base}/zones/public/_defaultZone"),
+        ("schema", f"{base}/schema"), ("roles", f"{base}/roles?account=mia"), ("tokens", f"{base}/tokens"),
+        ("users", f"{server}/console/users"), ("user", f"{server}/console/users/mia"), ("log", f"{server}/console/log"),
+    ):
+        page.goto(address)
+        look(page, folder / f"{name}-narrow.png")
+        by_keyboard(page, 4)
+    page.close()
+
+
 def walk(browser, server, container, folder, complaints):
     for scheme in ("light", "dark"):
         page = browser.new_page(viewport={"width": 1200, "height": 800}, color_scheme=scheme)
@@ -148,7 +223,7 @@ def walk(browser, server, container, folder, complaints):
         expect(page.get_by_label("counts INT64_LIST")).to_have_value("3, 4, 5")
         if page.get_by_label("photo ASSET").count():
             expect(page.get_by_role("link", name="file of 5004 bytes")).to_be_visible()
-        page.screenshot(path=str(folder / f"record-{scheme}.png"), full_page=True)
+        look(page, folder / f"record-{scheme}.png")
         page.get_by_label("spot LOCATION").fill("91, 11")
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_role("alert")).to_contain_text("'spot' cannot have this value.")
@@ -183,8 +258,8 @@ def walk(browser, server, container, folder, complaints):
         page.wait_for_selector("#rows tr")
         page.screenshot(path=str(folder / f"log-{scheme}.png"))
         page.goto(back.replace("/tokens", "/zones/private/Kitchen"))
-        expect(page.locator(".gone")).to_have_count(0)
-        page.screenshot(path=str(folder / f"changes-{scheme}.png"))
+        feed(page, folder, scheme)
+        by_keyboard(page, 12)
         page.get_by_role("button", name="Sign out").click()
         expect(page.get_by_label("Password")).to_be_visible()
         page.close()
@@ -200,6 +275,7 @@ def main():
             browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-dev-shm-usage"])
             use_script(browser, server, token, container, complaints)
             walk(browser, server, container, folder, complaints)
+            walk_narrow(browser, server, container, folder, complaints)
             browser.close()
     except (AssertionError, Error) as error:
         complaints.append(str(error).strip() or "an expectation failed")

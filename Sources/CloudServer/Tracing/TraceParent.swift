@@ -8,6 +8,8 @@ struct TraceParent: Hashable, Sendable {
     /// 32 and 16 hexadecimal digits.
     var traceID: String
     var parentID: String
+    /// Whether whoever began the trace keeps it.
+    var isSampled: Bool
 
     /// - Returns: Nil for anything but a valid header; it is passed over then.
     init?(_ header: String) {
@@ -18,6 +20,7 @@ struct TraceParent: Hashable, Sendable {
         else { return nil }
         traceID = parts[1]
         parentID = parts[2]
+        isSampled = (UInt8(parts[3], radix: 16) ?? 0) & 1 == 1
     }
 
     private static func isHex(_ text: String) -> Bool {

@@ -8,11 +8,19 @@ package import NIOCore
 package struct ServiceContext: RequestContext, RemoteAddressRequestContext {
     package var coreContext: CoreRequestContextStorage
     package let remoteAddress: SocketAddress?
+    private let channel: any Channel
 
     package init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
         remoteAddress = source.channel.remoteAddress
+        channel = source.channel
     }
+
+    /// Calls back once the connection is gone, at once if it is.
+    func whenClosed(_ body: @escaping @Sendable () -> Void) { channel.closeFuture.whenComplete { _ in body() } }
+
+    /// Takes no more of what the other end sends. What is answered still goes out.
+    func stopReading() { channel.close(mode: .input, promise: nil) }
 
     /// Whether the other end is on this machine.
     var isLocal: Bool {

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+
+/// Takes the file out of a form (`multipart/form-data`), in which some clients send it: the first part that has a file name.
+/// It holds no more of the form than a part's head, or a boundary.
+///
+/// Source: RFC 7578; RFC 2046, section 5.1.
+struct MultipartReader: Sendable {
+    private enum State {
+        /// Before the first part, or in one that is no file.
+        case between
+        case head
+        case file
+        case done
+    }
+
+    static let headBytesMax = 16_384
+
+    private let delimiter: [UInt8]
+    private var state = State.between
+    /// What is not decided yet. The line before the first boundary counts as ended.
+    private var rest = Array("\r\n".utf8)
+
+    /// - Returns: Nil for another type.
+    /// - Throws: `WireError` with `.badRequest` for a form without a boundary.
+    init?(contentType: String) throws(WireError) {
+        let parts = contentType.split(separator: ";").map { $0.trimmingPrefix { $0 == " " } }
+        guard parts.first?.lowercased() == "multipart/form-data" else { return nil }
+        let name = "boundary="
+        guard let part = parts.first(where: { $0.prefix(name.count).lowercased() == name }) else { throw Self.unreadable }
+        var boundary = part.dropFirst(name.count)
+        while boundary.last == " " { boundary.removeLast() }
+        if boundary.count > 1, boundary.first == "\"", boundary.last == "\"" { boundary = boundary.dropFirst().dropLast() }
+        guard (1...70).contains(boundary.utf8.count) else { throw Self.unreadable }
+        delimiter = Array("\r\n--\(boundary)".utf8)
+    }
+
+    private static let unreadable = WireError(.badRequest, "the form with the file is unreadable")
+
+    /// - Returns: The bytes of the file in a piece of the form.
+    mutating func read(_ piece: [UInt8]) throws(WireError) -> [UInt8] {
+        guard state != .done else { return [] }
+        rest += piece
+        var file: [UInt8] = []
+        while true {
+            switch state {
+            case .between:
+                guard let place = Self.find(delimiter, in: rest) else {
+                    rest.removeFirst(max(0, rest.count - delimiter.count + 1))
+                    return file
+                }
+                rest.removeFirst(place + delimiter.count)
+                state = .head
+            case .head:
+                if rest.starts(with: Array("--".utf8)) { throw Self.unreadable }
+                guard let end = Self.find(Array("\r\n\r\n".utf8), in: rest) else {
+                    guard rest.count <= Self.headBytesMax else { throw Self.unreadable }
+                    return file
+                }
+                let head = String(decoding: rest[..<end], as: UTF8.self).lowercased()
+                // The empty line's end may be the beginning of the next boundary.
+                rest.removeFirst(end + 2)
+                state = head.contains("filename") || !head.contains("content-disposition") ? .file : .between
+                if state == .file { rest.removeFirst(2) }
+            case .file:
+                guard let place = Self.find(delimiter, in: rest) else {
+                    let decided = max(0, rest.count - delimiter.count + 1)
+                    file += rest.prefix(decided)
+                    rest.removeFirst(decided)
+                    return file
+                }
+                file += rest.prefix(place)
+                rest = []
+                state = .done
+            case .done: return file
+            }
+        }
+    }
+
+    /// - Throws: `WireError` with `.badRequest` if the form ended within the file, or has none.
+    func checkEnd() throws(WireError) {
+        guard state == .done else { throw Self.unreadable }
+    }
+
+    private static func find(_ wanted: [UInt8], in bytes: [UInt8]) -> Int? {
+        guard bytes.count >= wanted.count else { return nil }
+        return bytes.withUnsafeBufferPointer { bytes in
+            wanted.withUnsafeBufferPointer { wanted in
+                (0...bytes.count - wanted.count).first { start in
+                    bytes[start] == wanted[0] && bytes[start..<start + wanted.count].elementsEqual(wanted)
+                }
+            }
+        }
+    }
+}
+
+/// The bytes of the file in a form, as the form arrives.
+struct FileInForm: AsyncSequence, Sendable {
+    typealias Element = [UInt8]
+    typealias Failure = any Error
+
+    struct Iterator: AsyncIteratorProtocol {
+        var pieces: any AsyncIteratorProtocol<[UInt8], any Error>
+        var reader: MultipartReader
+
+        mutating func next() async throws -> [UInt8]? {
+            guard let piece = try await pieces.next() else {
+                try reader.checkEnd()
+                return nil
+            }
+            return try reader.read(piece)
+        }
+    }
+
+    let pieces: any AsyncSequence<[UInt8], any Error> & Sendable
+    let reader: MultipartReader
+
+    func makeAsyncIterator() -> Iterator { Iterator(pieces: Self.iterator(of: pieces), reader: reader) }
+
+    private static func iterator(of pieces: some AsyncSequence<[UInt8], any Error>) -> any AsyncIteratorProtocol<[UInt8], any Error> {
+        pieces.makeAsyncIterator()
+    }
+}

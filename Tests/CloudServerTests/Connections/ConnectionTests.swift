@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import AsyncHTTPClient
+import CloudEngine
+import CloudWire
+import Foundation
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Testing
+
+@testable import CloudServer
+
+/// Connections on which something else happens than requests and answers.
+@Suite struct ConnectionTests {
+    private static let list = "GET \(LiveServer.database)/zones/list HTTP/1.1\r\nHost: x\r\n"
+
+    private static func head(_ server: LiveServer, _ path: String, _ token: String, _ headers: String) -> String {
+        "POST \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\nAuthorization: Bearer \(token)\r\n\(headers)\r\n\r\n"
+    }
+
+    private func stillAnswers(_ server: LiveServer, _ token: String) async throws {
+        #expect(try await server.send("GET", "\(LiveServer.database)/zones/list", token: token).status == 200)
+    }
+
+    private func uploadPath(_ server: LiveServer, _ token: String) async throws -> (path: String, id: String) {
+        let item = AssetUploadRequest.Item(recordType: "Plant", recordName: "p1", fieldName: "photo")
+        let message = AssetUploadRequest(items: [item], zoneID: LiveServer.garden)
+        let response = try AssetUploadResponse(json: try await server.post(.uploadAssets, message, token: token).body)
+        guard case .address(let address) = response.results.first else { throw WireError(.internalError, "no address") }
+        let path = try #require(URL(string: address.url)?.path)
+        return (path, String(path.split(separator: "/")[7]))
+    }
+
+    @Test func headersWithoutEndAreRefused() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            let raw = try RawConnection(port: server.port)
+            await raw.send(Self.list + "X-Long: ")
+            let isTaken = await raw.send(Array(repeating: UInt8(ascii: "a"), count: 10_000_000))
+            let answer = try await raw.readToEnd()
+            #expect(!isTaken || answer.hasPrefix("HTTP/1.1 400"), "ten megabytes of a header were taken")
+            let many = try RawConnection(port: server.port)
+            await many.send(Self.list + (0..<5000).map { "X-\($0): y\r\n" }.joined() + "\r\n")
+            #expect(try await many.readToEnd().hasPrefix("HTTP/1.1 200") == false)
+            try await stillAnswers(server, token)
+        }
+    }
+
+    @Test func aBodyThatArrivesTooSlowlyIsRefusedAndItsConnectionClosed() async throws {
+        var limits = Limits()
+        // Any pace is too slow.
+        (limits.bodyGraceSeconds, limits.bodyBytesPerSecond) = (0, 1_000_000_000)
+        try await LiveServer.run(limits: limits) { server in
+            let token = try await server.addUser("mia")
+            let raw = try RawConnection(port: server.port)
+            await raw.send(Self.head(server, "\(LiveServer.database)/zones/modify", token, "Content-Length: 1000") + "{")
+            let answer = try await raw.readToEnd()
+            #expect(answer.hasPrefix("HTTP/1.1 400") && answer.contains("the body arrives too slowly"))
+            try await stillAnswers(server, token)
+        }
+    }
+
+    @Test(arguments: [(0, 29, false), (0, 31, true), (999, 31, true), (1001, 31, false), (1_000_000, 1000, false), (1_000_000, 3600, true)])
+    func aPaceIsAskedForAfterItsGrace(_ bytes: Int, _ seconds: Int, _ isTooSlow: Bool) {
+        var limits = Limits()
+        (limits.bodyGraceSeconds, limits.bodyBytesPerSecond) = (30, 1000)
+        #expect(BodyPace(limits).isTooSlow(bytes: bytes, in: .seconds(seconds)) == isTooSlow)
+        limits.bodyBytesPerSecond = 0
+        #expect(!BodyPace(limits).isTooSlow(bytes: bytes, in: .seconds(seconds)))
+    }
+
+    @Test func idleConnectionsAreClosedAndHeldStreamsAreNot() async throws {
+        var limits = Limits()
+        limits.idleSeconds = 1
+        try await LiveServer.run(limits: limits) { server in
+            let token = try await server.addUser("mia")
+            try await server.makeGarden(token: token)
+            let all = SubscriptionsModifyRequest(operations: [.create(Subscription(subscriptionID: "all", kind: .database))])
+            _ = try await server.post(.modifySubscriptions, all, token: token)
+            let stream = try RawConnection(port: server.port)
+            await stream.send(
+                "GET /device/1/\(LiveServer.container)/development/push/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\nX-Tarn-Device: other\r\n\r\n")
+            _ = try await stream.read(until: "\r\n\r\n")
+            // One that never ends its head, one that sent a request, and one that stopped in its body.
+            let (unfinished, kept, stalled) = (
+                try RawConnection(port: server.port), try RawConnection(port: server.port), try RawConnection(port: server.port)
+            )
+            await unfinished.send("GET /health HT")
+            await kept.send("GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+            await stalled.send(Self.head(server, "\(LiveServer.database)/zones/modify", token, "Content-Length: 1000") + "{")
+            #expect(try await unfinished.readToEnd() == "")
+            #expect(try await kept.readToEnd().contains(#"{"status":"ok"}"#))
+            #expect(try await !stalled.readToEnd().hasPrefix("HTTP/1.1 200"))
+            _ = try await server.modify(.init(.create, Record(recordName: "p", recordType: "Plant")), token: token)
+            #expect(try await stream.read(until: "}}}\n").contains(#""sid":"all""#))
+        }
+    }
+
+    @Test func whoStopsSendingIsStillAnswered() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            let raw = try RawConnection(port: server.port)
+            await raw.send(Self.list + "Authorization: Bearer \(token)\r\n\r\n")
+            raw.finishSending()
+            #expect(try await raw.readToEnd().hasPrefix("HTTP/1.1 200"))
+            let broken = try RawConnection(port: server.port)
+            let body = #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Half"}}}]}"#
+            await broken.send(Self.head(server, "\(LiveServer.database)/zones/modify", token, "Content-Length: \(body.utf8.count + 1)") + body)
+            broken.finishSending()
+            #expect(try await broken.readToEnd().hasPrefix("HTTP/1.1 200") == false)
+            #expect(!(try await server.send("GET", "\(LiveServer.database)/zones/list", token: token).text.contains("Half")))
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func aFileThatBreaksOffIsNoFile(_ endsInOrder: Bool) async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            try await server.makeGarden(token: token)
+            let (path, id) = try await uploadPath(server, token)
+            do {
+                let raw = try RawConnection(port: server.port)
+                await raw.send(Self.head(server, path, token, "Transfer-Encoding: chunked") + "5\r\nhello\r\n")
+                if endsInOrder {
+                    raw.finishSending()
+                    #expect(try await raw.readToEnd().hasPrefix("HTTP/1.1 200") == false)
+                }
+            }
+            let asset = AssetValue(fileChecksum: "x", size: 5, receipt: id)
+            let saved = try await server.modify(
+                .init(.create, Record(recordName: "p1", recordType: "Plant", fields: ["photo": Field(.asset(asset))])), token: token)
+            #expect(try ModifyRecordsResponse(json: saved.body).results.first.flatMap { if case .failure = $0 { $0 } else { nil } } != nil)
+        }
+    }
+
+    @Test func pathsThatLeadOutOfTheFolderOfFilesLeadNowhere() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            let (path, _) = try await {
+                try await server.makeGarden(token: token)
+                return try await uploadPath(server, token)
+            }()
+            let secret = server.folder.path + "/secret"
+            try Data("secret".utf8).write(to: URL(fileURLWithPath: secret))
+            for wrong in ["../../secret", "..%2F..%2Fsecret", "%2e%2e/%2e%2e/secret", "/etc/passwd"] {
+                var parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+                parts[8] = wrong
+                parts[7] = "download"
+                let answer = try await server.send("GET", parts.joined(separator: "/"), token: token)
+                #expect([400, 403, 404].contains(answer.status) && !answer.text.contains("secret"), "\(wrong)")
+            }
+            // A name that a client chooses is no part of a path.
+            for name in ["../../x", "a/b", "..", "\u{0}"] {
+                let message = AssetUploadRequest(
+                    items: [.init(recordType: "Plant", recordName: name, fieldName: "photo")], zoneID: LiveServer.garden)
+                let response = try AssetUploadResponse(json: try await server.post(.uploadAssets, message, token: token).body)
+                if case .address(let address) = response.results[0] { #expect(!address.url.contains("..")) }
+            }
+        }
+    }
+
+    /// A connection that is accepted while the server stops, so that nobody takes it. Without the guard the process ends.
+    @Test func aConnectionThatNobodyTakesIsClosed() async throws {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let guarded = GuardedChannel(idleSeconds: 60) { _, _, _ in }
+        let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .childChannelInitializer { channel in
+                // Dropped once the channel is active, as one is that comes after the last that was taken.
+                guarded.setup(channel: channel, logger: logger).map { connection in
+                    channel.eventLoop.execute { withExtendedLifetime(connection) {} }
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let raw = try RawConnection(port: try #require(server.localAddress?.port))
+        #expect(try await raw.readToEnd() == "")
+        try await server.close()
+    }
+}
