@@ -134,12 +134,14 @@ import Testing
         }
     }
 
-    private func post(_ port: Int, _ operation: ServicePath.Operation, _ body: [UInt8], token: String) async throws -> [UInt8] {
+    private func post(
+        _ port: Int, _ operation: ServicePath.Operation, _ body: [UInt8], token: String, timeout: TimeAmount = .seconds(20)
+    ) async throws -> [UInt8] {
         var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(LiveServer.database)/\(operation.rawValue)")
         request.method = .POST
         request.headers.add(name: "Authorization", value: "Bearer \(token)")
         request.body = .bytes(ByteBuffer(bytes: body))
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(20))
+        let response = try await HTTPClient.shared.execute(request, timeout: timeout)
         guard response.status.code == 200 else { throw WireError(.internalError, "status \(response.status.code)") }
         return Array(try await response.body.collect(upTo: 10_000_000).readableBytesView)
     }
@@ -315,14 +317,17 @@ import Testing
                         let name = "\(writer)-\(number)"
                         let message = ModifyRecordsRequest(
                             operations: [RecordOperation(.create, Record(recordName: name, recordType: "Plant"))], zoneID: LiveServer.garden)
-                        guard (try? await post(port, .modifyRecords, message.encoded(), token: token)) != nil else { return }
-                        if answered.add([name]) == 60 { server.signal(SIGTERM) }
+                        // The client goes on trying to reach a server that is gone.
+                        guard (try? await post(port, .modifyRecords, message.encoded(), token: token, timeout: .seconds(3))) != nil else { return }
+                        guard answered.add([name]) == 60 else { continue }
+                        server.signal(SIGTERM)
+                        while (try? RawConnection(port: port)) != nil { await Task.yield() }
+                        // The file goes on though the server takes no more connections.
+                        await file.send(Array(repeating: 8, count: 200_000))
                     }
                 }
             }
         }
-        // The file goes on though the server no longer takes connections.
-        await file.send(Array(repeating: 8, count: 200_000))
         #expect(try await file.readToEnd().contains("\"size\":600000"))
         #expect(try await endless.readToEnd().hasPrefix("HTTP/1.1 200") == false)
         #expect(server.wait() == 0)
