@@ -16,7 +16,9 @@ struct GuardedChannel: ServerChildChannel {
 
     /// - Parameter idleSeconds: After which a connection is closed on which no request is under way, or none goes on arriving.
     init(idleSeconds: Int, responder: @escaping HTTPChannelHandler.Responder) {
-        base = HTTP1Channel(responder: responder, configuration: .init(idleTimeout: .seconds(Int64(idleSeconds))))
+        base = HTTP1Channel(
+            responder: responder,
+            configuration: .init(additionalChannelHandlers: [BrokenConnectionHandler()], idleTimeout: .seconds(Int64(idleSeconds))))
     }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<AcceptedConnection> {
@@ -26,6 +28,21 @@ struct GuardedChannel: ServerChildChannel {
     func handle(value: AcceptedConnection, logger: Logger) async {
         guard let channel = value.take() else { return }
         await base.handle(value: channel, logger: logger)
+    }
+}
+
+/// Closes a connection on which something came that is no HTTP, such as a head without end, soon after it was refused:
+/// nothing that comes after it is read, so that who sends on would hold the connection.
+private final class BrokenConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = NIOAny
+
+    /// Time for the refusal to arrive.
+    private static let grace = TimeAmount.seconds(1)
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        let channel = context.channel
+        channel.eventLoop.scheduleTask(in: Self.grace) { channel.close(promise: nil) }
+        context.fireErrorCaught(error)
     }
 }
 
