@@ -64,7 +64,7 @@ struct MeasureCommand: ParsableCommand {
 
     private func works(_ stage: CloudStage) -> [Work] {
         Serving.works(stage, large: large) + Waiting.works(stage) + Calling.works(stage) + Carrying.works(stage, bytes: mebibytes << 20)
-            + Mirroring.works(stage, large: large)
+            + Mirroring.works(stage, large: large) + [Mirroring.permissions(stage)] + Mirroring.values(stage, bytes: mebibytes << 20)
     }
 
     private func linearity(_ posts: Posts, _ scratch: Scratch) -> Linearity {

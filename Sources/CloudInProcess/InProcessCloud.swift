@@ -120,6 +120,37 @@ package final class InProcessCloud: Sendable {
         _ = try await service.importSchema(schema)
     }
 
+    /// Gives a user roles of a container's schema in development, in place of those before.
+    package func setRoles(_ roles: Set<String>, of user: String, container containerIdentifier: String) async throws {
+        guard let service else { throw StorageFailure(.unavailable, "the server is stopped") }
+        try await service.setRoles(
+            roles, ofUser: try await recordName(of: user, containerIdentifier), containerIdentifier: containerIdentifier,
+            environment: .development)
+    }
+
+    /// Deletes a zone of a user's private database in development, as the operator does. Devices are not told.
+    package func deleteZone(
+        _ zoneName: String, of user: String, because reason: ZoneDeletionReason, container containerIdentifier: String
+    ) async throws {
+        let store = try store()
+        let (engine, clock, random) = (Engine(limits: limits, sealer: store.sealer), clock, random)
+        let owner = try await recordName(of: user, containerIdentifier)
+        let call = Call(
+            partition: Partition(containerIdentifier: containerIdentifier, environment: .development, owner: owner),
+            caller: Caller(userRecordName: owner, deviceID: "", kind: .operator), now: clock.milliseconds, baseURL: "",
+            makeIdentifier: { Hex.text(random.next(16)) })
+        _ = try await store.write(call.partition) { try engine.deleteZone(ZoneID(zoneName: zoneName), because: reason, in: $0, call) }
+    }
+
+    private func recordName(of user: String, _ containerIdentifier: String) async throws -> String {
+        let store = try store()
+        guard let account = try await store.account(named: user) else {
+            throw StorageFailure(.unknownName, "there is no user of this name")
+        }
+        return try await store.userRecordName(
+            account: account, containerIdentifier: containerIdentifier, proposal: "_" + Hex.text(random.next(16)))
+    }
+
     // MARK: What is there
 
     package struct DatabaseContent: Sendable {

@@ -110,4 +110,40 @@ extension AssetTests {
         #expect(phone.transport.log.filter { $0.hasPrefix("asset") }.count == 41)
         for device in [tablet, phone] { try await device.discard() }
     }
+
+    /// Long values that are sealed go piece by piece.
+    @Test func whatIsSealedInPiecesComesBackWhole() async throws {
+        let cloud = try InProcessCloud()
+        var model = Self.model
+        for entity in [0, 3] { for index in model.entities[entity].attributes.indices { model.entities[entity].attributes[index].allowsCloudEncryption = true } }
+        let keys = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)/my.keys")
+        func device(_ name: String, _ transport: InProcessTransport, _ wire: Faults? = nil) throws -> Device {
+            try Device(name, transport, over: wire, model: model) { $0.cloudKitContainerOptions?.encryptionKeys = .file(keys) }
+        }
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let wire = Faults(transport)
+        let tablet = try device("tablet", transport, wire)
+        let phone = try device("phone", try await cloud.addDevice("phone", of: "mia"))
+        let image = Data((0..<(5 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ $0 >> 9) })
+        let text = String(repeating: "𝄞🎼ü", count: 900_000)
+        try tablet.edit { context in
+            context.insert("ImageData", ["data": image])
+            context.insert("Post", ["title": "long", "content": text])
+        }
+        try await exchange(tablet, phone)
+        #expect(try phone.read { try $0.all("ImageData").first?.value(forKey: "data") as? Data } == image)
+        #expect(try phone.read { try $0.post(titled: "long")?.value(forKey: "content") as? String } == text)
+        #expect(try phone.dump == tablet.dump)
+        // What did not change is not sent again.
+        let before = wire.log.count { $0 == "asset" }
+        try tablet.edit { context in
+            try context.all("ImageData").first?.setValue(image, forKey: "data")
+            try context.post(titled: "long")?.setValue("longer", forKey: "title")
+        }
+        try await exchange(tablet, phone)
+        #expect(wire.log.count { $0 == "asset" } == before && before == 2)
+        #expect(try phone.dump == tablet.dump)
+        for device in [tablet, phone] { try await device.discard() }
+        try FileManager.default.removeItem(at: keys.deletingLastPathComponent())
+    }
 }

@@ -88,25 +88,6 @@ import Testing
         try await phone.discard()
     }
 
-    @Test func aZoneThatIsGoneIsMadeAgainAndFilledFromHere() async throws {
-        let cloud = try InProcessCloud()
-        let transport = try await cloud.addUser("mia", device: "tablet")
-        let tablet = try Device("tablet", transport)
-        try tablet.edit { $0.insert("Post", ["title": "Kept"]) }
-        try await tablet.settles { try tablet.read { try $0.all("Post").count } == 1 }
-        let client = CloudDatabaseClient(
-            containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: transport)
-        _ = try await client.modifyZones(
-            ZonesModifyRequest(operations: [.delete(ZoneID(zoneName: "com.apple.coredata.cloudkit.zone"))]))
-        try tablet.edit { $0.insert("Post", ["title": "New"]) }
-        try await tablet.settles { transport.log.filter { $0 == "zones/modify" }.count == 3 }
-        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
-        try await phone.settles()
-        #expect(try phone.dump == "Post  title Kept\nPost  title New")
-        try await tablet.discard()
-        try await phone.discard()
-    }
-
     @Test func pausedSyncingSendsWhatWasSavedOnceItIsResumed() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")

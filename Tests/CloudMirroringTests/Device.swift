@@ -138,6 +138,7 @@ final class HandDrivenTimers: Sendable {
     private struct State {
         var now = 0.0
         var sleepers: [Int: Sleeper] = [:]
+        var watchers: [(longest: Double, continuation: CheckedContinuation<Void, Never>)] = []
         var next = 0
         var isFree = false
     }
@@ -159,6 +160,8 @@ final class HandDrivenTimers: Sendable {
                         continuation.resume(throwing: CancellationError())
                     } else {
                         state.sleepers[number] = Sleeper(due: state.now + seconds, continuation: continuation)
+                        for watcher in state.watchers where seconds <= watcher.longest { watcher.continuation.resume() }
+                        state.watchers.removeAll { seconds <= $0.longest }
                     }
                 }
                 // A cancellation between the look and the entry found nobody to wake.
@@ -171,6 +174,16 @@ final class HandDrivenTimers: Sendable {
 
     private func wake(_ number: Int) {
         state.withLock { $0.sleepers.removeValue(forKey: number) }?.continuation.resume(throwing: CancellationError())
+    }
+
+    /// Returns when somebody sleeps who wakes within so many seconds.
+    func asleep(within seconds: Double) async {
+        await withCheckedContinuation { continuation in
+            state.withLock { state in
+                let isThere = state.sleepers.values.contains { $0.due <= state.now + seconds }
+                if isThere { continuation.resume() } else { state.watchers.append((seconds, continuation)) }
+            }
+        }
     }
 
     func advance(by seconds: Double) {

@@ -125,6 +125,34 @@ final class Faults: CloudTransport {
     }
 }
 
+/// Holds up some requests until its gate is opened.
+final class Holding: CloudTransport {
+    let gate = Gate()
+    private let transport: InProcessTransport
+    private let isHeld: @Sendable (_ path: String, _ body: [UInt8]) -> Bool
+
+    init(_ transport: InProcessTransport, where isHeld: @escaping @Sendable (_ path: String, _ body: [UInt8]) -> Bool) {
+        self.transport = transport
+        self.isHeld = isHeld
+    }
+
+    /// Those that delete records.
+    convenience init(deletionsOn transport: InProcessTransport) {
+        self.init(transport) { path, body in path.hasSuffix("records/modify") && body.firstRange(of: Array(#"elete""#.utf8)) != nil }
+    }
+
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        if case .service(let path) = request.target {
+            var body: [UInt8] = []
+            if case .bytes(let bytes) = request.body { body = bytes }
+            if isHeld(path, body) { try await gate.pass() }
+        }
+        return try await transport.send(request)
+    }
+
+    func stream(_ request: TransportRequest) async throws -> TransportStream { try await transport.stream(request) }
+}
+
 /// Holds up whoever comes until it is opened.
 final class Gate: Sendable {
     private struct State {

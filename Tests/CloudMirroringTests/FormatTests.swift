@@ -19,28 +19,34 @@ import Testing
         "CREATE TABLE P (source TEXT NOT NULL, relationship TEXT NOT NULL, destination TEXT NOT NULL, PRIMARY KEY (source, relationship)) WITHOUT ROWID",
         "INSERT INTO TARN_STATE SELECT 'token', token FROM TARN_ZONE", "INSERT INTO TARN_STATE SELECT 'generation', generation FROM TARN_ZONE",
         "INSERT INTO TARN_STATE SELECT 'isFullFetch', isFullFetch FROM TARN_ZONE", "DROP TABLE TARN_RECORD", "DROP TABLE TARN_LINK",
-        "DROP TABLE TARN_PARKED", "DROP TABLE TARN_ZONE", "DROP TABLE TARN_EVENT", "ALTER TABLE R RENAME TO TARN_RECORD",
+        "DROP TABLE TARN_PARKED", "DROP TABLE TARN_ZONE", "DROP TABLE TARN_EVENT", "DROP TABLE TARN_DELETED", "ALTER TABLE R RENAME TO TARN_RECORD",
         "ALTER TABLE L RENAME TO TARN_LINK", "ALTER TABLE P RENAME TO TARN_PARKED",
         "CREATE UNIQUE INDEX TARN_RECORD_ROW ON TARN_RECORD (entity, pk)",
         "CREATE INDEX TARN_RECORD_PENDING ON TARN_RECORD (mark, name) WHERE stage <> 0", "UPDATE TARN_STATE SET value = 1 WHERE key = 'format'",
     ]
+
+    /// What they were before deletions were remembered.
+    private static let thirdFormat = ["DROP TABLE TARN_DELETED", "UPDATE TARN_STATE SET value = 3 WHERE key = 'format'"]
 
     private func change(_ device: Device, _ statements: [String]) throws {
         let store = try #require(device.container.persistentStoreCoordinator.persistentStores.first)
         try store.storage.write { writer in for statement in statements { try writer.execute(statement) } }
     }
 
-    @Test func aStoreOfTheFirstFormatGoesOnWhereItWas() async throws {
+    @Test(arguments: [firstFormat, thirdFormat]) func aStoreOfAnEarlierFormatGoesOnWhereItWas(_ statements: [String]) async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         let first = try Device("tablet", transport)
-        try first.edit { $0.insert("Post", ["title": "Old"]) }
+        try first.edit { context in for title in ["Old", "Gone"] { context.insert("Post", ["title": title]) } }
         try await first.container.sync(timeout: .seconds(60))
         await first.container.stopSyncing()
-        try change(first, Self.firstFormat)
+        try change(first, statements)
         try await first.kill()
         let again = try Device("tablet", transport, file: first.file)
-        try again.edit { try $0.post(titled: "Old")?.setValue("edited", forKey: "content") }
+        try again.edit { context in
+            try context.post(titled: "Old")?.setValue("edited", forKey: "content")
+            if let gone = try context.post(titled: "Gone") { context.delete(gone) }
+        }
         try await again.container.sync(timeout: .seconds(60))
         let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
         try await phone.container.sync(timeout: .seconds(60))

@@ -175,4 +175,122 @@ import Testing
         #expect(tablet.container.recordID(for: ids[2]) == nil && tablet.container.record(for: ids[1]) == nil)
         try await tablet.discard()
     }
+
+    // MARK: Types
+
+    /// Every type of attribute twice: optional, and with a default value.
+    private static var types: Model {
+        let kinds: [(String, AttributeType, StoredValue)] = [
+            ("short", .integer16, .int(7)), ("int", .integer32, .int(8)), ("long", .integer64, .int(9)), ("flag", .boolean, .int(1)),
+            ("double", .double, .double(0.5)), ("float", .float, .double(1.5)), ("decimal", .decimal, .decimal(Decimal(2.5))),
+            ("date", .date, .date(1_000.25)), ("uuid", .uuid, .uuid(UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)))),
+            ("uri", .uri, .url("https://example.org/d")), ("text", .string, .string("default")), ("bytes", .binaryData, .data(Data([1]))),
+        ]
+        var attributes = kinds.flatMap { name, type, value in
+            [Attribute(name: name, type: type), Attribute(name: name + "Set", type: type, isOptional: false, defaultValue: value)]
+        }
+        var list = Attribute(name: "list", type: .transformable)
+        list.valueTransformerName = "NSSecureUnarchiveFromData"
+        attributes.append(list)
+        return Model(entities: [Entity(name: "Thing", attributes: attributes + [Attribute(name: "label", type: .string)])])
+    }
+
+    private func things(_ device: Device) throws -> [String] {
+        try device.read { context in
+            try context.all("Thing").map { thing in
+                let names = thing.entity.attributesByName.keys.sorted()
+                return names.map { name in
+                    switch thing.value(forKey: name) {
+                    case nil: "\(name) –"
+                    case let data as Data: "\(name) \([UInt8](data))"
+                    case let date as Date: "\(name) \(date.timeIntervalSinceReferenceDate)"
+                    case let list as [String]: "\(name) \(list)"
+                    case let value?: "\(name) \(value)"
+                    }
+                }.joined(separator: "  ")
+            }.sorted()
+        }
+    }
+
+    @Test func everyTypeTravelsWithItsLeastAndItsGreatestValueAndWithout() async throws {
+        let cloud = try InProcessCloud()
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"), model: Self.types)
+        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), model: Self.types)
+        @Sendable func insert(_ context: NSManagedObjectContext, _ label: String, _ values: [String: any Sendable]) {
+            let thing = context.insert("Thing", ["label": label])
+            for (name, value) in values {
+                thing.setValue(value, forKey: name)
+                if name != "list" { thing.setValue(value, forKey: name + "Set") }
+            }
+        }
+        let least: [String: any Sendable] = [
+            "short": Int16.min, "int": Int32.min, "long": Int64.min, "flag": false, "double": -Double.greatestFiniteMagnitude,
+            "float": -Float.greatestFiniteMagnitude, "decimal": Decimal(string: "-12345.0625") ?? 0, "date": Date(timeIntervalSince1970: -62_135_596_800),
+            "uuid": UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)), "text": "", "bytes": Data(),
+        ]
+        let greatest: [String: any Sendable] = [
+            "short": Int16.max, "int": Int32.max, "long": Int64.max, "flag": true, "double": Double.greatestFiniteMagnitude,
+            "float": Float.leastNonzeroMagnitude, "decimal": Decimal(string: "98765432.125") ?? 0, "date": Date(timeIntervalSince1970: 253_402_300_799.999),
+            "uuid": UUID(), "text": "\u{0}𝄞 \u{10FFFF} e\u{301} \"\\\n", "bytes": Data((0...255).map { UInt8($0) }), "list": ["a", "ü"],
+        ]
+        let address = URL(string: "https://example.org/a?b=%20#c")
+        try tablet.edit { context in
+            insert(context, "nothing", [:])
+            insert(context, "least", least)
+            insert(context, "greatest", address.map { greatest.merging(["uri": $0]) { $1 } } ?? greatest)
+        }
+        for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(60)) }
+        let sent = try things(tablet)
+        #expect(try things(phone) == sent && sent.count == 3)
+        #expect(sent.contains { $0.contains("long -9223372036854775808") } && sent.contains { $0.contains("textSet default") })
+        // Cleared on the other device, all of them are nil or their defaults again, and nothing is in dispute.
+        try phone.edit { context in
+            for thing in try context.all("Thing") {
+                for (name, attribute) in thing.entity.attributesByName where name != "label" {
+                    thing.setValue(attribute.isOptional ? nil : attribute.defaultValue, forKey: name)
+                }
+            }
+        }
+        for device in [phone, tablet] { try await device.container.sync(timeout: .seconds(60)) }
+        let cleared = try things(tablet)
+        #expect(try things(phone) == cleared)
+        #expect(Set(cleared.map { $0.replacing(/label \w+/, with: "") }).count == 1)
+        #expect(try tablet.container.conflicts().isEmpty && phone.container.conflicts().isEmpty)
+        for device in [tablet, phone] { try await device.discard() }
+    }
+
+    /// Links and relationships come before what they lead to, in saves and pages of their own.
+    @Test func whatComesBeforeItsTargetsIsConnectedWhenTheyCome() async throws {
+        let cloud = try InProcessCloud()
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        try await tablet.container.sync(timeout: .seconds(60))
+        let client = CloudDatabaseClient(
+            containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private,
+            transport: try await cloud.addDevice("script", of: "mia"))
+        func create(_ name: String, _ type: String, _ fields: [String: Field]) async throws {
+            let operation = RecordOperation(.create, Record(recordName: name, recordType: type, fields: fields))
+            let answer = try await client.modifyRecords(
+                ModifyRecordsRequest(operations: [operation], zoneID: ZoneID(zoneName: "com.apple.coredata.cloudkit.zone")),
+                idempotencyKey: name)
+            for case .failure(_, let error, _) in answer.results { Issue.record("\(error.reason)") }
+            try await tablet.container.sync(timeout: .seconds(60))
+        }
+        try await create(
+            "L", "CDMR",
+            [
+                "CD_entityNames": Field(.string("Post:Tag")), "CD_recordNames": Field(.string("P:T")),
+                "CD_relationships": Field(.string("tags:posts")),
+            ])
+        try await create("A", "CD_Attachment", ["CD_entityName": Field(.string("Attachment")), "CD_post": Field(.string("P"))])
+        #expect(try tablet.dump == "Attachment")
+        try await create("T", "CD_Tag", ["CD_entityName": Field(.string("Tag")), "CD_name": Field(.string("tag"))])
+        try await create("P", "CD_Post", ["CD_entityName": Field(.string("Post")), "CD_title": Field(.string("post"))])
+        #expect(
+            try tablet.dump == """
+                Attachment  post → post
+                Post  title post  attachments ["Attachment"]  tags ["tag"]
+                Tag  name tag  posts ["post"]
+                """)
+        try await tablet.discard()
+    }
 }

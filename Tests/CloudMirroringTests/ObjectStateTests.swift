@@ -6,6 +6,7 @@ import CloudKit
 import CloudWire
 import CoreData
 import Foundation
+import Synchronization
 import Testing
 
 /// What an app can show of one object, and what it can send to somebody who helps.
@@ -16,6 +17,29 @@ import Testing
         }
         let states = try device.container.syncStates(of: Array(ids.values))
         return ids.compactMapValues { states[$0] }
+    }
+
+    /// How much an import will bring is shown where the server counts.
+    @Test(arguments: [true, false]) func anImportShowsHowFarItIs(isCounting: Bool) async throws {
+        let offered = Set(Capability.allCases).subtracting(isCounting ? [] : [.remainingCount])
+        let cloud = try InProcessCloud(offered: offered)
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        try tablet.edit { context in for number in 0..<450 { context.insert("Post", ["title": "\(number)"]) } }
+        try await tablet.container.sync(timeout: .seconds(60))
+        let asked = Mutex(0)
+        let wire = Holding(try await cloud.addDevice("phone", of: "mia")) { path, _ in
+            guard path.hasSuffix("changes/zone") else { return false }
+            return asked.withLock { count in
+                count += 1
+                return count == 3
+            }
+        }
+        let phone = try Device("phone", try await cloud.addDevice("spare", of: "mia"), over: wire)
+        try await phone.until { "\($0)" == (isCounting ? "importing 400 of 450" : "importing, 400 done") }
+        wire.gate.open()
+        try await phone.container.sync(timeout: .seconds(60))
+        #expect(try phone.read { try $0.all("Post").count } == 450)
+        for device in [tablet, phone] { try await device.discard() }
     }
 
     @Test func anObjectGoesFromWaitingToTheServer() async throws {

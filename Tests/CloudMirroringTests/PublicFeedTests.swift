@@ -7,6 +7,7 @@ import CloudMirroring
 import CloudWire
 import CoreData
 import Foundation
+import Synchronization
 import Testing
 
 /// The public database on a server that has a feed of it.
@@ -67,4 +68,98 @@ import Testing
         #expect(try bo.dump == "Post  title Bo's\nPost  title Kept\nPost  title Late\nPost  title New")
         for device in [mia, bo] { try await device.discard() }
     }
+
+    /// Nobody moves a clock, and nobody asks.
+    @Test func whatOthersPublishComesAtOnce() async throws {
+        let cloud = try InProcessCloud()
+        let mia = try Device("mia's", try await cloud.addUser("mia", device: "tablet"), describe: publish)
+        let bo = try Device("bo's", try await cloud.addUser("bo", device: "phone"), describe: publish)
+        let visitor = try Device("visitor's", cloud.addVisitor(device: "kiosk"), describe: publish)
+        try await sync(mia, bo, visitor)
+        try mia.edit { $0.insert("Post", ["title": "News"]) }
+        for device in [bo, visitor] { try await device.until { _ in try device.dump == "Post  title News" } }
+        try mia.edit { context in if let post = try context.post(titled: "News") { context.delete(post) } }
+        for device in [bo, visitor] { try await device.until { _ in try device.dump.isEmpty } }
+        // A connection that broke is made again, and what was missed meanwhile is fetched.
+        bo.transport.goOffline()
+        try mia.edit { $0.insert("Post", ["title": "Missed"]) }
+        try await sync(mia)
+        bo.transport.goOnline()
+        await bo.timers.asleep(within: 5)
+        bo.timers.advance(by: 5)
+        try await bo.until { _ in try bo.dump == "Post  title Missed" }
+        for device in [mia, bo, visitor] { try await device.discard() }
+    }
+
+    /// Where there is no feed nothing is held open: the clock is what makes it ask.
+    @Test func aStoreThatLosesTheFeedIsAskedByTheClock() async throws {
+        let cloud = try InProcessCloud()
+        for type in ["CD_Post", "CD_Tag", "CD_Attachment", "CD_ImageData", "CDMR"] {
+            try await cloud.addIndexes(toType: type, fields: ["___recordID", "___modTime"], container: Device.containerIdentifier)
+        }
+        let mia = try Device("mia's", try await cloud.addUser("mia", device: "tablet"), describe: publish)
+        let bo = try Device("bo's", try await cloud.addUser("bo", device: "phone"), describe: publish)
+        try await sync(mia, bo)
+        try cloud.stop()
+        try cloud.start(offering: [])
+        try mia.edit { $0.insert("Post", ["title": "Later"]) }
+        try await sync(mia, bo)
+        #expect(try bo.dump == "Post  title Later")
+        try mia.edit { $0.insert("Post", ["title": "Even later"]) }
+        try await sync(mia)
+        #expect(cloud.listeners == 0)
+        bo.timers.advance(by: 1_800)
+        try await bo.until { _ in try bo.dump == "Post  title Even later\nPost  title Later" }
+        for device in [mia, bo] { try await device.discard() }
+    }
+
+    /// Two servers behind one address, of which one was not updated yet.
+    @Test func serversThatDisagreeDoNotKeepAStoreBusy() async throws {
+        let cloud = try InProcessCloud()
+        for type in ["CD_Post", "CD_Tag", "CD_Attachment", "CD_ImageData", "CDMR"] {
+            try await cloud.addIndexes(toType: type, fields: ["___recordID", "___modTime"], container: Device.containerIdentifier)
+        }
+        let mia = try Device("mia's", try await cloud.addUser("mia", device: "tablet"), describe: publish)
+        try mia.edit { context in for number in 0..<10 { context.insert("Post", ["title": "\(number)"]) } }
+        try await sync(mia)
+        let transport = try await cloud.addUser("bo", device: "phone")
+        let disagreeing = Disagreeing(transport)
+        let bo = try Device("bo's", transport, over: disagreeing, describe: publish)
+        try await sync(bo)
+        for title in ["A", "B", "C", "D", "E", "F"] {
+            try mia.edit { $0.insert("Post", ["title": title]) }
+            try await sync(mia, bo)
+        }
+        #expect(try bo.dump == mia.dump)
+        // Some rounds to find it out, and then queries, which both servers answer.
+        #expect(disagreeing.count <= 12)
+        let before = disagreeing.count
+        try mia.edit { $0.insert("Post", ["title": "G"]) }
+        try await sync(mia, bo)
+        #expect(try bo.dump == mia.dump && disagreeing.count == before)
+        for device in [mia, bo] { try await device.discard() }
+    }
+}
+
+/// Every second question for the feed goes to a server that has none.
+private final class Disagreeing: CloudTransport {
+    private let transport: InProcessTransport
+    private let asked = Mutex(0)
+
+    init(_ transport: InProcessTransport) { self.transport = transport }
+
+    /// How often the feed was asked for.
+    var count: Int { asked.withLock { $0 } }
+
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        guard case .service(let path) = request.target, path.hasSuffix("changes/zone") else { return try await transport.send(request) }
+        let number = asked.withLock { count in
+            count += 1
+            return count
+        }
+        if number.isMultiple(of: 2) { return try await transport.send(request) }
+        return TransportResponse(status: 400, headers: TransportHeaders(), body: WireError(.badRequest, "endpoint not applicable").encoded())
+    }
+
+    func stream(_ request: TransportRequest) async throws -> TransportStream { try await transport.stream(request) }
 }

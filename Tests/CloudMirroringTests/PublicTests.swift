@@ -161,9 +161,10 @@ import Testing
             try context.save()
         }
         let own = try id(bo, "Bo's")
-        #expect(bos.canUpdateRecord(forManagedObjectWith: own))
-        try await sync(bo, mia)
         #expect(bos.canUpdateRecord(forManagedObjectWith: own) && bos.canDeleteRecord(forManagedObjectWith: own))
+        try await sync(bo, mia)
+        // Others have it now, and would not hear of a deletion.
+        #expect(bos.canUpdateRecord(forManagedObjectWith: own) && !bos.canDeleteRecord(forManagedObjectWith: own))
         #expect(try !mia.container.canUpdateRecord(forManagedObjectWith: id(mia, "Bo's")))
         // Asked once, then known.
         let looks = bos.permissionLooks

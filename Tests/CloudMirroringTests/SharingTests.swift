@@ -335,6 +335,38 @@ import Testing
         try await all.discard()
     }
 
+    /// The deletion, or the end of a link, reaches the old zone when the object has arrived in the new one: whoever moves it
+    /// cannot know, and whoever deleted it does.
+    @Test(arguments: [(false, false), (true, false), (false, true), (true, true)])
+    func whatAnotherDeviceTakesAwayBetweenTheTwoZonesStaysAway(isBeforeTheMovesEnd: Bool, isLink: Bool) async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        for device in [all.mia, all.phone] { try await device.kill() }
+        let late = Holding(deletionsOn: all.phone.transport), slow = Holding(deletionsOn: all.mia.transport)
+        let phone = try Device.sharing("phone", all.phone.transport, over: late, file: all.phone.file)
+        let tablet = try Device.sharing("tablet", all.mia.transport, over: slow, file: all.mia.file)
+        for device in [phone, tablet] { try await device.sync() }
+        try phone.edit { context in
+            let post = try #require(try context.post(titled: "Trip"))
+            if isLink { post.setValue(Set<NSManagedObject>(), forKey: "tags") } else { context.delete(post) }
+        }
+        let taking = Task { try await phone.sync() }
+        try await late.gate.reached()
+        if !isBeforeTheMovesEnd { slow.gate.open() }
+        try await tablet.share("Trip")
+        let moving = Task { try await tablet.sync() }
+        if isBeforeTheMovesEnd { try await slow.gate.reached() } else { try await moving.value }
+        late.gate.open()
+        try await taking.value
+        slow.gate.open()
+        try await moving.value
+        for _ in 0..<3 { for device in [tablet, phone] { try await device.sync() } }
+        let (here, there) = (try tablet.dump, try phone.dump)
+        #expect(here == there && here.contains("Diary"))
+        #expect(isLink ? here.contains("Post  content Sea  title Trip  attachments [\"Attachment\"]\n") : !here.contains("Trip"))
+        for device in [tablet, phone, all.bo] { try await device.discard() }
+    }
+
     @Test func whatCannotBeSharedSaysWhy() async throws {
         let all = try await Sharers()
         try await all.plan()

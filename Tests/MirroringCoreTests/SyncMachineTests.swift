@@ -59,8 +59,8 @@ import Testing
     @Test func itSetsUpThenImportsThenExportsThenListens() {
         var script = Script()
         #expect(script.tell(.started) == ["setUp", "[starting]"])
-        #expect(script.finish(.done) == ["listen", "fetchChanges", "[importing(done: 0)]"])
-        #expect(script.finish(.pageApplied(records: 5, moreComing: true)) == ["fetchChanges", "[importing(done: 5)]"])
+        #expect(script.finish(.done) == ["listen", "fetchChanges", "[importing(done: 0, total: nil)]"])
+        #expect(script.finish(.pageApplied(records: 5, moreComing: true)) == ["fetchChanges", "[importing(done: 5, total: nil)]"])
         #expect(script.finish(.pageApplied(records: 2, moreComing: false)) == ["planExport(itemsMax: 8)", "[idle]"])
         #expect(script.finish(.batchPlanned(count: 2, pending: 3, refusal: nil)) == ["sendBatch", "[exporting(done: 0, total: 3) 3 pending]"])
         #expect(script.settle { $0.accepted = 2 } == ["planExport(itemsMax: 8)", "[exporting(done: 2, total: 3) 1 pending]"])
@@ -70,9 +70,37 @@ import Testing
         #expect(script.machine.status.lastSuccess != nil)
     }
 
+    @Test func whatIsStillToComeIsShownWhereItIsKnown() {
+        var script = Script.idle
+        _ = script.tell(.pushArrived)
+        #expect(script.finish(.pageApplied(records: 200, moreComing: true, remaining: 250)).last == "[importing(done: 200, total: Optional(450))]")
+        // Others write meanwhile.
+        #expect(script.finish(.pageApplied(records: 200, moreComing: true, remaining: 60)).last == "[importing(done: 400, total: Optional(460))]")
+        #expect(script.finish(.pageApplied(records: 10, moreComing: true)).last == "[importing(done: 410, total: nil)]")
+    }
+
+    /// Pages that come in between do not make it impatient.
+    @Test func fetchingThatBeginsAnewAgainAndAgainWaits() {
+        var script = Script.idle
+        _ = script.tell(.pushArrived)
+        for _ in 1..<RetryPolicy.attemptsMax {
+            #expect(script.fail(.changeTokenExpired).first?.hasPrefix("reset(") == true)
+            _ = script.finish(.done)
+            _ = script.finish(.pageApplied(records: 1, moreComing: true))
+        }
+        #expect(script.fail(.changeTokenExpired).first == "wait 256.0")
+        #expect(script.fire().first?.hasPrefix("reset(") == true)
+        _ = script.finish(.done)
+        // Everything came once: that was it.
+        _ = script.finish(.pageApplied(records: 1, moreComing: false))
+        _ = script.finish(.batchPlanned(count: 0, pending: 0, refusal: nil))
+        _ = script.tell(.pushArrived)
+        #expect(script.fail(.changeTokenExpired).first?.hasPrefix("reset(") == true)
+    }
+
     @Test func newsDuringAnOperationWaitForItsEnd() {
         var script = Script.idle
-        #expect(script.tell(.pushArrived) == ["fetchChanges", "[importing(done: 0)]"])
+        #expect(script.tell(.pushArrived) == ["fetchChanges", "[importing(done: 0, total: nil)]"])
         #expect(script.tell(.pushArrived) == [] && script.tell(.storeChanged) == [])
         #expect(script.finish(.pageApplied(records: 1, moreComing: false)) == ["fetchChanges"])
         #expect(script.finish(.pageApplied(records: 0, moreComing: false)) == ["planExport(itemsMax: 8)", "[idle]"])
@@ -85,7 +113,7 @@ import Testing
         #expect(script.tell(.paused) == ["cancel", "[paused]"])
         var late = script
         #expect(late.finish(.batchPlanned(count: 1, pending: 1, refusal: nil)) == [])
-        #expect(script.tell(.resumed) == ["fetchChanges", "[importing(done: 0)]"])
+        #expect(script.tell(.resumed) == ["fetchChanges", "[importing(done: 0, total: nil)]"])
         script = before
         #expect(script.tell(.stopped) == ["cancel", "[paused]"] && script.tell(.pushArrived) == [] && script.fire() == [])
     }
@@ -110,7 +138,7 @@ import Testing
         #expect(script.tell(.networkLost) == ["wait 1.0", "[offline]"])
         #expect(script.fire() == ["fetchChanges"])
         #expect(script.tell(.networkLost) == [])
-        #expect(script.finish(.pageApplied(records: 1, moreComing: true)) == ["fetchChanges", "[importing(done: 1)]"])
+        #expect(script.finish(.pageApplied(records: 1, moreComing: true)) == ["fetchChanges", "[importing(done: 1, total: nil)]"])
     }
 
     @Test func aServerThatAnswersAgainEndsWaitingUnlessItAskedForIt() {
@@ -192,9 +220,9 @@ import Testing
         var script = Script.idle
         _ = script.tell(.pushArrived)
         #expect(script.fail(.changeTokenExpired) == ["reset(MirroringCore.SyncMachine.Reset.fetchAgain)", "[starting]"])
-        #expect(script.finish(.done) == ["fetchChanges", "[importing(done: 0)]"])
+        #expect(script.finish(.done) == ["fetchChanges", "[importing(done: 0, total: nil)]"])
         #expect(script.fail(.zoneNotFound).first == "reset(MirroringCore.SyncMachine.Reset.uploadAgain)")
-        #expect(script.finish(.done) == ["setUp"] && script.finish(.done) == ["fetchChanges", "[importing(done: 0)]"])
+        #expect(script.finish(.done) == ["setUp"] && script.finish(.done) == ["fetchChanges", "[importing(done: 0, total: nil)]"])
         #expect(script.fail(.userDeletedZone).first == "reset(MirroringCore.SyncMachine.Reset.removeRows)")
         // A reset that fails is tried again.
         #expect(script.fail(.serviceUnavailable, retryAfter: 7).first == "wait 7.0")
@@ -213,7 +241,7 @@ import Testing
     @Test func whoAsksIsToldWhenBothDirectionsAreQuietOrNothingWillHappen() {
         var script = Script.idle
         let one = SyncMachine.AskID(number: 1), two = SyncMachine.AskID(number: 2)
-        #expect(script.tell(.asked(one)) == ["fetchChanges", "[importing(done: 0)]"])
+        #expect(script.tell(.asked(one)) == ["fetchChanges", "[importing(done: 0, total: nil)]"])
         // Asked during a round: another one follows, and both are answered after it.
         #expect(script.tell(.asked(two)) == [])
         #expect(script.finish(.pageApplied(records: 0, moreComing: false)) == ["fetchChanges"])

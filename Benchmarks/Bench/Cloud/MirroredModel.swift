@@ -4,7 +4,7 @@
 import CoreData
 import Foundation
 
-/// Posts with pictures, in a container that is mirrored.
+/// Posts with pictures, and films, in a container that is mirrored.
 enum MirroredModel {
     static let model: NSManagedObjectModel = {
         func attribute(_ name: String, _ type: NSAttributeType) -> NSAttributeDescription {
@@ -36,16 +36,39 @@ enum MirroredModel {
             attribute("timestamp", .dateAttributeType), attribute("uuid", .UUIDAttributeType), pictures,
         ]
         picture.properties = [attribute("name", .stringAttributeType), data, owner]
+        let film = NSEntityDescription()
+        film.name = "Film"
+        let plain = attribute("plain", .binaryDataAttributeType), sealed = attribute("sealed", .binaryDataAttributeType)
+        for data in [plain, sealed] { data.allowsExternalBinaryDataStorage = true }
+        sealed.allowsCloudEncryption = true
+        film.properties = [plain, sealed]
         let model = NSManagedObjectModel()
-        model.entities = [post, picture]
+        model.entities = [post, picture, film]
+        return model
+    }()
+
+    /// Posts alone.
+    static let publicModel: NSManagedObjectModel = {
+        let title = NSAttributeDescription()
+        title.name = "title"
+        title.attributeType = .stringAttributeType
+        title.isOptional = true
+        let post = NSEntityDescription()
+        post.name = "Post"
+        post.properties = [title]
+        let model = NSManagedObjectModel()
+        model.entities = [post]
         return model
     }()
 
     /// - Throws: The error with which the store could not be opened.
-    static func container(in folder: URL) throws -> NSPersistentCloudKitContainer {
-        let container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: model)
+    static func container(in folder: URL, isPublic: Bool = false) throws -> NSPersistentCloudKitContainer {
+        let container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: isPublic ? publicModel : model)
         let description = NSPersistentStoreDescription(url: folder.appendingPathComponent("Posts.sqlite"))
-        description.cloudKitContainerOptions = NSPersistentCloudKitContainerOptions(containerIdentifier: TarnServer.container)
+        let options = NSPersistentCloudKitContainerOptions(containerIdentifier: TarnServer.container)
+        options.databaseScope = isPublic ? .public : .private
+        options.encryptionKeys = try .text("tarn-key-1:" + Data(repeating: 7, count: 32).base64EncodedString())
+        description.cloudKitContainerOptions = options
         container.persistentStoreDescriptions = [description]
         var failure: (any Error)?
         container.loadPersistentStores { failure = $1 }

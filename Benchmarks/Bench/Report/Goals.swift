@@ -60,6 +60,11 @@ struct Goal {
         Goal(id: "G20", work: "B1US", anchor: .unit, limit: 48),
         Goal(id: "G20", work: "B1DC", anchor: .unit, limit: 48),
         Goal(id: "G20", work: "B1DS", anchor: .unit, limit: 48),
+        Goal(id: "B2", work: "B2S", anchor: .unit, limit: 48),
+        Goal(id: "B2", work: "B2F", anchor: .unit, limit: 48),
+        Goal(id: "B2", work: "B2SE", anchor: .unit, limit: 48),
+        Goal(id: "B2", work: "B2FE", anchor: .unit, limit: 48),
+        Goal(id: "P1", work: "P1", anchor: .unit, limit: 1000),
         Goal(id: "G21", work: "G21I", anchor: .unit, limit: 64),
         Goal(id: "G21", work: "G21B", anchor: .unit, limit: 128),
     ]

@@ -15,7 +15,7 @@ enum Mirroring {
     }
 
     /// A user of their own, so that works do not see each other's records, and this device.
-    private struct Home {
+    struct Home {
         let token: String
         let address: String
         let folder: URL

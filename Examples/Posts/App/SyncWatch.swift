@@ -39,9 +39,10 @@ extension SyncMessage {
             phase = "idle"
         case .starting:
             phase = "starting"
-        case .importing(let done):
+        case .importing(let done, let total):
             phase = "importing"
             self.done = done
+            self.total = total
         case .exporting(let done, let total):
             phase = "exporting"
             self.done = done

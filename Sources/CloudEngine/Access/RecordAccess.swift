@@ -47,6 +47,21 @@ package struct RecordAccess {
         return try allows(.read, recordType: recordType, creator: name) ? .own(name) : .none
     }
 
+    /// What the caller may do with records of each type that the schema has.
+    package mutating func permissions() throws -> [TypePermissions] {
+        let name = call.caller.userRecordName
+        return try view.recordTypes().map { recordType in
+            let writing: TypePermissions.Writing =
+                if try allows(.write, recordType: recordType, creator: nil) {
+                    .all
+                } else {
+                    try allows(.write, recordType: recordType, creator: name) ? .own : .none
+                }
+            return TypePermissions(
+                recordType: recordType, mayCreate: try allows(.create, recordType: recordType, creator: nil), writing: writing)
+        }
+    }
+
     /// What change tokens of the public database are sealed for: they expire when the caller may read more, or less, than
     /// before. Types that the caller may read whole do not count, so that a new one disturbs nobody.
     mutating func feed(_ partition: Partition) throws -> Partition {

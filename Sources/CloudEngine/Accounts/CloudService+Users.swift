@@ -14,7 +14,8 @@ extension CloudService {
     ) async throws -> ServiceResponse? {
         switch operation {
         case .caller:
-            let identity = CallerIdentity(identity: try await own(call, credentials), quota: try await quota(call))
+            let identity = CallerIdentity(
+                identity: try await own(call, credentials), quota: try await quota(call), permissions: try await permissions(call))
             return answer(identity, operation)
         case .currentUser:
             let own = try await own(call, credentials)
@@ -56,6 +57,17 @@ extension CloudService {
         (partition.scope, partition.owner) = (.private, call.caller.userRecordName)
         let (engine, own) = (engine, partition)
         return try await storage.read(own) { try engine.quotaStatus(of: own, in: $0) }
+    }
+
+    /// What the caller may do in the public database, for who asked.
+    private func permissions(_ call: Call) async throws -> [TypePermissions]? {
+        guard call.capabilities.contains(.permissions) else { return nil }
+        var call = call
+        (call.partition.scope, call.partition.owner) = (.public, Partition.publicOwner)
+        return try await storage.read(call.partition) { [call] view in
+            var access = RecordAccess(view, call)
+            return try access.permissions()
+        }
     }
 
     private func own(_ call: Call, _ credentials: Credentials) async throws -> UserIdentity {

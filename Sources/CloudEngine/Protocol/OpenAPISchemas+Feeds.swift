@@ -169,8 +169,14 @@ extension OpenAPISchemas {
                 key: "UserIdentity",
                 value: object([
                     "userRecordName": string, "nameComponents": ref("NameComponents"), "lookupInfo": ref("LookupInfo"),
-                    "quota": ref("Quota"),
+                    "quota": ref("Quota"), "permissions": list(ref("TypePermissions")),
                 ])
+            ),
+            (
+                key: "TypePermissions",
+                value: object(
+                    ["recordType": string, "create": flag, "write": choice(TypePermissions.Writing.allCases.map(\.rawValue))],
+                    required: ["recordType"])
             ),
             (
                 key: "UserDictionary",

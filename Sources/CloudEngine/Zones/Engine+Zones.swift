@@ -74,15 +74,16 @@ extension Engine {
             return .zone(try described(try liveZone(zoneID, in: unit, call), try unit.state(), unit, call))
         }
         if let error = NameChecks.zone(name, limits) { throw error }
-        if let zone = try unit.zone(named: name), !zone.isDeleted {
-            return .zone(try described(zone, try unit.state(), unit, call))
-        }
+        let former = try unit.zone(named: name)
+        if let former, !former.isDeleted { return .zone(try described(former, try unit.state(), unit, call)) }
         guard try unit.zones().count < limits.zonesPerDatabase else {
             throw WireError(
                 .quotaExceeded, "a database has at most \(limits.zonesPerDatabase) zones", nativeCode: .limitExceeded)
         }
         let number = try unit.raiseCounter(by: 1)
-        let zone = StoredZone(key: number, name: name, change: number)
+        var zone = StoredZone(key: number, name: name, change: number)
+        // Who knew the zone before hears why that one went.
+        if let former { zone.deletionReason = former.deletionReason }
         try unit.save(zone, at: call.now)
         changed.insert(name)
         return .zone(try described(zone, try unit.state(), unit, call))

@@ -33,6 +33,11 @@ struct ZoneWalk {
         case .zone(zone.key)?:
             guard let token, token.number >= zone.floor, token.number <= state.counter else { throw ChangeToken.expired }
         case nil: break
+        // Of a zone of this name that was deleted: devices that meet the new one hear of it as those that met none.
+        case .zone(let key)? where key < zone.key && zone.deletionReason == .encryptedDataReset:
+            var error = ChangeToken.expired
+            error.didResetEncryptedData = true
+            throw error
         case .database?, .zone?, .zoneReversed?: throw ChangeToken.expired
         }
         includesDeleted = token != nil

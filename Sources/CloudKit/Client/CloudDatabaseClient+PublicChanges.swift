@@ -9,10 +9,12 @@ extension CloudDatabaseClient {
 
     /// What changed in the public database, deletions included, where the server offers it.
     ///
+    /// - Parameter isCounting: Whether the server, if it can, is to count what comes after the page.
     /// - Returns: Nil if the server has no such feed.
-    package func publicChanges(_ query: ZoneChangesQuery) async throws(CKError) -> ZoneChangesResult? {
+    package func publicChanges(_ query: ZoneChangesQuery, isCounting: Bool = false) async throws(CKError) -> ZoneChangesResult? {
+        let asked: Set<Capability> = isCounting ? [.publicChanges, .remainingCount] : [.publicChanges]
         var request = TransportRequest(
-            method: "POST", target: .service(path: path(.zoneChanges, in: .public)), headers: headers(asking: [.publicChanges]),
+            method: "POST", target: .service(path: path(.zoneChanges, in: .public)), headers: headers(asking: asked),
             body: .bytes(ZoneChangesRequest(zones: [query]).encoded()), responseBytesMax: Limits.messageBytes)
         request.headers.add(HeaderNames.contentType, HeaderNames.json)
         let response = try await send(request)

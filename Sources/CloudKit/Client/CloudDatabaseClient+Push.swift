@@ -14,6 +14,9 @@ extension CloudDatabaseClient {
     /// Nothing is opened before the first event is asked for. The stream ends with ``CKError``: with `.networkFailure`
     /// if nothing was heard for ``heartbeatDeadline`` or the server closed it. Whoever wants it again opens a new one,
     /// and asks for changes once it is connected. Giving up the sequence closes the stream.
+    ///
+    /// The client of the public database hears of every change there, where the server has its feed, and needs no account
+    /// for it; of changes that it subscribed to it hears as well. It has no other way than the stream.
     package func pushStream() -> AsyncThrowingStream<PushEvent, any Error> {
         pushStream(clock: ContinuousClock())
     }
@@ -42,7 +45,7 @@ extension CloudDatabaseClient {
         } catch {
             // A stream on which not even a heartbeat came, or that is not offered; a device that is offline polls in vain.
             let failure = CKError(transportFailure: error)
-            guard !hasHeard.value, !Task.isCancelled, failure.code == .networkFailure || failure.code == .unknownItem else {
+            guard scope != .public, !hasHeard.value, !Task.isCancelled, failure.code == .networkFailure || failure.code == .unknownItem else {
                 throw error
             }
             let isPolling = Locked(false)
@@ -59,9 +62,10 @@ extension CloudDatabaseClient {
 
     private func hold<C: Clock<Duration>>(clock: C, _ tell: @escaping @Sendable (PushEvent) -> Void) async throws {
         let path = DevicePath(containerIdentifier: containerIdentifier, environment: environment, operation: .pushStream)
+        let isPublic = scope == .public
         let request = TransportRequest(
-            method: "GET", target: .service(path: path.path), headers: headers,
-            responseBytesMax: Limits.messageBytes)
+            method: "GET", target: .service(path: path.path + (isPublic ? "?database=\(DatabaseScope.public.rawValue)" : "")),
+            headers: headers(asking: isPublic ? [.publicChanges] : []), responseBytesMax: Limits.messageBytes)
         let silence = CKError(.networkFailure, "the push stream fell silent; it is to be opened again")
         try await whileHeard(within: Self.heartbeatDeadline, by: clock, orThrow: silence) { heard in
             let stream = try await transport.stream(request)

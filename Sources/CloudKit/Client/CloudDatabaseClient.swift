@@ -136,8 +136,11 @@ package struct CloudDatabaseClient: Sendable {
     // MARK: Users
 
     /// Who is signed in, as this container knows them.
-    package func callerIdentity() async throws(CKError) -> UserIdentity {
-        var request = request(.caller, body: .none)
+    package func callerIdentity() async throws(CKError) -> UserIdentity { try await caller(asking: []).identity }
+
+    /// Who is signed in, with what the capabilities add.
+    package func caller(asking capabilities: Set<Capability>) async throws(CKError) -> CallerIdentity {
+        var request = request(.caller, body: .none, asking: capabilities)
         request.target = .service(path: path(.caller, in: .public))
         return try read(try await send(request))
     }
@@ -204,6 +207,7 @@ package struct CloudDatabaseClient: Sendable {
             responseBytesMax: Limits.messageBytes)
     }
 
+    /// - Parameter capabilities: What is asked for beside what every request asks for.
     func post(
         _ operation: ServicePath.Operation, _ message: some WireMessage, changesData: Bool = false,
         idempotencyKey: String? = nil, asking capabilities: Set<Capability> = []

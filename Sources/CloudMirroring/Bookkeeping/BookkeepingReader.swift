@@ -251,6 +251,11 @@ extension BookkeepingReader {
         try keys("zone = ? AND pk > 0 AND tag IS NOT NULL AND stage <> \(MirrorStage.needsDelete.rawValue)", [.int(zone)])
     }
 
+    /// Of rows whose records have the names of records in another zone.
+    func keys(alsoNamedIn other: Int64) throws -> [RowKey] {
+        try keys("zone = ? AND pk > 0 AND name IN (SELECT name FROM TARN_RECORD WHERE zone = ?)", [.int(zone), .int(other)])
+    }
+
     private func keys(_ condition: String, _ arguments: [SQLValue]) throws -> [RowKey] {
         var keys: [RowKey] = []
         try reader.query("SELECT entity, pk FROM TARN_RECORD WHERE \(condition) ORDER BY entity, pk", arguments) { row in

@@ -13,8 +13,10 @@ enum BookkeepingFormat: Int, CaseIterable {
     case events = 2
     /// Records and links stand in zones.
     case zones = 3
+    /// What was deleted is remembered.
+    case deletions = 4
 
-    static let current = BookkeepingFormat.zones
+    static let current = BookkeepingFormat.deletions
 }
 
 /// The mirror's tables, in the file of the store whose rows they are about, so that a row and what the mirror knows of
@@ -66,6 +68,7 @@ enum BookkeepingTables {
         CREATE TABLE IF NOT EXISTS TARN_EVENT (id INTEGER PRIMARY KEY, identifier TEXT NOT NULL UNIQUE, type INTEGER NOT NULL, \
         started REAL NOT NULL, ended REAL, code INTEGER, reason TEXT)
         """,
+        DeletionTable.statement,
     ]
 
     /// Makes the tables that are not there, and brings older ones up to date.
@@ -79,7 +82,11 @@ enum BookkeepingTables {
             throw StoreError(.newerFormat, "the store was synced by a newer version of this library")
         }
         if format == Int64(BookkeepingFormat.current.rawValue) { return }
-        if let format { try putIntoZones(format, home, writer) } else { for statement in statements { try writer.execute(statement) } }
+        if let format, format < Int64(BookkeepingFormat.zones.rawValue) {
+            try putIntoZones(format, home, writer)
+        } else {
+            for statement in statements { try writer.execute(statement) }
+        }
         try ZoneTable.insert(home, number: MirrorZone.home, writer)
         try MirrorState.set(.format, .int(Int64(BookkeepingFormat.current.rawValue)), writer)
     }
@@ -131,6 +138,10 @@ enum MirrorState {
         case historyRead
         case fingerprint
         case lastSuccess
+        /// What the user may do in the public database, as the server said it last.
+        case permissions
+        /// Why the home zone went, as the list of changed zones says; nothing while it is there.
+        case homeDeletion
         /// The request that was sent last and whose answer is not known: its key, its body, its body before it was sealed, what
         /// its body does not say, and how often its outcome was uncertain.
         case outboxKey, outboxBody, outboxOpened, outboxNotes, outboxAttempts

@@ -12,25 +12,30 @@ extension NSPersistentCloudKitContainer {
 
     /// Whether the user may change an object, as far as the server is concerned.
     ///
-    /// - Returns: true for objects that were not saved yet, of stores that are not synced, and of the private database;
-    ///   in the public database if somebody is signed in and the object is not on the server yet or was made by them; of
-    ///   what others share if the share lets the user write, or the object belongs to no share yet.
-    ///   What roles of the server's schema allow beyond that is not known here.
+    /// - Returns: true for objects that were not saved yet, of stores that are not synced, and of the private database. In
+    ///   the public database, if somebody is signed in: for what is not on the server yet, if they may create such records;
+    ///   for what is, if the roles of the server's schema let them write it, as they do by default for who made it. Of what
+    ///   others share if the share lets the user write, or the object belongs to no share yet.
     public func canUpdateRecord(forManagedObjectWith objectID: NSManagedObjectID) -> Bool {
         guard !objectID.isTemporaryID, let store = objectID.persistentStore else { return true }
         guard let mirror = mirror(of: store) else { return !store.isReadOnly }
         return mirror.permissions.mayChange(objectID.key)
     }
 
-    /// Whether the user may delete an object's record. The same as ``canUpdateRecord(forManagedObjectWith:)``.
+    /// Whether the user may delete an object, and the deletion reaches everybody who has it.
     ///
-    /// In the public database a deletion does not reach those who have the object already, even if this is true.
+    /// - Returns: What ``canUpdateRecord(forManagedObjectWith:)`` does, but false for what is in the public database of a
+    ///   server without a change feed, where a deletion does not reach those who have the object: set a flag instead, and
+    ///   leave flagged objects out by a predicate. What never reached the server can be deleted.
     public func canDeleteRecord(forManagedObjectWith objectID: NSManagedObjectID) -> Bool {
-        canUpdateRecord(forManagedObjectWith: objectID)
+        guard !objectID.isTemporaryID, let store = objectID.persistentStore else { return true }
+        guard let mirror = mirror(of: store) else { return !store.isReadOnly }
+        return mirror.permissions.mayDelete(objectID.key)
     }
 
     /// Whether the user may change any objects of a store: always, but for a store of the public database while nobody is
-    /// signed in, one of shared data while no share lets the user write, and one that was opened for reading only.
+    /// signed in, or whose user's roles allow nothing, one of shared data while no share lets the user write, and one that
+    /// was opened for reading only.
     public func canModifyManagedObjects(in store: NSPersistentStore) -> Bool {
         guard !store.isReadOnly else { return false }
         return mirror(of: store)?.permissions.mayChangeStore ?? true

@@ -245,7 +245,7 @@ extension NSPersistentCloudKitContainer {
             do {
                 guard let zone = try await mirror.onQueue({ try mirror.file.zone(zoneID.wire) })?.zone else { continue }
                 try await mirror.cloud.open().leave(zone.id, key: surroundings.makeName())
-                let removed = try await mirror.onQueue { try mirror.file.remove(zone, keepingUnsent: false) }
+                let removed = try await mirror.onQueue { try mirror.file.remove(zone, keeping: .nothing) }
                 mirror.tellContexts(deleted: removed)
             } catch {
                 throw Self.told(error)

@@ -14,8 +14,11 @@ extension NSPersistentCloudKitContainer {
             case idle
             /// The mirror is being set up.
             case starting
-            /// - Parameter done: Records so far; nobody says how many will come.
-            case importing(done: Int)
+            /// - Parameters:
+            ///   - done: Records so far.
+            ///   - total: All that will have come; nil where the server does not say, and while more than 20,000 are still
+            ///     to come. It grows while others write, and from one shared zone to the next.
+            case importing(done: Int, total: Int?)
             case exporting(done: Int, total: Int)
             /// The server cannot be reached; it is tried again by itself.
             case offline
@@ -39,7 +42,7 @@ extension NSPersistentCloudKitContainer.SyncStatus: CustomStringConvertible {
         return switch activity {
         case .idle: "idle\(waiting)"
         case .starting: "starting\(waiting)"
-        case .importing(let done): "importing, \(done) done"
+        case .importing(let done, let total): total.map { "importing \(done) of \($0)" } ?? "importing, \(done) done"
         case .exporting(let done, let total): "exporting \(done) of \(total)"
         case .offline: "offline\(waiting)"
         case .paused: "paused\(waiting)"
@@ -54,7 +57,7 @@ extension NSPersistentCloudKitContainer.SyncStatus {
             switch status.activity {
             case .idle: .idle
             case .starting: .starting
-            case .importing(let done): .importing(done: done)
+            case .importing(let done, let total): .importing(done: done, total: total)
             case .exporting(let done, let total): .exporting(done: done, total: total)
             case .offline: .offline
             case .paused: .paused

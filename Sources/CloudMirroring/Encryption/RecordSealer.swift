@@ -4,6 +4,7 @@
 import CloudWire
 import Crypto
 import Foundation
+import ManagedModel
 import MirroringCore
 
 /// Seals encrypted fields before they are sent and opens them when they come: AES-GCM with 256-bit keys, a random nonce
@@ -13,13 +14,15 @@ import MirroringCore
 ///     1 byte      8 bytes   12 bytes   n bytes            16 bytes
 ///     version 1   key id    nonce      kind and value     tag
 ///
+/// What is long is sealed in pieces, in another format: see ``SealedPieces``.
+///
 /// The server stores bytes. Everything above works on opened records: what is compared, merged and kept on this device
 /// is what the store's rows hold anyway.
 struct RecordSealer: Sendable {
     let keys: EncryptionKeyRing
     let container: String
 
-    private static let version: UInt8 = 1
+    static let version: UInt8 = 1
     private static let headerBytes = 1 + EncryptionKeyRing.KeyID.byteCount
     private static let nonceBytes = 12
     private static let tagBytes = 16
@@ -61,19 +64,54 @@ struct RecordSealer: Sendable {
     }
 
     func open(_ sealed: [UInt8], of recordName: String, _ field: String) throws -> [UInt8] {
+        if sealed.first == SealedPieces.version {
+            var opened: [UInt8] = []
+            try openPieces(Data(sealed), of: recordName, field) { opened += $0 }
+            return opened
+        }
         guard sealed.count >= Self.headerBytes + Self.nonceBytes + Self.tagBytes, sealed[0] == Self.version else { throw Self.foreign }
         let id = EncryptionKeyRing.KeyID(bytes: Array(sealed[1..<Self.headerBytes]))
-        guard let key = try keys.key(id) else {
-            throw CloudFailure(
-                .accountTemporarilyUnavailable,
-                "data was encrypted on another device with a key that is not here; add that device's keys with addEncryptionKeys(_:to:)")
-        }
+        let key = try key(id)
         do {
             let box = try AES.GCM.SealedBox(combined: sealed[Self.headerBytes...])
             return Array(try AES.GCM.open(box, using: key, authenticating: context(recordName, field)))
         } catch {
             throw Self.foreign
         }
+    }
+
+    // MARK: Pieces
+
+    /// Seals what is long piece by piece.
+    func sealPieces(of content: LongValue, of recordName: String, _ field: String, _ write: ([UInt8]) throws -> Void) throws {
+        let (id, key) = try keys.sealingKey()
+        let pieces = try SealedPieces(id, key, context: context(recordName, field), byteCount: content.byteCount)
+        try write(pieces.header)
+        var number: UInt64 = 0
+        try content.forEachPiece(of: SealedPieces.pieceBytes) { piece in
+            try write(try pieces.sealed(piece, number))
+            number += 1
+        }
+        if number == 0 { try write(try pieces.sealed(UnsafeRawBufferPointer(start: nil, count: 0), 0)) }
+    }
+
+    /// - Parameter sealed: May be a mapped file.
+    func openPieces(_ sealed: Data, of recordName: String, _ field: String, _ write: (Data) throws -> Void) throws {
+        guard let header = SealedPieces.Header(sealed) else { throw Self.foreign }
+        let pieces = SealedPieces(header, try key(header.keyID), context: context(recordName, field), sealedBytes: sealed.count)
+        var number: UInt64 = 0
+        try MappedFile.forEachPiece(of: sealed.dropFirst(SealedPieces.headerBytes), length: SealedPieces.sealedPieceBytes) { piece in
+            guard let opened = pieces.opened(piece, number) else { throw Self.foreign }
+            try write(opened)
+            number += 1
+        }
+    }
+
+    private func key(_ id: EncryptionKeyRing.KeyID) throws -> SymmetricKey {
+        if let key = try keys.key(id) { return key }
+        throw CloudFailure(
+            .accountTemporarilyUnavailable,
+            "data was encrypted on another device with a key that is not here; add that device's keys with addEncryptionKeys(_:to:)")
     }
 
     private func context(_ recordName: String, _ field: String) -> [UInt8] {

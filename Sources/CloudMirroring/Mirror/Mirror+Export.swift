@@ -22,9 +22,9 @@ extension Mirror {
         waiting.withLock { if $0.changes == before.changes { $0.count = plan.pending } }
         if plan.batch != nil, permissions.isSignedOut {
             // Reading needs nobody; writing does.
-            let user = try await cloud.open().user()
-            permissions.signIn(user)
-            guard let user else {
+            let caller = try await cloud.open().caller()
+            try await learn(caller)
+            guard let user = caller?.identity.userRecordName else {
                 return .batchPlanned(count: 0, pending: plan.pending, refusal: "nobody is signed in: what was changed here is sent after signing in")
             }
             try await onQueue { try self.file.remember(user: user) }
@@ -52,16 +52,18 @@ extension Mirror {
         } catch {
             return try await unsent(batch, CloudFailure(error))
         }
-        let verdict = try await onQueue {
+        var verdict = try await onQueue {
             // What could not be sent is settled with what was.
             let rest = batch.batch.items.filter { refused[$0.recordName] != nil }
             let all = MirrorFile.ZonedBatch(batch: ExportBatch(items: request.batch.items + rest), zone: batch.zone, token: batch.token)
             return try self.file.settle(all, outcomes: outcomes.merging(refused) { sent, _ in sent }, token: token)
         }
         mayOwe.withLock { $0 = false }
-        if let failure = verdict.requestFailure, !batch.zone.isHome, failure.isZoneGone {
-            return try await unsent(batch, failure)
+        if let failure = verdict.requestFailure, failure.isZoneGone {
+            if !batch.zone.isHome { return try await unsent(batch, failure) }
+            verdict.requestFailure = await explained(failure)
         }
+        if verdict.failure?.code == .permissionFailure { askPermissionsSoon() }
         waiting.withLock { if let count = $0.count { $0.count = max(0, count - verdict.accepted - verdict.failed) } }
         permissions.forget()
         return .batchSettled(verdict)
@@ -83,7 +85,7 @@ extension Mirror {
     /// A batch that could not be sent: with a shared zone that is gone everything in it goes, too.
     private func unsent(_ batch: MirrorFile.ZonedBatch, _ failure: CloudFailure) async throws -> SyncMachine.Outcome {
         guard !batch.zone.isHome, failure.isZoneGone else { throw failure }
-        try await remove(batch.zone)
+        try await remove(batch.zone, failure)
         return .batchSettled(BatchVerdict())
     }
 

@@ -21,6 +21,7 @@ struct PageAhead: Sendable {
     let zone: MirrorZone
     let token: String
     let isFullFetch: Bool
+    let isCounting: Bool
     let page: Task<ImportPage, any Error>
 }
 
@@ -47,7 +48,7 @@ extension Mirror {
         let isListed = round.isListed || file.scope == .public
         let isDone = isListed && round.isHomeRead && round.held == nil && !isMoreShared
         if !isDone { self.round.withLock { [round] in $0 = round } }
-        return .pageApplied(records: records, moreComing: !isDone)
+        return .pageApplied(records: records, moreComing: !isDone, remaining: coming.withLock { $0.remaining })
     }
 
     private func readPrivate(_ cloud: MirrorCloud, _ round: inout ImportRound) async throws -> Int {
@@ -82,8 +83,12 @@ extension Mirror {
     }
 
     private func readHome(_ cloud: MirrorCloud) async throws -> (records: Int, isRead: Bool) {
+        try await askPermissionsIfDue(cloud)
         let home = try await row(MirrorZone.home)
-        return try await apply(try await page(of: home, cloud), of: home, cloud)
+        let page = try await page(of: home, cloud)
+        permissions.learn(deletionsTravel: cloud.ways.hasFeed)
+        followFeed(cloud)
+        return try await apply(page, of: home, cloud)
     }
 
     private func row(_ number: Int64) async throws -> ZoneTable.Row {
@@ -121,7 +126,7 @@ extension Mirror {
         } catch {
             let failure = CloudFailure(error)
             if failure.isZoneGone {
-                try await remove(zone)
+                try await remove(zone, failure)
                 return 0
             }
             if failure.code == .changeTokenExpired, try await onQueue({ try self.file.fetchAgain(zone) }) { return 0 }
@@ -130,8 +135,31 @@ extension Mirror {
     }
 
     /// Takes a zone away that the server does not have any more, or not for this user.
-    func remove(_ zone: MirrorZone) async throws {
-        tellContexts(deleted: try await onQueue { try self.file.remove(zone, keepingUnsent: true) })
+    func remove(_ zone: MirrorZone, _ failure: CloudFailure) async throws {
+        let rest = failure.didResetEncryptedData ? MirrorFile.Rest.all : .unsent
+        tellContexts(deleted: try await onQueue { try self.file.remove(zone, keeping: rest) })
+    }
+
+    /// What is to be done about a home zone that is not there: the list of zones tells why it went.
+    ///
+    /// What the user deleted, here or elsewhere, goes. What went with the user's keys is sent again, and so is what a server
+    /// has lost that knows of no deletion.
+    func explained(_ failure: CloudFailure) async -> CloudFailure {
+        guard failure.code == .zoneNotFound, !failure.didResetEncryptedData, file.scope == .private else { return failure }
+        do {
+            let cloud = try cloud.open()
+            try await list(cloud)
+            switch try await onQueue({ try self.file.homeDeletion() }) {
+            case .deleted, .purged: return CloudFailure(.userDeletedZone, "the app's data was deleted on another device")
+            case .encryptedDataReset: return failure
+            case nil: break
+            }
+            // Meanwhile another device may have made it again; then the next request tells more.
+            guard try await cloud.hasHomeZone() else { return failure }
+            return CloudFailure(.zoneBusy, failure.reason, retryAfter: 0)
+        } catch {
+            return CloudFailure(error)
+        }
     }
 
     // MARK: Pages
@@ -140,13 +168,17 @@ extension Mirror {
     /// written.
     private func page(of row: ZoneTable.Row, _ cloud: MirrorCloud) async throws -> ImportPage {
         let ahead = ahead.withLock { $0.take() }
+        var isCounting = coming.withLock { $0.isDue(row.zone.number) }
         let page: ImportPage
         if let ahead, ahead.zone == row.zone, ahead.token == row.token, ahead.isFullFetch == row.isFullFetch {
             page = try await withTaskCancellationHandler { try await ahead.page.value } onCancel: { ahead.page.cancel() }
+            isCounting = ahead.isCounting
         } else {
             ahead?.page.cancel()
-            page = try await cloud.page(of: row)
+            page = try await cloud.page(of: row, isCounting: isCounting)
         }
+        let wasAsked = isCounting
+        coming.withLock { $0.take(page, wasAsked: wasAsked) }
         if page.moreComing {
             var next = row
             next.token = page.token
@@ -165,6 +197,7 @@ extension Mirror {
             let needed = asked.records.contains(where: \.hasAssets) ? try await onQueue { try self.file.assetsNeeded(by: asked, of: row.zone) } : []
             if let count = Self.recordsThatFit(page, needed) {
                 page = try await cloud.page(of: row, recordsMax: count)
+                coming.withLock { $0.giveBack(asked.changeCount - page.changeCount) }
                 continue
             }
             let assets = try await cloud.download(needed)

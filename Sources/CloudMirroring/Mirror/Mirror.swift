@@ -28,9 +28,13 @@ final class Mirror: Sendable {
         var loop: Task<Void, Never>?
         var operation: Task<Void, Never>?
         var listener: Task<Void, Never>?
+        /// Listens to the feed of the public database, where there is one.
+        var feedListener: Task<Void, Never>?
         var timers: [Task<Void, Never>] = []
         var counting: Task<Void, Never>?
         var isStopped = false
+
+        var tasks: [Task<Void, Never>] { [loop, operation, listener, feedListener, counting].compactMap(\.self) + timers }
     }
 
     /// How much waits to be sent, so that it is counted when something else than sending changed it.
@@ -60,6 +64,10 @@ final class Mirror: Sendable {
     let round = Mutex(ImportRound())
     let ahead = Mutex<PageAhead?>(nil)
     let waiting = Mutex(Waiting())
+    /// How much of the zone is still to come that is being read.
+    let coming = Mutex(ImportCount())
+    /// When the server was asked last what the user may do in the public database.
+    let permissionsAsked = Mutex(Date.distantPast)
     /// Whether a request may be in the file that was not answered.
     let mayOwe = Mutex(true)
     private let remembered = Mutex(Date.distantPast)
@@ -121,7 +129,7 @@ final class Mirror: Sendable {
         ahead.withLock { $0 }?.page.cancel()
         let tasks = running.withLock { running in
             running.isStopped = true
-            return [running.loop, running.operation, running.listener, running.counting].compactMap(\.self) + running.timers
+            return running.tasks
         }
         for task in tasks { task.cancel() }
     }
@@ -129,7 +137,7 @@ final class Mirror: Sendable {
     /// Ends the loop and waits until nothing of it touches the store any more.
     func stop() async {
         cancel()
-        let tasks = running.withLock { [$0.loop, $0.operation, $0.listener, $0.counting].compactMap(\.self) + $0.timers }
+        let tasks = running.withLock { $0.tasks }
         for task in tasks { await task.value }
         _ = await ahead.withLock { $0.take() }?.page.result
     }
@@ -142,8 +150,9 @@ final class Mirror: Sendable {
     func lookAhead(to row: ZoneTable.Row, _ token: String, _ cloud: MirrorCloud) {
         running.withLock { running in
             guard !running.isStopped else { return }
-            let page = Task(executorPreference: surroundings.executor) { try await cloud.page(of: row) }
-            ahead.withLock { $0 = PageAhead(zone: row.zone, token: token, isFullFetch: row.isFullFetch, page: page) }
+            let isCounting = coming.withLock { $0.isDue(row.zone.number) }
+            let page = Task(executorPreference: surroundings.executor) { try await cloud.page(of: row, isCounting: isCounting) }
+            ahead.withLock { $0 = PageAhead(zone: row.zone, token: token, isFullFetch: row.isFullFetch, isCounting: isCounting, page: page) }
         }
     }
 
@@ -253,7 +262,8 @@ final class Mirror: Sendable {
                 if RetryPolicy.isRefusal(failure) { longest = Self.refusedSecondsMax }
             }
             if Task.isCancelled { return }
-            feed.yield(.networkLost)
+            // The public database is asked from time to time as well, whatever becomes of the connection.
+            if file.scope != .public { feed.yield(.networkLost) }
             attempt += 1
             let seconds = min(RetryPolicy.backoff(attempt: attempt, unit: surroundings.random()), longest)
             do { try await surroundings.sleep(seconds) } catch { return }
@@ -268,6 +278,16 @@ final class Mirror: Sendable {
         while !Task.isCancelled {
             do { try await surroundings.sleep(file.pollSeconds) } catch { return }
             feed.yield(.pushArrived)
+        }
+    }
+
+    /// Keeps a connection open that tells of changes of the public database while the server has a feed of it.
+    func followFeed(_ cloud: MirrorCloud) {
+        let hasFeed = cloud.ways.hasFeed
+        running.withLock { running in
+            guard !running.isStopped, hasFeed != (running.feedListener != nil) else { return }
+            running.feedListener?.cancel()
+            running.feedListener = hasFeed ? begin { await self.listen() } : nil
         }
     }
 
@@ -297,7 +317,7 @@ final class Mirror: Sendable {
                 return .done
             }
         } catch {
-            return .failed(CloudFailure(error))
+            return .failed(await explained(CloudFailure(error)))
         }
     }
 
@@ -313,8 +333,11 @@ final class Mirror: Sendable {
         var memory = try await onQueue { try self.file.open() }
         // Until the server can be asked, it is who it was.
         permissions.signIn(memory.user)
+        permissions.learn(memory.permissions)
+        permissions.learn(deletionsTravel: memory.token.flatMap(FeedToken.syncToken) != nil)
         let cloud = try cloud.open()
-        let user = try await cloud.user()
+        let caller = try await cloud.caller()
+        let user = caller?.identity.userRecordName
         // What everybody may read stays, whoever is signed in.
         if let known = memory.user, let user, known != user, file.scope != .public {
             let removed = try await onQueue { try self.file.changeAccount() }
@@ -322,8 +345,12 @@ final class Mirror: Sendable {
             memory = MirrorFile.Memory()
         }
         if let user, memory.user != user { try await onQueue { try self.file.remember(user: user) } }
-        permissions.signIn(user)
+        try await learn(caller)
         try await cloud.setUp(isKnown: memory.token != nil)
+        if file.scope == .public {
+            permissions.learn(deletionsTravel: cloud.ways.hasFeed)
+            followFeed(cloud)
+        }
         return .done
     }
 

@@ -9,29 +9,59 @@ import MirroringCore
 extension MirrorCloud {
     /// Assets that are on their way at the same time.
     static let transfersMax = 8
-    /// Bytes of an asset from which on it comes by way of a file. The file is mapped: the system reads it as it is needed and
-    /// may forget what it has read.
+    /// Bytes of an asset from which on it goes and comes by way of a file, piece by piece.
     static let mappedBytesMin: Int64 = 4_000_000
+
+    // MARK: There
+
+    /// Sends what a field is to have.
+    func send(_ upload: ExportBatch.Upload, of item: ExportBatch.Item, to zoneID: ZoneID) async throws -> AssetValue {
+        func sent(_ source: AssetSource) async throws(CKError) -> AssetValue {
+            try await client.uploadAsset(
+                source, recordType: item.record.recordType, recordName: item.recordName, fieldName: upload.field, zoneID: zoneID)
+        }
+        if upload.content.byteCount < Self.mappedBytesMin {
+            let bytes = upload.content.bytes
+            return try await sent(.bytes(upload.isEncrypted ? try sealer.seal(bytes, of: item.recordName, upload.field) : bytes))
+        }
+        let file = try AssetFile()
+        defer { file.remove() }
+        if upload.isEncrypted {
+            try sealer.sealPieces(of: upload.content, of: item.recordName, upload.field) { try file.write($0) }
+        } else {
+            try upload.content.forEachPiece(of: SealedPieces.pieceBytes) { try file.write($0) }
+        }
+        try file.close()
+        return try await sent(.file(file.url))
+    }
+
+    // MARK: Here
 
     func download(_ needs: [ImportNeeds.AssetNeed]) async throws -> [(AssetValue, Data)] {
         try await inParallel(needs, atMost: Self.transfersMax) { need in
-            if need.asset.size >= Self.mappedBytesMin, !need.isEncrypted { return (need.asset, try await mapped(need.asset)) }
+            if need.asset.size >= Self.mappedBytesMin { return (need.asset, try await mapped(need)) }
             let bytes = try await client.downloadAsset(need.asset)
-            // What is sealed is one piece, which is opened as one.
             return (need.asset, Data(need.isEncrypted ? try sealer.open(bytes, of: need.recordName, need.field) : bytes))
         }
     }
 
     /// The content of an asset in a file that has no name any more: it goes with the last one who has it.
-    private func mapped(_ asset: AssetValue) async throws -> Data {
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-import-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: file) }
-        try await client.downloadAsset(asset, to: file)
-        do {
-            return try Data(contentsOf: file, options: .alwaysMapped)
-        } catch {
-            throw CloudFailure(.assetNotAvailable, "an asset could not be read back from the disk")
+    private func mapped(_ need: ImportNeeds.AssetNeed) async throws -> Data {
+        let file = try AssetFile()
+        defer { file.remove() }
+        try file.close()
+        try await client.downloadAsset(need.asset, to: file.url)
+        let content = try AssetFile.mapped(file.url)
+        if !need.isEncrypted { return content }
+        guard content.first == SealedPieces.version else {
+            // Earlier versions of this library sealed everything as one piece, which is opened as one.
+            return Data(try sealer.open([UInt8](content), of: need.recordName, need.field))
         }
+        let opened = try AssetFile()
+        defer { opened.remove() }
+        try sealer.openPieces(content, of: need.recordName, need.field) { try opened.write($0) }
+        try opened.close()
+        return try AssetFile.mapped(opened.url)
     }
 }
 

@@ -8,20 +8,26 @@ import MirroringCore
 // Some servers have a change feed of the public database; then nothing is queried, and deletions travel.
 
 extension MirrorCloud {
-    /// Whether the server has a feed.
+    /// Finds out whether the server has a feed.
     func hasPublicFeed() async throws -> Bool {
+        guard ways.mayHaveFeed else { return false }
         do {
-            return try await client.publicChanges(ZoneChangesQuery(zoneID: .defaultZone, resultsLimit: 1, desiredRecordTypes: [])) != nil
+            let query = ZoneChangesQuery(zoneID: .defaultZone, resultsLimit: 1, desiredRecordTypes: [])
+            ways.hasFeed = try await client.publicChanges(query) != nil
         } catch {
             throw CloudFailure(error)
         }
+        return ways.hasFeed
     }
 
     /// The next page of the public database, by the feed or by a query.
-    func publicPage(after token: String?, generation: Int64?, recordsMax: Int) async throws -> ImportPage {
+    func publicPage(after token: String?, generation: Int64?, recordsMax: Int, isCounting: Bool) async throws -> ImportPage {
+        if !ways.mayHaveFeed, token.flatMap(FeedToken.syncToken) != nil {
+            throw CloudFailure(.changeTokenExpired, "the servers do not agree on whether they have a feed of the public database")
+        }
         // The feed is asked for once in a pass of queries, not at each type.
-        if !QueryPosition(token).isPassing,
-            let page = try await publicFeedPage(after: token, generation: generation, recordsMax: recordsMax)
+        if ways.mayHaveFeed, !QueryPosition(token).isPassing,
+            let page = try await publicFeedPage(after: token, generation: generation, recordsMax: recordsMax, isCounting: isCounting)
         {
             return page
         }
@@ -32,29 +38,36 @@ extension MirrorCloud {
     ///
     /// - Throws: `CloudFailure` with `.changeTokenExpired` for a store that was read by queries before, or by a feed that is
     ///   no longer offered: then everything is fetched anew, and what does not come is gone.
-    private func publicFeedPage(after token: String?, generation: Int64?, recordsMax: Int) async throws -> ImportPage? {
+    private func publicFeedPage(
+        after token: String?, generation: Int64?, recordsMax: Int, isCounting: Bool
+    ) async throws -> ImportPage? {
         let known = token.flatMap(FeedToken.syncToken)
         let query = ZoneChangesQuery(
             zoneID: .defaultZone, syncToken: known, resultsLimit: recordsMax, desiredRecordTypes: mapping.recordTypes)
         let result: ZoneChangesResult?
         do {
-            result = try await client.publicChanges(query)
+            result = try await client.publicChanges(query, isCounting: isCounting)
         } catch {
             throw CloudFailure(error)
         }
+        ways.hasFeed = result != nil
         switch result {
         case nil:
-            guard known == nil else { throw CloudFailure(.changeTokenExpired, "the server has no feed of the public database any more") }
+            guard known == nil else { throw changed("the server has no feed of the public database any more") }
             return nil
         case .failure(_, let error): throw CloudFailure(error)
         case .changes(let changes):
-            guard token == nil || known != nil else {
-                throw CloudFailure(.changeTokenExpired, "the server has a feed of the public database now")
-            }
+            guard token == nil || known != nil else { throw changed("the server has a feed of the public database now") }
             return ImportPage(
                 records: changes.records.filter { !$0.isDeleted }, deletions: changes.records.filter(\.isDeleted).map(\.recordName),
-                askedWith: token, token: FeedToken.text(changes.syncToken), moreComing: changes.moreComing, generation: generation)
+                askedWith: token, token: FeedToken.text(changes.syncToken), moreComing: changes.moreComing, generation: generation,
+                remaining: changes.remaining)
         }
+    }
+
+    private func changed(_ reason: String) -> CloudFailure {
+        ways.change()
+        return CloudFailure(.changeTokenExpired, reason)
     }
 }
 

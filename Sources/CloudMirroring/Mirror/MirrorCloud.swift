@@ -11,16 +11,18 @@ struct MirrorCloud: Sendable {
     let client: CloudDatabaseClient
     let mapping: RecordMapping
     let sealer: RecordSealer
+    let ways: PublicWays
 
     /// Records of one page. The server may send fewer.
     static let pageRecordsMax = 200
     /// Bytes of assets that one page may bring; a page with more is asked for again with fewer records.
     static let pageAssetBytesMax: Int64 = 32_000_000
 
-    /// The record name of the user who is signed in; nil if nobody is, where that is no obstacle.
-    func user() async throws -> String? {
+    /// Who is signed in; nil if nobody is, where that is no obstacle. Of the public database also what they may do, where
+    /// the server says so.
+    func caller() async throws -> CallerIdentity? {
         do {
-            return try await client.callerIdentity().userRecordName
+            return try await client.caller(asking: client.scope == .public ? [.permissions] : [])
         } catch {
             guard client.scope == .public, error.code == .notAuthenticated else { throw error }
             return nil
@@ -49,20 +51,35 @@ struct MirrorCloud: Sendable {
         for case .failure(_, let error) in answer.subscriptions { throw CloudFailure(error) }
     }
 
-    /// Of what the server tells when something changes.
-    var subscriptionID: String { client.scope == .shared ? MirrorNames.sharedSubscription : MirrorNames.privateSubscription }
+    func hasHomeZone() async throws -> Bool {
+        let answer = try await client.lookupZones(ZonesLookupRequest(zones: [ZoneID(zoneName: MirrorNames.zone)]))
+        return answer.zones.contains { if case .zone = $0 { true } else { false } }
+    }
 
-    func page(of zone: ZoneTable.Row, recordsMax: Int = pageRecordsMax) async throws -> ImportPage {
+    /// Of what the server tells when something changes.
+    var subscriptionID: String {
+        switch client.scope {
+        case .private: MirrorNames.privateSubscription
+        case .shared: MirrorNames.sharedSubscription
+        case .public: Capability.publicChanges.rawValue
+        }
+    }
+
+    /// - Parameter isCounting: Whether the server is to count what comes after the page, which costs it something.
+    func page(of zone: ZoneTable.Row, recordsMax: Int = pageRecordsMax, isCounting: Bool = false) async throws -> ImportPage {
         let token = zone.token
         let generation = zone.isFullFetch ? zone.generation : nil
-        if client.scope == .public { return try await publicPage(after: token, generation: generation, recordsMax: recordsMax) }
+        if client.scope == .public {
+            return try await publicPage(after: token, generation: generation, recordsMax: recordsMax, isCounting: isCounting)
+        }
         let query = ZoneChangesQuery(zoneID: zone.zone.id, syncToken: token, resultsLimit: recordsMax)
-        let answer = try await client.zoneChanges(ZoneChangesRequest(zones: [query]))
+        let answer = try await client.zoneChanges(ZoneChangesRequest(zones: [query]), asking: isCounting ? [.remainingCount] : [])
         switch answer.zones.first {
         case .changes(let changes):
             return ImportPage(
                 records: try changes.records.filter { !$0.isDeleted }.map { try sealer.opened($0, mapping) }, deletions: changes.records.filter(\.isDeleted).map(\.recordName),
-                askedWith: token, token: changes.syncToken, moreComing: changes.moreComing, generation: generation)
+                askedWith: token, token: changes.syncToken, moreComing: changes.moreComing, generation: generation,
+                remaining: changes.remaining)
         case .failure(_, let error):
             throw error.code == .notFound ? CloudFailure(.zoneNotFound, error.reason) : CloudFailure(error)
         case nil: throw CloudFailure(.internalError, "the server said nothing about the zone that was asked for")
@@ -153,12 +170,9 @@ struct MirrorCloud: Sendable {
         if item.uploads.isEmpty { return .success([:]) }
         var assets: [String: AssetValue] = [:]
         for upload in item.uploads {
-            let bytes = upload.isEncrypted ? try sealer.seal(upload.bytes, of: item.recordName, upload.field) : upload.bytes
             do {
-                assets[upload.field] = try await client.uploadAsset(
-                    .bytes(bytes), recordType: item.record.recordType, recordName: item.recordName,
-                    fieldName: upload.field, zoneID: zoneID)
-            } catch {
+                assets[upload.field] = try await send(upload, of: item, to: zoneID)
+            } catch let error as CKError {
                 switch error.code {
                 case .limitExceeded: return .failure(CloudFailure(.invalidArguments, error.localizedDescription))
                 // Who may only read here may go on reading, and write elsewhere.
@@ -188,6 +202,7 @@ struct CloudAccess: Sendable {
     let connect: @Sendable () throws -> CloudDatabaseClient
     let mapping: RecordMapping
     let sealer: RecordSealer
+    let ways = PublicWays()
 
-    func open() throws -> MirrorCloud { MirrorCloud(client: try connect(), mapping: mapping, sealer: sealer) }
+    func open() throws -> MirrorCloud { MirrorCloud(client: try connect(), mapping: mapping, sealer: sealer, ways: ways) }
 }

@@ -39,6 +39,7 @@ extension MirrorFile {
             var page = page
             if !zone.isHome {
                 try keepShare(in: page, row, writer)
+                try deleteAgain(in: &page, zone, writer)
                 try rebind(page, zone, writer)
             }
             let bookkeeping = reader(writer, zone: zone.number)

@@ -222,16 +222,14 @@ extension MirrorFile {
                 try writer.execute(
                     "DELETE FROM TARN_RECORD WHERE entity = ? AND pk = ?",
                     [.text(home.entityName(known.key)), .int(-known.key.primaryKey)])
-            } else if case .bytes(let bytes)? = record.fields[MirrorNames.moveReceipt]?.value,
-                // What another library wrote there tells nothing.
-                let receipt = try? Record(json: bytes), receipt.zoneID?.zoneName == MirrorNames.zone,
-                try there.record(named: record.recordName) == nil, let known = try home.record(named: receipt.recordName), !known.isMovedOut,
+            } else if let old = Self.oldName(of: record), try there.record(named: record.recordName) == nil,
+                let known = try home.record(named: old), !known.isMovedOut,
                 mapping.entity(of: record)?.entity.root == mapping.model.entities[known.key.entityIndex].root
             {
-                try rename("TARN_RECORD", receipt.recordName, to: record.recordName, in: zone, writer)
+                try rename("TARN_RECORD", old, to: record.recordName, in: zone, writer)
                 try writer.execute(
                     "UPDATE TARN_PARKED SET zone = ?, source = ? WHERE zone = ? AND source = ?",
-                    [.int(zone.number), .text(record.recordName), .int(MirrorZone.home), .text(receipt.recordName)])
+                    [.int(zone.number), .text(record.recordName), .int(MirrorZone.home), .text(old)])
                 didRebind = true
             }
         }

@@ -33,11 +33,15 @@ extension MirrorFile {
             // Below zero: a list of all zones has begun and not ended.
             if token == nil { listing = -(abs(listing) + 1) }
             var removed: [RowKey] = []
+            for change in page.zones where scope == .private && normal(change.zoneID) == homeZone {
+                try MirrorState.set(.homeDeletion, change.isDeleted ? .text(change.deletionReason.rawValue) : .null, writer)
+            }
             for change in page.zones where isMirrored(change.zoneID) {
                 let id = normal(change.zoneID)
                 let known = try ZoneTable.row(id, writer)
                 if change.isDeleted {
-                    if let known { removed += try remove(known.zone, keepingUnsent: true, writer) }
+                    let rest = change.deletionReason.rest
+                    if let known { removed += try remove(known.zone, keeping: rest, writer) }
                     continue
                 }
                 let zone = try known?.zone ?? ZoneTable.insert(id, writer)
@@ -50,7 +54,7 @@ extension MirrorFile {
                 try writer.query("SELECT number FROM TARN_ZONE WHERE number > 0 AND listing < ?", [.int(listing)]) { gone.append($0.int(0)) }
                 for number in gone {
                     guard let row = try ZoneTable.row(number, writer) else { continue }
-                    removed += try remove(row.zone, keepingUnsent: true, writer)
+                    removed += try remove(row.zone, keeping: .unsent, writer)
                 }
             }
             try MirrorState.set(.listing, .int(listing), writer)
@@ -74,18 +78,36 @@ extension MirrorFile {
 
     // MARK: Zones that go
 
+    /// What stays of a zone that went. It belongs to no share then.
+    enum Rest: Hashable, Sendable {
+        case nothing
+        /// What was made here and never sent.
+        case unsent
+        /// Everything, to be sent again: the user's keys were reset, and the server's copies with them.
+        case all
+    }
+
+    /// Why the home zone went, if the list of zones said so; nil while it is there, or if nobody knows.
+    func homeDeletion() throws -> ZoneDeletionReason? {
+        try store.read { try MirrorState.text(.homeDeletion, $0).flatMap { ZoneDeletionReason(rawValue: $0) } }
+    }
+
     /// Takes a zone and its objects away, as the server did.
-    func remove(_ zone: MirrorZone, keepingUnsent: Bool) throws -> [RowKey] {
+    func remove(_ zone: MirrorZone, keeping rest: Rest) throws -> [RowKey] {
         try store.write { writer in
             guard try ZoneTable.row(zone.number, writer)?.zone == zone else { return [] }
-            return try remove(zone, keepingUnsent: keepingUnsent, writer)
+            return try remove(zone, keeping: rest, writer)
         }
     }
 
-    /// - Parameter keepingUnsent: Whether objects stay that were made here and never sent. They belong to no share then.
-    private func remove(_ zone: MirrorZone, keepingUnsent: Bool, _ writer: StoreWriter) throws -> [RowKey] {
+    private func remove(_ zone: MirrorZone, keeping rest: Rest, _ writer: StoreWriter) throws -> [RowKey] {
+        let keepingUnsent = rest != .nothing
         try scan(writer)
         try clearOutbox(of: zone, writer)
+        // What others shared is not the user's to send.
+        let sendsAgain = rest == .all && scope == .private
+        let twins = try sendsAgain ? removeTwins(of: zone, writer) : []
+        if sendsAgain { try forgetSent(zone, writer) }
         let bookkeeping = reader(writer, zone: zone.number)
         let known = try bookkeeping.keys()
         if keepingUnsent { try putBack(zone, writer) }
@@ -107,7 +129,30 @@ extension MirrorFile {
         }
         for table in ["TARN_RECORD", "TARN_LINK", "TARN_PARKED"] { try writer.execute("DELETE FROM \(table) WHERE zone = ?", [number]) }
         if zone.isHome { try ZoneTable.beginFullFetch(zone.number, writer) } else { try ZoneTable.remove(zone.number, writer) }
+        return keys + twins
+    }
+
+    /// Takes away what another device sent home before this one heard that the zone went: the objects are here already, and
+    /// meet their records when everything is fetched again.
+    private func removeTwins(of zone: MirrorZone, _ writer: StoreWriter) throws -> [RowKey] {
+        let bookkeeping = reader(writer)
+        let keys = try bookkeeping.keys(alsoNamedIn: zone.number)
+        try delete(keys, writer)
+        for key in keys {
+            guard let name = try bookkeeping.record(of: key)?.recordName else { continue }
+            try writer.execute("DELETE FROM TARN_RECORD WHERE zone = \(MirrorZone.home) AND name = ?", [.text(name)])
+            try writer.execute("DELETE FROM TARN_PARKED WHERE zone = \(MirrorZone.home) AND source = ?", [.text(name)])
+        }
+        try ZoneTable.beginFullFetch(MirrorZone.home, writer)
         return keys
+    }
+
+    /// Makes everything in a zone what was never sent.
+    private func forgetSent(_ zone: MirrorZone, _ writer: StoreWriter) throws {
+        let upload = MirrorStage.needsUpload.rawValue
+        let kept = "zone = \(zone.number) AND stage <> \(MirrorStage.needsDelete.rawValue)"
+        try writer.execute("UPDATE TARN_RECORD SET tag = NULL, ancestor = NULL, digests = NULL, failure = NULL, stage = \(upload) WHERE \(kept)")
+        try writer.execute("UPDATE TARN_LINK SET tag = NULL, failure = NULL, stage = \(upload) WHERE \(kept)")
     }
 
     /// What moved into a zone and has not arrived there stays where it was.
@@ -200,4 +245,8 @@ extension ZoneTable.Row {
     var sharing: Record? {
         get throws { try share.map { try Record(json: [UInt8]($0)) } }
     }
+}
+
+extension ZoneDeletionReason {
+    var rest: MirrorFile.Rest { self == .encryptedDataReset ? .all : .unsent }
 }

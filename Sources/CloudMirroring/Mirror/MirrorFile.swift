@@ -55,6 +55,8 @@ struct MirrorFile: Sendable {
         var user: String?
         var token: String?
         var lastSuccess: Date?
+        /// What the user was allowed to do in the public database; nil if the server never said.
+        var permissions: [TypePermissions]?
     }
 
     /// Makes the tables, and notices what changed since the store was last mirrored.
@@ -77,11 +79,17 @@ struct MirrorFile: Sendable {
             }
             return Memory(
                 user: try MirrorState.text(.user, writer), token: try ZoneTable.row(MirrorZone.home, writer)?.token,
-                lastSuccess: try MirrorState.double(.lastSuccess, writer).map { Date(timeIntervalSinceReferenceDate: $0) })
+                lastSuccess: try MirrorState.double(.lastSuccess, writer).map { Date(timeIntervalSinceReferenceDate: $0) },
+                permissions: try MirrorState.blob(.permissions, writer).flatMap { try CallerIdentity(json: $0).permissions })
         }
     }
 
     func remember(user: String) throws { try store.write { try MirrorState.set(.user, .text(user), $0) } }
+
+    func remember(permissions: [TypePermissions]?) throws {
+        let text = permissions.map { CallerIdentity(identity: UserIdentity(userRecordName: "_"), permissions: $0).encoded() }
+        try store.write { try MirrorState.set(.permissions, text.map { .blob(Data($0)) } ?? .null, $0) }
+    }
 
     func remember(success: Date) throws {
         try store.write { try MirrorState.set(.lastSuccess, .double(success.timeIntervalSinceReferenceDate), $0) }

@@ -47,20 +47,24 @@ extension QuotaStatus: WireMessage {
 package struct CallerIdentity: WireMessage {
     package var identity: UserIdentity
     package var quota: QuotaStatus?
+    /// For who asked for the capability; a type that is not among them grants what new types grant.
+    package var permissions: [TypePermissions]?
 
-    package init(identity: UserIdentity, quota: QuotaStatus? = nil) {
+    package init(identity: UserIdentity, quota: QuotaStatus? = nil, permissions: [TypePermissions]? = nil) {
         self.identity = identity
         self.quota = quota
+        self.permissions = permissions
     }
 
     package init(from reader: inout JSONReader) throws(JSONFault) {
-        // The keys are those of an identity; a copy reads the one that only the caller's has.
+        // The keys are those of an identity; a copy reads those that only the caller's has.
         var look = reader
         self.init(identity: try UserIdentity(from: &reader))
         try look.beginObject()
         while let key = try look.nextKey() {
             switch key {
             case "quota": quota = try QuotaStatus(from: &look)
+            case "permissions": permissions = try look.readArray()
             default: try look.skipValue()
             }
         }
@@ -70,6 +74,7 @@ package struct CallerIdentity: WireMessage {
         writer.object { writer in
             identity.writeMembers(to: &writer)
             writer.member("quota", quota)
+            if let permissions { writer.member("permissions", permissions) }
         }
     }
 }

@@ -68,7 +68,8 @@ package struct WireError: Error, Hashable, Sendable {
     package var nativeCode: NativeCode?
     package var redirectURL: String?
     /// With `.zoneNotFound`: the zone is gone because its owner's encryption keys were reset; it is to be made and sent
-    /// again. Tarn's addition.
+    /// again. With an expired token: another device has made it again, and what this one has is to be sent, too. Tarn's
+    /// addition.
     package var didResetEncryptedData = false
 
     package init(_ code: Code, _ reason: String, retryAfter: Double? = nil, nativeCode: NativeCode? = nil) {

@@ -27,6 +27,8 @@ package enum Capability: String, Hashable, Sendable, CaseIterable {
     case ownChanges = "own-changes"
     /// Uploads of assets that break off go on where they were: `HEAD` and `PATCH` on the address of the upload.
     case resumableUpload = "resumable-upload"
+    /// `users/caller` tells what the caller may do with records of the public database, by record type.
+    case permissions
 
     /// Shares tell whether access may be asked for, and who may change them also who asked, who may not ask, and the links of
     /// participants who are not known yet.

@@ -18,7 +18,7 @@ package struct ExportBatch: Hashable, Sendable {
 
     package struct Upload: Hashable, Sendable {
         package let field: String
-        package let bytes: [UInt8]
+        package let content: LongValue
         /// Whether the server must not see the content.
         package let isEncrypted: Bool
     }
@@ -51,7 +51,7 @@ package struct ExportBatch: Hashable, Sendable {
         }
 
         var uploadedDigests: [String: ContentDigest] {
-            uploads.reduce(into: digests) { $0[$1.field] = ContentDigest($1.bytes) }
+            uploads.reduce(into: digests) { $0[$1.field] = $1.content.digest }
         }
 
         /// What its record does not say: the mark, whether it is a link, and digests, as a line of text.
@@ -187,7 +187,7 @@ extension ExportBatch.Item {
             record: Record(
                 recordName: state.recordName, recordType: entity.recordType, recordChangeTag: state.changeTag,
                 fields: fields),
-            uploads: changes.uploads.map { ExportBatch.Upload(field: $0.field, bytes: $0.bytes, isEncrypted: $0.isEncrypted) },
+            uploads: changes.uploads.map { ExportBatch.Upload(field: $0.field, content: $0.content, isEncrypted: $0.isEncrypted) },
             mark: state.mark, isLink: false)
     }
 

@@ -17,7 +17,7 @@ struct RecordChanges {
 
     var fields: [String: Field] = [:]
     /// By asset field name.
-    var uploads: [(field: String, bytes: [UInt8], isEncrypted: Bool)] = []
+    var uploads: [(field: String, content: LongValue, isEncrypted: Bool)] = []
 
     var isEmpty: Bool { fields.isEmpty && uploads.isEmpty }
 
@@ -28,7 +28,7 @@ struct RecordChanges {
         let isChanged: Bool
         var isAsset: Bool
 
-        var inlineBytes: Int { isAsset ? 0 : content.value?.approximateBytes ?? 0 }
+        var inlineBytes: Int { isAsset ? 0 : content.byteCount }
     }
 
     /// - Parameter isNew: Whether the server has no such record yet: all keys are sent.
@@ -43,7 +43,7 @@ struct RecordChanges {
             var isAsset = false
             if property.assetFieldName != nil {
                 if isChanged {
-                    isAsset = (content.value?.approximateBytes ?? 0) > Self.inlineBytesMax
+                    isAsset = content.byteCount > Self.inlineBytesMax
                 } else if case .asset = before {
                     isAsset = true
                 }
@@ -61,8 +61,8 @@ struct RecordChanges {
         let wasInline = if case .inline = item.before { true } else { false }
         let wasAsset = if case .asset = item.before { true } else { false }
         guard item.isChanged || (item.isAsset && !wasAsset) else { return }
-        if item.isAsset, let field = property.assetFieldName, let bytes = item.content.value?.contents {
-            uploads.append((field, bytes, property.isEncrypted))
+        if item.isAsset, let field = property.assetFieldName, let content = item.content.long {
+            uploads.append((field, content, property.isEncrypted))
             if wasInline { fields[property.fieldName] = Field(nil, isEncrypted: property.isEncrypted) }
             return
         }

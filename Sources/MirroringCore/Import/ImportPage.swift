@@ -23,10 +23,12 @@ package struct ImportPage: Hashable, Sendable {
     /// Whether what is not seen in a full fetch is gone: a database that is read by queries does not say so, for what
     /// one user deletes there others keep.
     package var isExhaustive: Bool
+    /// Changes that come after the page; nil where the server did not say, or counted no further.
+    package var remaining: Int?
 
     package init(
         records: [Record], deletions: [String], askedWith: String?, token: String, moreComing: Bool,
-        generation: Int64? = nil, isExhaustive: Bool = true
+        generation: Int64? = nil, isExhaustive: Bool = true, remaining: Int? = nil
     ) {
         self.records = records
         self.deletions = deletions
@@ -35,6 +37,7 @@ package struct ImportPage: Hashable, Sendable {
         self.moreComing = moreComing
         self.generation = generation
         self.isExhaustive = isExhaustive
+        self.remaining = remaining.flatMap { $0 < Capability.changesCounted ? $0 : nil }
     }
 
     /// Whether the page continues what was imported. A page that came twice, or late, does not, and is dropped:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudWire
+package import CloudWire
 import Foundation
 import ManagedModel
 
@@ -166,6 +166,23 @@ struct RecordMerge {
         case .absent: nil
         case .inline(let value): value
         case .asset(let asset): assets[asset].map { .bytes([UInt8]($0)) } ?? .asset(asset)
+        }
+    }
+}
+
+extension EntityMapping {
+    /// What is lost of a record that is deleted before it was taken in.
+    package func losing(_ record: Record) -> [ConflictEntry] {
+        properties.compactMap { property in
+            let value: FieldValue
+            switch property.content(in: record.fields) {
+            case .absent: return nil
+            case .inline(let inline): value = inline
+            case .asset(let asset): value = .asset(asset)
+            }
+            return ConflictEntry(
+                entity: entity.name, recordName: record.recordName, property: property.name, losing: value, winner: .localDeletion,
+                losingStamp: record.modified, winningStamp: nil)
         }
     }
 }

@@ -109,13 +109,4 @@ extension FieldValue {
         case .list(let values, of: _): values.reduce(0) { $0 + $1.approximateBytes }
         }
     }
-
-    /// The bytes an asset would hold instead of the value; nil for kinds that never move to an asset.
-    var contents: [UInt8]? {
-        switch self {
-        case .string(let text): [UInt8](text.utf8)
-        case .bytes(let bytes): bytes
-        default: nil
-        }
-    }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudWire
+package import CloudWire
 import ManagedModel
 
 /// Which many-to-many relationship a link record belongs to, as it is written in the record.
@@ -79,7 +79,7 @@ package struct LinkMapping: Hashable, Sendable {
 
 extension RecordMapping {
     /// - Returns: nil for a record that is no link, or one of a relationship that this model lacks.
-    func pair(of record: Record) -> LinkPair? {
+    package func pair(of record: Record) -> LinkPair? {
         guard record.recordType == MirrorNames.linkRecordType,
             let entities = Self.parts(record.fields[MirrorNames.linkEntityNames]),
             let names = Self.parts(record.fields[MirrorNames.linkRecordNames]),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudWire
+package import CloudWire
 import Foundation
 import ManagedModel
 
@@ -16,10 +16,37 @@ enum RemoteContent: Hashable {
 enum LocalContent: Hashable {
     case absent
     case value(FieldValue)
+    /// More than fits a field.
+    case long(LongValue)
     /// A to-one target that has no record name yet.
     case unnamed(RowKey)
 
-    var value: FieldValue? { if case .value(let value) = self { value } else { nil } }
+    /// A copy of what is long.
+    var value: FieldValue? {
+        switch self {
+        case .value(let value): value
+        case .long(let long): long.fieldValue
+        case .absent, .unnamed: nil
+        }
+    }
+
+    /// What an asset would hold instead; nil for what never moves to one.
+    var long: LongValue? {
+        switch self {
+        case .long(let long): long
+        case .value(let value): LongValue(value)
+        case .absent, .unnamed: nil
+        }
+    }
+
+    /// Bytes that the value takes in a record, as the server counts them.
+    var byteCount: Int {
+        switch self {
+        case .value(let value): value.approximateBytes
+        case .long(let long): long.byteCount
+        case .absent, .unnamed: 0
+        }
+    }
 }
 
 /// A row with what is needed to say its to-one targets by name.
@@ -33,6 +60,7 @@ struct LocalRecord {
         let value = row.values[property.slot]
         switch property.kind {
         case .attribute(let attribute):
+            if let long = LongValue(value, as: attribute.type) { return .long(long) }
             // What is nil although it must not be counts as its default, which is what other devices make of it.
             let encoded = FieldCodec.encode(value, as: attribute.type) ?? FieldCodec.encode(property.absentValue, as: attribute.type)
             return encoded.map { .value($0) } ?? .absent
@@ -91,10 +119,15 @@ extension PropertyMapping {
     ///
     /// - Parameter digest: Of the asset's content, if the record holds an asset.
     func isSame(_ local: LocalContent, as content: RemoteContent, digest: ContentDigest?) -> Bool {
-        if case .inline(let value) = content, local == .value(value) { return true }
-        guard case .asset = content else { return local == mirrored(content) }
-        guard let digest, let bytes = local.value?.contents else { return false }
-        return digest == ContentDigest(bytes)
+        switch (content, local) {
+        case (.asset, _):
+            guard let digest, let long = local.long, digest.fits(long.byteCount) else { return false }
+            return digest == long.digest
+        case (.inline(let value), .long(let long)): return long.isSame(as: value)
+        case (.inline(let value), .value(let same)) where value == same: return true
+        case (.absent, .long(let long)): return mirrored(content).value.map { long.isSame(as: $0) } ?? false
+        case (.inline, _), (.absent, _): return local == mirrored(content)
+        }
     }
 }
 
@@ -105,7 +138,7 @@ extension AssetValue {
 
 extension EntityMapping {
     /// Splits a record's fields into an ancestor: understood fields and others, without empty and passing parts.
-    func ancestor(of fields: [String: Field]) -> Ancestor {
+    package func ancestor(of fields: [String: Field]) -> Ancestor {
         var ancestor = Ancestor()
         for (name, field) in fields {
             guard let value = field.value else { continue }

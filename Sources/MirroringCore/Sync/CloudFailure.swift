@@ -50,6 +50,10 @@ package struct CloudFailure: Error, Hashable, Sendable {
     package var retryAfter: Double?
     /// A sentence for people; never holds a value of a field, a token or a key.
     package var reason: String
+    /// Whether a zone is gone, or what was known of it, because the user's keys were reset: what devices have is sent again.
+    ///
+    /// Source: `CKErrorUserDidResetEncryptedDataKey`.
+    package var didResetEncryptedData = false
 
     package init(_ code: Code, _ reason: String, retryAfter: Double? = nil) {
         self.code = code
@@ -59,6 +63,7 @@ package struct CloudFailure: Error, Hashable, Sendable {
 
     package init(_ error: WireError) {
         self.init(Self.code(of: error), error.reason, retryAfter: error.retryAfter)
+        didResetEncryptedData = error.didResetEncryptedData
     }
 
     private static func code(of error: WireError) -> Code {

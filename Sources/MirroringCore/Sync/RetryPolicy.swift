@@ -64,6 +64,7 @@ package struct RetryPolicy: Sendable {
             .accountTemporarilyUnavailable, .invalidArguments, .unknownItem, .referenceViolation, .alreadyShared,
             .tooManyParticipants, .participantMayNeedVerification:
             return .pause(reason: reason)
+        case .changeTokenExpired where failure.didResetEncryptedData: return .uploadAgain
         case .changeTokenExpired: return .fetchAgain
         case .zoneNotFound: return .uploadAgain
         case .userDeletedZone: return .removeRows

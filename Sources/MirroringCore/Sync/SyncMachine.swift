@@ -52,7 +52,8 @@ package struct SyncMachine: Sendable {
 
     package enum Outcome: Hashable, Sendable {
         case done
-        case pageApplied(records: Int, moreComing: Bool)
+        /// - Parameter remaining: Changes that are still to come, where that is known.
+        case pageApplied(records: Int, moreComing: Bool, remaining: Int? = nil)
         /// - Parameters:
         ///   - pending: All that waits to be sent, the batch included.
         ///   - refusal: Why something was refused for good and is not sent again, if something was.
@@ -96,7 +97,7 @@ package struct SyncMachine: Sendable {
     private enum State: Hashable {
         case stopped
         case settingUp(OperationID)
-        case importing(OperationID, done: Int)
+        case importing(OperationID, done: Int, total: Int?)
         case planning(OperationID)
         case sending(OperationID, count: Int)
         case quarantining(OperationID, CloudFailure)
@@ -125,6 +126,8 @@ package struct SyncMachine: Sendable {
     private var wishes = Wishes()
     private var isListening = false
     private var attempt = 0
+    /// How often fetching began anew since everything was imported last.
+    private var fetchesAgain = 0
     private var conflictRounds = 0
     private var pending = 0
     private var sent = 0
@@ -152,7 +155,7 @@ package struct SyncMachine: Sendable {
             switch state {
             case .stopped, .paused: .paused
             case .settingUp, .resetting: trouble ?? .starting
-            case .importing(_, let done): trouble ?? .importing(done: done)
+            case .importing(_, let done, let total): trouble ?? .importing(done: done, total: total)
             case .planning, .quarantining: trouble ?? (sent > 0 ? .exporting(done: sent, total: sent + pending) : resting)
             case .sending: trouble ?? .exporting(done: sent, total: sent + pending)
             case .idle: resting
@@ -213,7 +216,7 @@ package struct SyncMachine: Sendable {
 
     private var operation: OperationID? {
         switch state {
-        case .settingUp(let id), .importing(let id, _), .planning(let id), .sending(let id, _), .quarantining(let id, _),
+        case .settingUp(let id), .importing(let id, _, _), .planning(let id), .sending(let id, _), .quarantining(let id, _),
             .resetting(let id, _):
             id
         case .stopped, .idle, .waiting, .paused, .halted: nil
@@ -296,7 +299,7 @@ extension SyncMachine {
             state = .settingUp(begin(.setUp, &effects))
         } else if wishes.importing {
             wishes.importing = false
-            state = .importing(begin(.fetchChanges, &effects), done: 0)
+            state = .importing(begin(.fetchChanges, &effects), done: 0, total: nil)
         } else if wishes.exporting {
             wishes.exporting = false
             sent = 0
@@ -336,11 +339,12 @@ extension SyncMachine {
             wishes.importing = true
             wishes.exporting = true
             next(now, &effects)
-        case (.importing(_, let done), .pageApplied(let records, let moreComing)):
+        case (.importing(_, let done, _), .pageApplied(let records, let moreComing, let remaining)):
             attempt = 0
             if moreComing {
-                state = .importing(begin(.fetchChanges, &effects), done: done + records)
+                state = .importing(begin(.fetchChanges, &effects), done: done + records, total: remaining.map { done + records + $0 })
             } else {
+                fetchesAgain = 0
                 next(now, &effects)
             }
         case (.planning, .batchPlanned(let count, let waiting, let refusal)):
@@ -474,9 +478,14 @@ extension SyncMachine {
         wait(CloudFailure(.serverRejectedRequest, failure.reason), now, unit, &effects)
     }
 
-    /// At once for the first times, then after a wait: it is never given up.
+    /// At once for the first times, then after a wait: it is never given up. Pages that come in between do not count: of
+    /// servers behind one address each may refuse what the other one gave.
     private mutating func resetSoon(_ reset: Reset, _ failure: CloudFailure, _ now: Date, _ unit: Double, _ effects: inout [Effect]) {
         wishes.reset = reset
+        if reset == .fetchAgain {
+            fetchesAgain += 1
+            attempt = max(attempt, fetchesAgain)
+        }
         if attempt < RetryPolicy.attemptsMax { return next(now, &effects) }
         wait(CloudFailure(.serviceUnavailable, failure.reason), now, unit, &effects)
     }

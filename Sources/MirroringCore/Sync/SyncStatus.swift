@@ -10,8 +10,10 @@ package struct SyncStatus: Hashable, Sendable {
         case idle
         /// Zone, subscription and account are being looked after.
         case starting
-        /// - Parameter done: Records so far; nobody says how many will come.
-        case importing(done: Int)
+        /// - Parameters:
+        ///   - done: Records so far.
+        ///   - total: With those that are still to come; nil where the server does not say, or counts no further.
+        case importing(done: Int, total: Int?)
         case exporting(done: Int, total: Int)
         case offline
         case paused

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Foundation
+import ManagedModel
 
 /// The folder beside a store with large values, each a file of its own. Files are made and removed, never changed.
 ///
@@ -25,7 +26,7 @@ struct ExternalFolder: Sendable {
 
     /// - Returns: nil when there is no such file. Its bytes stay readable when it is removed meanwhile.
     func contents(_ name: String) -> Data? {
-        try? Data(contentsOf: URL(fileURLWithPath: path(name)), options: .mappedIfSafe)
+        MappedFile.contents(of: URL(fileURLWithPath: path(name)))
     }
 
     /// Makes a file whose bytes are on the disk when this returns; its name is after ``settle()``.
@@ -66,18 +67,19 @@ struct ExternalFolder: Sendable {
 
     /// - Returns: The number of the error; nil when all bytes are on the disk.
     private static func write(_ value: Data, to file: Int32) -> Int32? {
-        value.withUnsafeBytes { bytes in
+        var failure: Int32?
+        MappedFile.forEachPiece(of: value) { bytes in
             var done = 0
-            while done < bytes.count {
+            while done < bytes.count, failure == nil {
                 let count = Foundation.write(file, bytes.baseAddress.map { $0 + done }, bytes.count - done)
-                if count < 0 {
-                    if errno == EINTR { continue }
-                    return errno
+                if count >= 0 {
+                    done += count
+                } else if errno != EINTR {
+                    failure = errno
                 }
-                done += count
             }
-            return fsync(file) == 0 ? nil : errno
         }
+        return failure ?? (fsync(file) == 0 ? nil : errno)
     }
 
     private func refusal(_ code: Int32) -> StoreError {

@@ -26,7 +26,7 @@ extension Replica {
         var outcomes: [String: ItemOutcome] = [:]
         var assets: [String: [String: AssetValue]] = [:]
         for item in batch.items {
-            for upload in item.uploads { assets[item.recordName, default: [:]][upload.field] = server.upload(upload.bytes) }
+            for upload in item.uploads { assets[item.recordName, default: [:]][upload.field] = server.upload(upload.content.bytes) }
             outcomes[item.recordName] = server.apply(item.operation, item.with(assets[item.recordName] ?? [:]), by: device)
         }
         return (outcomes, assets)

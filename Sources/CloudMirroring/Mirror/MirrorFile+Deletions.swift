@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudWire
+import ManagedModel
+import MirroringCore
+import SQLiteStore
+
+// An object that one device of the user moves to a share's zone, while another one deletes it, or takes a link apart: the
+// deletion is sent to the old zone, and what was deleted comes back in the new one. Whoever deleted it knows that it was
+// no part of a move, and deletes it again where it is now.
+
+extension MirrorFile {
+    /// Remembers what of a batch was deleted in the home zone by the user's wish. What moved away from there was not.
+    func rememberDeletions(
+        of sent: ZonedBatch, _ changes: BookkeepingChanges, _ records: [String: RecordState], _ links: [String: LinkState], _ writer: StoreWriter
+    ) throws {
+        guard scope == .private, sent.zone.isHome else { return }
+        var names = changes.removedRecords.filter { records[$0]?.isMovedOut != true }
+        for name in changes.removedLinks {
+            guard let pair = links[name]?.pair else { continue }
+            // What is known to have moved took its links along, or will.
+            var isMoving = false
+            try writer.query(
+                "SELECT 1 FROM TARN_RECORD WHERE name IN (?, ?) AND (zone > \(MirrorZone.home) OR pk < 0) LIMIT 1",
+                [.text(pair.first), .text(pair.second)]
+            ) { _ in isMoving = true }
+            if !isMoving { names.append(name) }
+        }
+        try DeletionTable.add(names, writer)
+    }
+
+    /// Takes out of a page of a share's zone what this device deleted before it came there, and marks it for deletion.
+    func deleteAgain(in page: inout ImportPage, _ zone: MirrorZone, _ writer: StoreWriter) throws {
+        guard scope == .private, !zone.isHome else { return }
+        let bookkeeping = reader(writer, zone: zone.number)
+        var changes = BookkeepingChanges()
+        var gone: Set<String> = []
+        let mark = try writer.latestTransaction()
+        for record in page.records {
+            if let pair = mapping.pair(of: record) {
+                guard try DeletionTable.contains(record.recordName, writer), try bookkeeping.link(named: record.recordName) == nil else { continue }
+                var link = LinkState(recordName: record.recordName, pair: pair, stage: .needsDelete, mark: mark)
+                link.changeTag = record.recordChangeTag
+                link.generation = page.generation ?? 0
+                changes.links.append(link)
+            } else {
+                guard let name = Self.oldName(of: record), try DeletionTable.contains(name, writer),
+                    let entity = mapping.entity(of: record), try bookkeeping.record(named: record.recordName) == nil,
+                    let key = try writer.allocateKeys(for: entity.entity.index, count: 1).first
+                else { continue }
+                var state = RecordState(recordName: record.recordName, key: key, stage: .needsDelete, mark: mark)
+                state.changeTag = record.recordChangeTag
+                state.modified = record.modified
+                state.ancestor = entity.ancestor(of: record.fields)
+                state.generation = page.generation ?? 0
+                changes.records.append(state)
+                // What was written there while it was deleted here is not lost.
+                changes.conflicts += entity.losing(record)
+            }
+            gone.insert(record.recordName)
+        }
+        if gone.isEmpty { return }
+        page.records.removeAll { gone.contains($0.recordName) }
+        try self.writer(writer, zone: zone.number).write(changes, now: now)
+    }
+
+    /// What a record was called in the home zone before it moved; nil for one that did not.
+    static func oldName(of record: Record) -> String? {
+        // What another library wrote there tells nothing.
+        guard case .bytes(let bytes)? = record.fields[MirrorNames.moveReceipt]?.value, let receipt = try? Record(json: bytes),
+            receipt.zoneID?.zoneName == MirrorNames.zone
+        else { return nil }
+        return receipt.recordName
+    }
+}
