@@ -159,6 +159,17 @@ import Testing
         #expect(replica.planBatch().items.isEmpty)
     }
 
+    @Test func whatIsGivenSomethingElseWhenItsTargetGoesTakesIt() {
+        var replica = Replica("A")
+        replica.apply(
+            page([record("a", "Attachment", ["post": .string("p")]), record("p", "Post"), record("q", "Post")], to: "1"), from: server)
+        let moved = record("a", "Attachment", tag: "2", ["post": .string("q")])
+        replica.apply(page([moved], deleted: ["p"], after: "1", to: "2", generation: nil), from: server)
+        #expect(replica.dump == "Attachment a  post → q\nPost q  views 7" && replica.conflicts.isEmpty)
+        replica.scan()
+        #expect(replica.planBatch().items.isEmpty)
+    }
+
     @Test func aFullFetchDeletesWhatItDoesNotShow() {
         var replica = Replica("A")
         replica.apply(

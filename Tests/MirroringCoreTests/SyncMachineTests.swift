@@ -133,6 +133,15 @@ import Testing
         #expect(script.fail(.networkFailure).first == "wait 1.0")
     }
 
+    @Test func whatIsSavedDuringAnOperationThatFailsIsCounted() {
+        var script = Script()
+        _ = script.tell(.started)
+        #expect(script.tell(.storeChanged) == [])
+        #expect(script.fail(.incompatibleVersion) == ["count", "listen", "[error(reason: \"reason\")]"])
+        #expect(script.tell(.pendingCounted(3)) == ["[error(reason: \"reason\") 3 pending]"])
+        #expect(script.tell(.connected) == ["setUp", "[starting 3 pending]"] && script.fail(.incompatibleVersion).first?.hasPrefix("[") == true)
+    }
+
     @Test func aLostPushConnectionIsALostNetworkOnlyWhileIdle() {
         var script = Script.idle
         #expect(script.tell(.networkLost) == ["wait 1.0", "[offline]"])

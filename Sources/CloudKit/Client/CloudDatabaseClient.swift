@@ -16,6 +16,8 @@ package struct CloudDatabaseClient: Sendable {
     package var limits = Limits()
     /// Names this device to the server, where several may share one token. Up to 128 printable ASCII characters.
     package var deviceID: String?
+    /// Without these nothing is read: answers of a server that does not offer them are errors, ``CKError/Code/incompatibleVersion``.
+    package var required: Set<Capability> = []
 
     package init(
         containerIdentifier: String, environment: CloudEnvironment, scope: DatabaseScope,
@@ -142,7 +144,7 @@ package struct CloudDatabaseClient: Sendable {
     package func caller(asking capabilities: Set<Capability>) async throws(CKError) -> CallerIdentity {
         var request = request(.caller, body: .none, asking: capabilities)
         request.target = .service(path: path(.caller, in: .public))
-        return try read(try await send(request))
+        return try read(try checked(try await send(request)))
     }
 
     /// People who agreed to be found, by their addresses.
@@ -229,11 +231,22 @@ package struct CloudDatabaseClient: Sendable {
         request.headers.add(HeaderNames.contentType, HeaderNames.json)
         if let idempotencyKey { request.headers.add(HeaderNames.idempotencyKey, idempotencyKey) }
         request.changesData = changesData
-        return try await send(request)
+        let response = try await send(request)
+        // What was changed was changed; that the server is another one is noticed by the next question.
+        return changesData ? response : try checked(response)
     }
 
     private func get(_ operation: ServicePath.Operation) async throws(CKError) -> TransportResponse {
-        try await send(request(operation, body: .none))
+        try checked(try await send(request(operation, body: .none)))
+    }
+
+    private func checked(_ response: TransportResponse) throws(CKError) -> TransportResponse {
+        if required.isEmpty || !(200..<300 ~= response.status) { return response }
+        let missing = required.subtracting(response.headers[HeaderNames.capabilities].map { Capability.parse($0) } ?? [])
+        if missing.isEmpty { return response }
+        throw CKError(
+            .incompatibleVersion,
+            "the server does not offer \(Capability.headerValue(missing)), which this store needs; nothing is sent until it does")
     }
 
     func send(_ request: TransportRequest) async throws(CKError) -> TransportResponse {
@@ -248,7 +261,7 @@ package struct CloudDatabaseClient: Sendable {
 
     /// - Parameter capabilities: What is asked for beside what every request asks for.
     func headers(asking capabilities: Set<Capability>) -> TransportHeaders {
-        let asked = Capability.ofEachRequest.union(capabilities)
+        let asked = Capability.ofEachRequest.union(capabilities).union(required)
         var headers: TransportHeaders = [HeaderNames.capabilities: Capability.headerValue(asked)]
         if let deviceID { headers.add(HeaderNames.device, deviceID) }
         return headers

@@ -88,6 +88,7 @@ struct BookkeepingReader {
                 // An object that was deleted where it is now has no row.
                 if try self.isLive(key) { state.key = key }
             }
+            if mapping.isRanked(entity.index) { state.ranks = try ranks(of: state.key) }
             states.append(state)
         }
         return states
@@ -122,13 +123,16 @@ struct BookkeepingReader {
 
     func pendingLinks(limit: Int) throws -> [LinkState] {
         try links(
-            "zone = ? AND stage IN (1, 2) AND failure IS NULL ORDER BY mark, rowid LIMIT ?",
+            "zone = ? AND stage IN (1, 2) AND failure IS NULL ORDER BY mark, TARN_LINK.rowid LIMIT ?",
             [.int(zone), .int(Int64(limit))])
     }
 
     private func links(_ condition: String, _ arguments: [SQLValue]) throws -> [LinkState] {
         var states: [LinkState] = []
-        try reader.query("SELECT \(Self.linkColumns) FROM TARN_LINK WHERE \(condition)", arguments) { row in
+        let isOrdered = mapping.hasOrderedLinks
+        let columns = isOrdered ? Self.linkColumns + ", firstRank, secondRank" : Self.linkColumns
+        let source = isOrdered ? "TARN_LINK LEFT JOIN TARN_LINKRANK USING (name)" : "TARN_LINK"
+        try reader.query("SELECT \(columns) FROM \(source) WHERE \(condition)", arguments) { row in
             guard let name = row.text(0), let stage = MirrorStage(rawValue: Int(row.int(6))) else { return }
             let kind = LinkKind(entityNames: row.text(1) ?? "", relationships: row.text(2) ?? "")
             var state = LinkState(
@@ -137,6 +141,7 @@ struct BookkeepingReader {
             state.changeTag = row.text(5)
             state.failure = row.text(8)
             state.generation = row.int(9)
+            if isOrdered { state.ranks = LinkRanks(first: row.text(10), second: row.text(11)) }
             states.append(state)
         }
         return states
@@ -209,8 +214,9 @@ struct BookkeepingReader {
     /// What the server has, or had, and what a full fetch has not shown.
     func unseenNames(before generation: Int64) throws -> [String] {
         let condition = "zone = ?2 AND (tag IS NOT NULL OR stage = 0) AND generation < ?1"
+        let incomplete = mapping.hasRequirements ? " UNION ALL SELECT name FROM TARN_INCOMPLETE WHERE zone = ?2 AND generation < ?1" : ""
         return try names(
-            "SELECT name FROM TARN_RECORD WHERE \(condition) UNION ALL SELECT name FROM TARN_LINK WHERE \(condition)",
+            "SELECT name FROM TARN_RECORD WHERE \(condition) UNION ALL SELECT name FROM TARN_LINK WHERE \(condition)\(incomplete)",
             [.int(generation), .int(zone)]
         ).sorted()
     }

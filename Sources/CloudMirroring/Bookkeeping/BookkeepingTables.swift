@@ -15,8 +15,12 @@ enum BookkeepingFormat: Int, CaseIterable {
     case zones = 3
     /// What was deleted is remembered.
     case deletions = 4
+    /// Members of ordered relationships have ranks.
+    case ranks = 5
+    /// Records wait for what their objects must have.
+    case incomplete = 6
 
-    static let current = BookkeepingFormat.deletions
+    static let current = BookkeepingFormat.incomplete
 }
 
 /// The mirror's tables, in the file of the store whose rows they are about, so that a row and what the mirror knows of
@@ -69,7 +73,7 @@ enum BookkeepingTables {
         started REAL NOT NULL, ended REAL, code INTEGER, reason TEXT)
         """,
         DeletionTable.statement,
-    ]
+    ] + RankTable.statements + IncompleteTable.statements
 
     /// Makes the tables that are not there, and brings older ones up to date.
     ///
@@ -85,6 +89,7 @@ enum BookkeepingTables {
         if let format, format < Int64(BookkeepingFormat.zones.rawValue) {
             try putIntoZones(format, home, writer)
         } else {
+            // Later formats have more tables.
             for statement in statements { try writer.execute(statement) }
         }
         try ZoneTable.insert(home, number: MirrorZone.home, writer)

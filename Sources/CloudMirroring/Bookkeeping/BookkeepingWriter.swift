@@ -17,9 +17,18 @@ struct BookkeepingWriter {
     /// - Parameter now: When conflicts are noted, in seconds since 2001.
     func write(_ changes: BookkeepingChanges, now: Double) throws {
         for name in changes.removedRecords { try writer.execute("DELETE FROM TARN_RECORD WHERE zone = ? AND name = ?", [.int(zone), .text(name)]) }
+        if mapping.hasOrderedLinks {
+            for name in changes.removedLinks { try writer.execute("DELETE FROM TARN_LINKRANK WHERE name = ?", [.text(name)]) }
+        }
         for name in changes.removedLinks { try writer.execute("DELETE FROM TARN_LINK WHERE zone = ? AND name = ?", [.int(zone), .text(name)]) }
-        for state in changes.records { try write(state) }
-        for link in changes.links { try write(link) }
+        for state in changes.records {
+            try write(state)
+            if mapping.isRanked(state.key.entityIndex) { try writeRanks(of: state) }
+        }
+        for link in changes.links {
+            try write(link)
+            if mapping.hasOrderedLinks { try writeRanks(of: link) }
+        }
         for key in changes.unparked {
             try writer.execute(
                 "DELETE FROM TARN_PARKED WHERE zone = ? AND source = ? AND relationship = ?", [.int(zone), .text(key.source), .text(key.relationship)])
@@ -28,6 +37,10 @@ struct BookkeepingWriter {
             try writer.execute(
                 "INSERT OR REPLACE INTO TARN_PARKED (zone, source, relationship, destination) VALUES (?, ?, ?, ?)",
                 [.int(zone), .text(parked.key.source), .text(parked.key.relationship), .text(parked.destination)])
+        }
+        if mapping.hasRequirements {
+            try forgetIncomplete(changes.arrived)
+            for record in changes.incomplete { try write(record) }
         }
         for conflict in changes.conflicts { try write(conflict, now: now) }
         if !changes.conflicts.isEmpty {

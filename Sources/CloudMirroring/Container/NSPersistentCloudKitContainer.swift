@@ -127,7 +127,8 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         }
         if let model = persistentStoreCoordinator.model {
             let violations = CloudModelRules.violations(
-                of: model, configuration: description.configuration, isPublic: options.databaseScope == .public)
+                of: model, configuration: description.configuration, isPublic: options.databaseScope == .public,
+                allowing: options.modelExtensions.core)
             if !violations.isEmpty {
                 throw refuse("The model cannot be mirrored: \(violations.map(\.description).joined(separator: "; ")).")
             }
@@ -142,7 +143,7 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         else { return }
         let identifier = options.containerIdentifier
         let scope = options.databaseScope
-        var mapping = RecordMapping(model: model, configuration: description.configuration)
+        var mapping = RecordMapping(model: model, configuration: description.configuration, allowing: options.modelExtensions.core)
         mapping.resolver = options.resolver
         let file = MirrorFile(
             store: store.storage, mapping: mapping, containerIdentifier: identifier, scope: scope,
@@ -154,9 +155,10 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         let mirror = Mirror(
             store: store, file: file, coordinator: persistentStoreCoordinator,
             cloud: CloudAccess(
-                connect: { [connect = surroundings.connect] in
+                connect: { [connect = surroundings.connect, required = mapping.capabilities] in
                     var client = try connect(identifier, scope)
                     client.deviceID = device
+                    client.required = required
                     return client
                 },
                 mapping: mapping,

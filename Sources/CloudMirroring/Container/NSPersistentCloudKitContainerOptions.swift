@@ -53,6 +53,16 @@ open class NSPersistentCloudKitContainerOptions: NSObject, @unchecked Sendable {
     /// conflict log, two if the decision is a third one. All devices should decide alike.
     open var resolveMergeConflict: (@Sendable (MergeConflict) -> MergeDecision)?
 
+    /// What of the model may go beyond Apple's rules. Nothing by default: such models are refused when the store is loaded, as
+    /// Apple's container refuses them.
+    ///
+    ///     options.modelExtensions = [.orderedRelationships]
+    ///
+    /// It takes a server with the capability `model-extensions`. With another one the store works locally: nothing is sent,
+    /// ``NSPersistentCloudKitContainer/syncStatus`` says why, and syncing begins when the server offers it. All versions of the
+    /// app that sync the same data should allow the same.
+    open var modelExtensions: ModelExtensions = []
+
     public init(containerIdentifier: String) { self.containerIdentifier = containerIdentifier }
 }
 

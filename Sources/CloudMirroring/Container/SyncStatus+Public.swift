@@ -32,13 +32,16 @@ extension NSPersistentCloudKitContainer {
         public var pendingCount: Int
         /// When everything was last exchanged, since the app was started.
         public var lastSuccess: Date?
+        /// Objects that have come and are not shown yet, because something that they must have has not come. See
+        /// ``NSPersistentCloudKitContainerOptions/ModelExtensions/requiredValues``.
+        public var incompleteCount = 0
     }
 }
 
 extension NSPersistentCloudKitContainer.SyncStatus: CustomStringConvertible {
     /// The status as a line for people, such as `exporting 20 of 200` or `offline, 3 waiting`.
     public var description: String {
-        let waiting = pendingCount > 0 ? ", \(pendingCount) waiting" : ""
+        let waiting = (pendingCount > 0 ? ", \(pendingCount) waiting" : "") + (incompleteCount > 0 ? ", \(incompleteCount) incomplete" : "")
         return switch activity {
         case .idle: "idle\(waiting)"
         case .starting: "starting\(waiting)"
@@ -65,6 +68,7 @@ extension NSPersistentCloudKitContainer.SyncStatus {
             }
         pendingCount = status.pendingCount
         lastSuccess = status.lastSuccess
+        incompleteCount = status.incompleteCount
     }
 
     /// One status for several stores: what most deserves attention, and all that is pending. Idle without stores.
@@ -86,6 +90,7 @@ extension NSPersistentCloudKitContainer.SyncStatus {
         }
         self.init(foremost)
         pendingCount = statuses.reduce(0) { $0 + $1.pendingCount }
+        incompleteCount = statuses.reduce(0) { $0 + $1.incompleteCount }
         let successes = statuses.map(\.lastSuccess)
         lastSuccess = successes.contains(nil) ? nil : successes.compactMap(\.self).min()
     }

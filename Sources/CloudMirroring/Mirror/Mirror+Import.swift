@@ -190,14 +190,20 @@ extension Mirror {
     private func apply(
         _ fetched: ImportPage, of row: ZoneTable.Row, _ cloud: MirrorCloud
     ) async throws -> (records: Int, isRead: Bool) {
-        var page = fetched
+        var page = try await joined(fetched, row.zone)
+        // What waited and comes along is not asked for again.
+        var asks = fetched.records.count
+        var given = fetched.changeCount
         while true {
             try Task.checkCancellation()
             let asked = page
             let needed = asked.records.contains(where: \.hasAssets) ? try await onQueue { try self.file.assetsNeeded(by: asked, of: row.zone) } : []
-            if let count = Self.recordsThatFit(page, needed) {
-                page = try await cloud.page(of: row, recordsMax: count)
-                coming.withLock { $0.giveBack(asked.changeCount - page.changeCount) }
+            if let count = Self.recordsThatFit(page, needed), count < asks {
+                let smaller = try await cloud.page(of: row, recordsMax: count)
+                asks = min(count, smaller.records.count)
+                page = try await joined(smaller, row.zone)
+                coming.withLock { $0.giveBack(given - smaller.changeCount) }
+                given = smaller.changeCount
                 continue
             }
             let assets = try await cloud.download(needed)
@@ -208,11 +214,29 @@ extension Mirror {
                 // What changes no row may be to be sent on, or allow what was refused.
                 let hasShare = asked.records.contains { $0.recordName == ShareDetails.zoneShareName }
                 if commit.isEmpty, records > 0 || hasShare { storeChanged() }
+                try await countIncomplete()
                 return (records, !page.moreComing)
             // Asked again from where the store stands now.
             case .dropped, .lacksAssets: return (0, false)
             }
         }
+    }
+
+    /// A page with what waited for its records.
+    private func joined(_ page: ImportPage, _ zone: MirrorZone) async throws -> ImportPage {
+        guard file.mapping.hasRequirements, !page.records.isEmpty else { return page }
+        var joined = try await onQueue { try self.file.joined(page, of: zone) }
+        let waited = joined.records[page.records.count...]
+        if waited.isEmpty { return joined }
+        // What an asset's address was good for may be over.
+        joined.records = page.records + (try await cloud.open().fresh(Array(waited), in: zone.id))
+        return joined
+    }
+
+    func countIncomplete() async throws {
+        guard file.mapping.hasRequirements else { return }
+        let count = try await onQueue { try self.file.incompleteCount() }
+        incompleteCount.withLock { $0 = count }
     }
 
     /// - Returns: How many records to ask for instead, if the assets of all are too many bytes; nil if they are not, or if the

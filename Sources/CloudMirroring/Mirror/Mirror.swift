@@ -68,6 +68,8 @@ final class Mirror: Sendable {
     let coming = Mutex(ImportCount())
     /// When the server was asked last what the user may do in the public database.
     let permissionsAsked = Mutex(Date.distantPast)
+    /// Records that no row shows.
+    let incompleteCount = Mutex(0)
     /// Whether a request may be in the file that was not answered.
     let mayOwe = Mutex(true)
     private let remembered = Mutex(Date.distantPast)
@@ -225,7 +227,9 @@ final class Mirror: Sendable {
         }
     }
 
-    private func report(_ status: SyncStatus) {
+    private func report(_ reported: SyncStatus) {
+        var status = reported
+        status.incompleteCount = incompleteCount.withLock { $0 }
         observer.status(status)
         guard status.activity == .idle, let success = status.lastSuccess else { return }
         let isDue = remembered.withLock { last in
@@ -331,6 +335,7 @@ final class Mirror: Sendable {
 
     private func setUp() async throws -> SyncMachine.Outcome {
         var memory = try await onQueue { try self.file.open() }
+        try await countIncomplete()
         // Until the server can be asked, it is who it was.
         permissions.signIn(memory.user)
         permissions.learn(memory.permissions)

@@ -90,3 +90,18 @@ func inParallel<Item: Sendable, Output: Sendable>(
         return outputs.compactMap(\.self)
     }
 }
+
+extension MirrorCloud {
+    /// Records that were kept, those with assets as the server has them now. What it has no more is left out: a page will say so.
+    func fresh(_ records: [Record], in zone: ZoneID) async throws -> [Record] {
+        func hasAssets(_ record: Record) -> Bool { record.fields.values.contains { if case .asset? = $0.value { true } else { false } } }
+        let names = records.filter(hasAssets).map(\.recordName)
+        var found = records.filter { !hasAssets($0) }
+        for start in stride(from: 0, to: names.count, by: client.limits.operationsPerRequest) {
+            let part = Array(names[start..<min(start + client.limits.operationsPerRequest, names.count)])
+            for case .record(let record) in try await client.lookupRecords(LookupRecordsRequest(recordNames: part, zoneID: zone)).results
+            where !record.isDeleted { found.append(try sealer.opened(record, mapping)) }
+        }
+        return found
+    }
+}

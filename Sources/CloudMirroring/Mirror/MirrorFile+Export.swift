@@ -207,7 +207,7 @@ extension MirrorFile {
             DELETE FROM TARN_LINK WHERE \(home) AND (first NOT IN (SELECT name FROM TARN_RECORD WHERE \(home)) \
             OR second NOT IN (SELECT name FROM TARN_RECORD WHERE \(home)))
             """)
-        try writer.execute("DELETE FROM TARN_PARKED WHERE \(home)")
+        for table in ["TARN_PARKED"] + IncompleteTable.tables { try writer.execute("DELETE FROM \(table) WHERE \(home)") }
         return keys
     }
 
@@ -215,6 +215,7 @@ extension MirrorFile {
     func delete(_ keys: [RowKey], _ writer: StoreWriter) throws {
         if keys.isEmpty { return }
         try writer.nullifyReferences(to: keys)
+        try RankTable.forget(keys, mapping, writer)
         var changes = StoreChanges()
         changes.deletes = keys.map { RowDelete(key: $0, expectedVersion: nil) }
         changes.author = MirrorNames.resetAuthor

@@ -51,14 +51,18 @@ extension MirrorFile {
                 page = try withoutMoved(page, writer)
                 try undoMoves(of: page.deletions, writer)
             }
+            try makeRoom(for: page, zone: zone.number, writer)
             var (loaded, details) = try load(page, zone, writer)
             for (asset, content) in assets { loaded.add(content, of: asset) }
             guard loaded.missing(details).isEmpty else { return .lacksAssets }
 
-            let draft = ImportPlan(page, loaded: loaded, mapping: mapping)
+            var draft = ImportPlan(page, loaded: loaded, mapping: mapping)
+            while try surround(draft, in: &loaded, zone: zone.number, writer) { draft = ImportPlan(page, loaded: loaded, mapping: mapping) }
             let plan = draft.assigning(try realKeys(for: draft.newKeys, writer))
-            let commit = try write(plan, loaded: loaded, writer)
+            var commit = try write(plan, loaded: loaded, writer)
             try self.writer(writer, zone: zone.number).write(plan.bookkeeping, now: now)
+            let arranged = try arrange(after: plan, zone: zone.number, writer)
+            commit.relationshipOwners.formUnion(arranged.filter { !commit.inserted.contains($0) })
             if zone.isHome { try passOn(plan, writer) }
             let receives = try ZoneTable.row(zone.number, writer)?.receives == true
             try ZoneTable.advance(zone.number, to: page.token, moreComing: page.moreComing, writer)
@@ -100,7 +104,7 @@ extension MirrorFile {
         return (loaded, details)
     }
 
-    private func load(
+    func load(
         _ details: ImportNeeds.Details, _ reader: StoreReader, _ bookkeeping: BookkeepingReader,
         into loaded: inout ImportPlan.Loaded
     ) throws {
@@ -129,7 +133,7 @@ extension MirrorFile {
     }
 
     /// Rows that refer to a row by a to-one relationship, found by the inverses, which every relationship has.
-    private func referrers(to key: RowKey, _ row: Row?, _ reader: StoreReader) throws -> [RowKey] {
+    func referrers(to key: RowKey, _ row: Row?, _ reader: StoreReader) throws -> [RowKey] {
         let entity = mapping.model.entities[key.entityIndex]
         var keys: Set<RowKey> = []
         for (index, relationship) in entity.toMany.enumerated() where relationship.shape == .oneToMany {
@@ -177,6 +181,7 @@ extension MirrorFile {
                     owner: link.owner, relationship: link.relationship, destination: link.destination, isAddition: link.isAddition))
             commit.relationshipOwners.formUnion([link.owner, link.destination])
         }
+        if mapping.hasUniqueness { try writer.vacate(deletes) }
         try writer.apply(changes)
         if !deletes.isEmpty {
             // References that no inverse told of, and pairs; rows that lose one are told to contexts, too.

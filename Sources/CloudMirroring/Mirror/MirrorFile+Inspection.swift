@@ -70,6 +70,7 @@ extension MirrorFile {
         var links: [String: Int64]
         var refusals: [String: Int64]
         var relationshipsWaitingForTheirTarget: Int64
+        var objectsWaitingForWhatTheyNeed: Int64
         var conflicts: [String: Int64]
         var steps: [Step]
     }
@@ -109,6 +110,7 @@ extension MirrorFile {
                     WHERE failure IS NOT NULL GROUP BY 1
                     """),
                 relationshipsWaitingForTheirTarget: try counts("SELECT '', NULL, COUNT(*) FROM TARN_PARKED").values.reduce(0, +),
+                objectsWaitingForWhatTheyNeed: try counts("SELECT '', NULL, COUNT(*) FROM TARN_INCOMPLETE").values.reduce(0, +),
                 conflicts: try counts("SELECT entity || '.' || property, NULL, COUNT(*) FROM TARN_CONFLICT GROUP BY 1"),
                 steps: try EventTable.rows(after: nil, writer).suffix(Self.supportStepsMax).map(Findings.Step.init))
         }

@@ -127,7 +127,7 @@ extension MirrorFile {
                 AND first IN (SELECT name FROM TARN_RECORD WHERE zone = ?1) AND second IN (SELECT name FROM TARN_RECORD WHERE zone = ?1)
                 """, [home, number])
         }
-        for table in ["TARN_RECORD", "TARN_LINK", "TARN_PARKED"] { try writer.execute("DELETE FROM \(table) WHERE zone = ?", [number]) }
+        for table in ["TARN_RECORD", "TARN_LINK", "TARN_PARKED"] + IncompleteTable.tables { try writer.execute("DELETE FROM \(table) WHERE zone = ?", [number]) }
         if zone.isHome { try ZoneTable.beginFullFetch(zone.number, writer) } else { try ZoneTable.remove(zone.number, writer) }
         return keys + twins
     }

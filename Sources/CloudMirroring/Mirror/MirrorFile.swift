@@ -73,6 +73,8 @@ struct MirrorFile: Sendable {
             try MirrorState.set(.container, .text(containerIdentifier), writer)
             let fingerprint = try MirrorState.text(.fingerprint, writer)
             if fingerprint != mapping.fingerprint {
+                // Lists may have an order that has not been ranked, which a look at everything sees to.
+                if fingerprint != nil, mapping.hasOrder { try MirrorState.set(.historyRead, .null, writer) }
                 // Records may hold what only this version of the model understands.
                 if fingerprint != nil { for row in try ZoneTable.all(writer) { try ZoneTable.beginFullFetch(row.zone.number, writer) } }
                 try MirrorState.set(.fingerprint, .text(mapping.fingerprint), writer)
@@ -166,8 +168,10 @@ struct MirrorFile: Sendable {
         // What has no row is deleted in this scan, or was in an earlier one.
         loaded.existing = Set(needs.keys).union(loaded.records.values.filter { $0.stage != .needsDelete }.map(\.key))
         loaded.existing.subtract(needs.deleted)
+        loaded.uniqueNames = try uniqueNames(of: needs.keys.filter { loaded.records[$0] == nil }, writer, bookkeeping)
         let names = NewRecordNames((0..<scan.namesAtMost(loaded)).map { _ in surroundings.makeName() })
         try self.writer(writer, zone: zone).write(scan.plan(loaded, names: names), now: now)
+        try rank(after: scan, zone: zone, writer)
     }
 }
 

@@ -35,6 +35,9 @@ package enum Capability: String, Hashable, Sendable, CaseIterable {
     case accessRequests = "access-requests"
     /// `changes/zone` tells the `clientChangeToken` that this device sent last with `records/modify`.
     case clientChangeToken = "client-change-token"
+    /// Records of models that Apple's container would refuse, as Capabilities.md describes them. The server keeps them as it keeps
+    /// others; an operator who does not want them leaves this out.
+    case modelExtensions = "model-extensions"
 
     /// What our own client asks for in each request; the others cost the server something, and are asked for where they are
     /// of use.

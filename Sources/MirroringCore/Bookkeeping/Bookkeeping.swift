@@ -57,6 +57,8 @@ package struct RecordState: Hashable, Sendable {
     package var isMovedOut = false
     /// Whether nothing is kept of the record yet, as far as whoever made this knows: a hint for writing it.
     package var isNew = true
+    /// Where the object stands in the lists of others, by to-one relationship.
+    package var ranks: [String: String] = [:]
 
     package init(recordName: String, key: RowKey, stage: MirrorStage, mark: Int64 = 0) {
         self.recordName = recordName
@@ -77,6 +79,7 @@ package struct LinkState: Hashable, Sendable {
     package var mark: Int64
     package var failure: String?
     package var generation: Int64
+    package var ranks = LinkRanks()
 
     package init(recordName: String, pair: LinkPair, stage: MirrorStage, mark: Int64 = 0) {
         self.recordName = recordName
@@ -87,7 +90,7 @@ package struct LinkState: Hashable, Sendable {
     }
 
     /// Whether the record stands for a pair that is, or is to be, linked.
-    var isLive: Bool { stage == .uploaded || stage == .needsUpload }
+    package var isLive: Bool { stage == .uploaded || stage == .needsUpload }
 }
 
 /// A to-one relationship whose target has not come, or is gone: the row holds nothing, the server holds a name.
@@ -147,11 +150,14 @@ package struct BookkeepingChanges: Hashable, Sendable {
     package var parked: [ParkedRelationship] = []
     package var unparked: [ParkedRelationship.Key] = []
     package var conflicts: [ConflictEntry] = []
+    /// Names of records that are not, or no longer, incomplete unless they are among ``incomplete``.
+    package var arrived: [String] = []
+    package var incomplete: [IncompleteRecord] = []
 
     package init() {}
 
     package var isEmpty: Bool {
         records.isEmpty && removedRecords.isEmpty && links.isEmpty && removedLinks.isEmpty && parked.isEmpty
-            && unparked.isEmpty && conflicts.isEmpty
+            && unparked.isEmpty && conflicts.isEmpty && arrived.isEmpty && incomplete.isEmpty
     }
 }

@@ -125,16 +125,24 @@ package struct ExportBatch: Hashable, Sendable {
             bytes += size
             return true
         }
-        for state in pending where state.failure == nil {
+        // Who hears that one of two equal objects is gone has to know the other by then.
+        let isInOrder = !mapping.hasUniqueness || pending.allSatisfy { $0.stage != .needsDelete }
+        for state in isInOrder ? pending : pending.filter({ $0.stage != .needsDelete }) + pending.filter({ $0.stage == .needsDelete })
+        where state.failure == nil {
             guard items.count < itemsMax else { return }
             switch state.stage {
             case .uploaded, .missing: continue
             case .needsDelete:
+                if state.changeTag == nil, mapping.isUnique(state.key.entityIndex) {
+                    // Never sent: what the server has under the name, if anything, is somebody else's.
+                    changes.removedRecords.append(state.recordName)
+                    continue
+                }
                 items.append(.deletion(of: state, type: mapping.recordType(of: state)))
             case .needsUpload:
                 // A row that is gone was deleted after history was read; the next scan sees to it.
                 guard let row = loaded.rows[state.key], let entity = mapping.entities[state.key.entityIndex] else { continue }
-                let local = LocalRecord(row: row, names: loaded.names, parked: parked[state.recordName] ?? [:])
+                let local = LocalRecord(row: row, names: loaded.names, parked: parked[state.recordName] ?? [:], ranks: state.ranks)
                 guard let item = Item(state, local, entity, limits, receipt: loaded.receipts[state.recordName]) else {
                     var settled = state
                     settled.stage = .uploaded
@@ -145,7 +153,9 @@ package struct ExportBatch: Hashable, Sendable {
                 items.append(item)
             }
         }
-        for link in links where link.failure == nil {
+        // A pair that moves in a list gets another record: the new one comes before the old one goes.
+        let deletions = links.filter { $0.stage == .needsDelete }
+        for link in deletions.isEmpty ? links : links.filter({ $0.stage != .needsDelete }) + deletions where link.failure == nil {
             guard items.count < itemsMax else { return }
             guard let item = Item(link), fits(item) else { continue }
             items.append(item)
@@ -205,7 +215,7 @@ extension ExportBatch.Item {
                 operation: .create,
                 record: Record(
                     recordName: link.recordName, recordType: MirrorNames.linkRecordType,
-                    fields: RecordMapping.fields(of: link.pair)),
+                    fields: RecordMapping.fields(of: link)),
                 uploads: [], mark: link.mark, isLink: true)
         }
     }

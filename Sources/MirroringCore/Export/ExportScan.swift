@@ -71,6 +71,8 @@ package struct ExportScan: Sendable {
         package var destinations: [Listing: [RowKey]] = [:]
         package var links: [LinkState] = []
         package var parked: [ParkedRelationship] = []
+        /// Names of new objects that follow from their values.
+        package var uniqueNames: [RowKey: String] = [:]
 
         package init() {}
     }
@@ -79,7 +81,7 @@ package struct ExportScan: Sendable {
 
     /// Number of the last transaction that was read, those of import included; nil when there was none.
     package let upTo: Int64?
-    private let mapping: RecordMapping
+    let mapping: RecordMapping
     private var keys: [RowKey] = []
     private var changes: [RowKey: Coalesced] = [:]
 
@@ -109,6 +111,18 @@ package struct ExportScan: Sendable {
         case (_, .insert): changes[change.key] = .new
         case (.changed(let names), .update): changes[change.key] = .changed(names.union(change.changedProperties))
         case (.new, .update), (.deleted, .update): break
+        }
+    }
+
+    /// Rows that are there, in the order of history, with the properties that changed; nil for all of them.
+    var orderChanges: [(key: RowKey, names: Set<String>?)] {
+        guard mapping.hasOrder else { return [] }
+        return keys.compactMap { key in
+            switch changes[key] {
+            case .new: (key, nil)
+            case .changed(let names): (key, names)
+            case .deleted, nil: nil
+            }
         }
     }
 

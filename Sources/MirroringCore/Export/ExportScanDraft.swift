@@ -48,7 +48,7 @@ extension ExportScan {
 
         mutating func markForUpload(_ key: RowKey) {
             guard var record = records[key] else {
-                let record = RecordState(recordName: names.next(), key: key, stage: .needsUpload, mark: mark)
+                let record = RecordState(recordName: loaded.uniqueNames[key] ?? names.next(), key: key, stage: .needsUpload, mark: mark)
                 keyByName[record.recordName] = key
                 return put(record)
             }

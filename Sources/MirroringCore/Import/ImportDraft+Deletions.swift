@@ -8,6 +8,8 @@ extension ImportDraft {
     mutating func delete(_ name: String) {
         if links.remove(name) { recordsApplied += 1 }
         guard let state = states[name], !removed.contains(name) else { return }
+        // What was deleted is another object that had the same values.
+        if state.changeTag == nil, mapping.isUnique(state.key.entityIndex) { return }
         recordsApplied += 1
         if state.isMovedOut {
             // The object lives on elsewhere.
@@ -22,7 +24,7 @@ extension ImportDraft {
             rows.delete(state.key)
             dropReferences(to: state)
         }
-        for property in entity?.properties ?? [] {
+        for property in entity?.properties ?? [] where property.isToOne {
             park(ParkedRelationship.Key(source: name, relationship: property.name), at: nil)
         }
         // Links at the gone object that somebody else made at the same time would stay on the server for ever.
@@ -31,8 +33,8 @@ extension ImportDraft {
         removed.append(name)
     }
 
-    private mutating func logLocalEdits(of row: Row, _ state: RecordState, _ entity: EntityMapping) {
-        let local = LocalRecord(row: row, names: loaded.names, parked: parked(of: state.recordName))
+    mutating func logLocalEdits(of row: Row, _ state: RecordState, _ entity: EntityMapping) {
+        let local = LocalRecord(row: row, names: loaded.names, parked: parked(of: state.recordName), ranks: state.ranks)
         for change in RecordMerge.localChanges(of: local, since: state.ancestor, entity: entity) {
             log(change.content.value, of: change.property, state, winner: .remoteDeletion, losing: nil, winning: nil)
         }
@@ -41,10 +43,13 @@ extension ImportDraft {
     /// Rows keep no reference to a row that is gone. Where the server's record still names it, the name is parked,
     /// so that the emptied slot is not taken for a change made here.
     private mutating func dropReferences(to gone: RecordState) {
-        for referrer in loaded.referrers[gone.key] ?? [] {
+        var referrers = loaded.referrers[gone.key] ?? []
+        // A deletion that was set aside comes when rows of the page refer to the row already.
+        if isGoingTwin(gone.recordName) { referrers += rows.touchedKeys }
+        for referrer in referrers {
             guard let row = rows[referrer], let entity = mapping.entities[referrer.entityIndex] else { continue }
-            let source = names[referrer].flatMap { states[$0] }
-            for property in entity.properties where row.values[property.slot] == .reference(gone.key) {
+            let source = name(of: referrer).flatMap { states[$0] }
+            for property in entity.properties where property.isToOne && row.values[property.slot] == .reference(gone.key) {
                 rows.set(.null, slot: property.slot, of: referrer)
                 guard let source, property.content(in: source.ancestor.fields) == .inline(.string(gone.recordName)) else { continue }
                 park(ParkedRelationship.Key(source: source.recordName, relationship: property.name), at: gone.recordName)

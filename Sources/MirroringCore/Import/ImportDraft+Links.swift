@@ -74,6 +74,7 @@ extension ImportDraft {
             if known.pair != pair { links.touch(known.pair) }
             known.pair = pair
             known.changeTag = record.recordChangeTag
+            known.ranks = mapping.ranks(of: record, for: pair)
             if known.stage != .needsDelete { known.stage = .uploaded }
             if let generation = page.generation { known.generation = generation }
             return links.put(known)
@@ -85,6 +86,7 @@ extension ImportDraft {
         let isUnlinkedHere = !others.isEmpty && others.allSatisfy { !$0.isLive }
         var link = LinkState(recordName: record.recordName, pair: pair, stage: isEndGoing || isUnlinkedHere ? .needsDelete : .uploaded)
         link.changeTag = record.recordChangeTag
+        link.ranks = mapping.ranks(of: record, for: pair)
         if let generation = page.generation { link.generation = generation }
         links.put(link)
     }

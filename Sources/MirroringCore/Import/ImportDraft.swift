@@ -21,11 +21,17 @@ struct ImportDraft {
     var removed: [String] = []
     var parked: [ParkedRelationship.Key: String]
     private let parkedByDestination: [String: [ParkedRelationship]]
-    /// Relationships that were parked before the page, by source.
-    private let waiting: [String: [String]]
+    /// Relationships that are parked, or were, by source.
+    private var waiting: [String: Set<String>]
     private var parkedTouched: [ParkedRelationship.Key] = []
     var conflicts: [ConflictEntry] = []
     var links: LinkLedger
+    /// Records that were merged into others elsewhere, and are to be here.
+    var goingTwins: [(name: String, into: String)] = []
+    /// Records that no row shows.
+    var incomplete: [IncompleteRecord] = []
+    /// Rows that were there before the page and lost what they must have, or were merged into others.
+    var takenBack: [RowKey] = []
     /// Record names of rows that this page inserts.
     var inserted: [String] = []
     /// To-one fields that rows take, to be resolved when all rows are known.
@@ -40,7 +46,7 @@ struct ImportDraft {
         names = Dictionary(loaded.records.values.map { ($0.key, $0.recordName) }, uniquingKeysWith: { first, _ in first })
         parked = Dictionary(loaded.parked.map { ($0.key, $0.destination) }, uniquingKeysWith: { first, _ in first })
         parkedByDestination = Dictionary(grouping: loaded.parked, by: \.destination)
-        waiting = Dictionary(grouping: loaded.parked, by: \.key.source).mapValues { $0.map(\.key.relationship) }
+        waiting = Dictionary(grouping: loaded.parked, by: \.key.source).mapValues { Set($0.map(\.key.relationship)) }
         links = LinkLedger(loaded.links)
     }
 
@@ -51,11 +57,14 @@ struct ImportDraft {
         for (index, record) in page.records.enumerated() { latest[record.recordName] = index }
         let records = page.records.enumerated().filter { latest[$1.recordName] == $0 && !deletions.contains($1.recordName) }.map(\.element)
 
-        for name in page.deletions { delete(name) }
+        setTwinsAside(records)
+        for name in page.deletions where !isGoingTwin(name) { delete(name) }
         for record in records where record.recordType != MirrorNames.linkRecordType { apply(record) }
         for reference in references { resolve(reference) }
         for name in inserted { adoptParked(waitingFor: name) }
         for record in records where record.recordType == MirrorNames.linkRecordType { applyLink(record) }
+        mergeTwins()
+        takeBackIncomplete()
         settleLinks()
     }
 
@@ -64,6 +73,12 @@ struct ImportDraft {
     private mutating func apply(_ record: Record) {
         guard let named = mapping.entity(of: record) else { return }
         guard var state = states[record.recordName] else { return insert(record, named) }
+        if state.changeTag == nil, state.stage == .needsDelete, mapping.isUnique(state.key.entityIndex) {
+            // What was made and deleted here was never sent: this is somebody else's.
+            return insert(record, named)
+        }
+        // What was merged as the equal of another is no more its equal: it goes on as itself.
+        if isSeparate(record, state) { return insert(record, named) }
         guard state.changeTag != record.recordChangeTag || state.changeTag == nil || page.generation != nil else { return }
         // An object keeps its entity, whatever a record says later.
         let entity = mapping.entities[state.key.entityIndex] ?? named
@@ -76,13 +91,16 @@ struct ImportDraft {
                 log(change.value, of: change.property, state, winner: .localDeletion, losing: record.modified, winning: nil)
             }
             logUnknownChanges(record, state, entity)
+            let mergedFor = state.ancestor.unapplied[MirrorNames.mergedFor]
             adopt(record, into: &state, entity: entity, digests: [:])
+            state.ancestor.unapplied[MirrorNames.mergedFor] = mergedFor
             return put(state)
         }
-        let local = LocalRecord(row: row, names: loaded.names, parked: parked(of: record.recordName))
+        let local = LocalRecord(row: row, names: loaded.names, parked: parked(of: record.recordName), ranks: state.ranks)
         // A record that this device made and nobody changed since: the answer to the first attempt was lost,
         // and what "loses" is an older value of our own.
-        let isEcho = state.changeTag == nil && record.created == record.modified
+        // An object whose name follows from its values may have been made by another device.
+        let isEcho = state.changeTag == nil && record.created == record.modified && !mapping.isUnique(state.key.entityIndex)
         let outcome = isEcho ? merge.merge(into: local) : merge.merge(into: local) { mapping.resolver?($0) ?? $0.byPolicy }
         for lost in outcome.lostHere {
             log(lost.value, of: lost.property, state, winner: .remote, losing: nil, winning: record.modified)
@@ -92,6 +110,7 @@ struct ImportDraft {
             log(lost.value, of: lost.property, state, winner: .local, losing: record.modified, winning: nil)
         }
         take(outcome.taken, of: record, into: state.key, merge)
+        state.take(outcome.taken)
         adopt(record, into: &state, entity: entity, digests: outcome.digests)
         if state.stage != .needsDelete { state.stage = outcome.isLocalAhead ? .needsUpload : .uploaded }
         state.failure = nil
@@ -116,6 +135,7 @@ struct ImportDraft {
         let outcome = merge.adopt()
         let key = rows.insert(entity: entity.entity)
         var state = RecordState(recordName: record.recordName, key: key, stage: .uploaded)
+        state.take(outcome.taken)
         adopt(record, into: &state, entity: entity, digests: outcome.digests)
         put(state)
         inserted.append(record.recordName)
@@ -133,6 +153,7 @@ struct ImportDraft {
                 var target: String?
                 if case .value(.string(let name)) = property.mirrored(content) { target = name }
                 references.append((record.recordName, property, target))
+            case .rank: break
             }
         }
     }
@@ -193,6 +214,7 @@ struct ImportDraft {
     mutating func park(_ key: ParkedRelationship.Key, at destination: String?) {
         guard parked[key] != destination else { return }
         parked[key] = destination
+        waiting[key.source, default: []].insert(key.relationship)
         parkedTouched.append(key)
     }
 
@@ -229,6 +251,20 @@ struct ImportDraft {
             }
         }
         changes.conflicts = conflicts
+        if mapping.hasRequirements {
+            changes.arrived = page.records.map(\.recordName) + page.deletions
+            changes.incomplete = incomplete
+        }
         return changes
+    }
+}
+
+extension RecordState {
+    /// Takes the ranks among what a record says.
+    fileprivate mutating func take(_ taken: [(property: PropertyMapping, content: RemoteContent)]) {
+        for (property, content) in taken {
+            guard case .rank(let relationship) = property.kind else { continue }
+            if case .value(.string(let rank)) = property.mirrored(content) { ranks[relationship.name] = rank } else { ranks[relationship.name] = nil }
+        }
     }
 }

@@ -27,6 +27,8 @@ package struct ImportNeeds: Sendable {
         package var referred: [RowKey] = []
         /// Content to download.
         package var assets: [AssetNeed] = []
+
+        package init() {}
     }
 
     /// An asset with its address, and what it is the content of.
@@ -89,6 +91,8 @@ package struct ImportNeeds: Sendable {
                 details.assets += assets(of: record, entity: entity, ancestor: Ancestor())
                 continue
             }
+            // It may be another object than the one that is known, or go on as itself after all.
+            if state.changeTag == nil || state.ancestor.unapplied[MirrorNames.mergedFor] != nil { details.linkEnds.append(record.recordName) }
             if state.changeTag != record.recordChangeTag || state.changeTag == nil || page.generation != nil {
                 wantRow(state.key)
                 let known = mapping.entities[state.key.entityIndex] ?? entity

@@ -43,6 +43,9 @@ package struct ImportPlan: Sendable {
         package var names: [RowKey: String] = [:]
         /// Keys of rows that refer to a row that goes, by that row's key. The rows are among ``rows``.
         package var referrers: [RowKey: [RowKey]] = [:]
+        /// Keys of rows that are loaded with what refers to them, their links and what is parked: the page gives their values to others as
+        /// well, or takes what they must have.
+        package var surrounded: [RowKey] = []
         /// Contents by asset, without addresses.
         package var assets: [AssetValue: Data] = [:]
 
@@ -59,6 +62,12 @@ package struct ImportPlan: Sendable {
 
     package private(set) var rows: [RowIntent] = []
     package private(set) var links: [LinkIntent] = []
+    /// Pairs whose links came, changed or went: their places in lists may be others.
+    package private(set) var pairsTouched: [LinkPair] = []
+    /// Values that must be unique, of the rows that are inserted or changed.
+    package private(set) var unique: [(values: UniqueValues, key: RowKey)] = []
+    /// Rows that go because they lost what they must have, or were merged into others.
+    package private(set) var takenBack: [RowKey] = []
     package private(set) var bookkeeping = BookkeepingChanges()
     /// Records and deletions of the page that meant something here.
     package private(set) var recordsApplied = 0
@@ -69,14 +78,27 @@ package struct ImportPlan: Sendable {
         draft.run()
         rows = draft.rows.intents
         links = draft.linkIntents
+        pairsTouched = mapping.hasOrderedLinks ? draft.links.pairsTouched : []
         bookkeeping = draft.changes
+        takenBack = draft.takenBack
+        for intent in rows {
+            switch intent {
+            case .insert(let row), .update(let row, _): unique += mapping.uniqueValues(of: row).map { ($0, row.key) }
+            case .delete: continue
+            }
+        }
         recordsApplied = draft.recordsApplied
     }
 
-    /// Temporary keys of the rows to be inserted, in order.
+    /// Temporary keys, those of the rows to be inserted in order.
     package var newKeys: [RowKey] {
-        rows.compactMap { if case .insert(let row) = $0 { row.key } else { nil } }
+        let inserted = rows.compactMap { if case .insert(let row) = $0 { row.key } else { nil } }
+        // A row that came and was merged into another at once: its record has to be deleted.
+        let known = Set(inserted)
+        return inserted + bookkeeping.records.map(\.key).filter { $0.isTemporary && !known.contains($0) }
     }
+
+    package func deletes(_ key: RowKey) -> Bool { rows.contains { if case .delete(key, _) = $0 { true } else { false } } }
 
     /// Puts keys that the store allocated in the place of temporary ones, everywhere.
     package func assigning(_ keys: [RowKey: RowKey]) -> ImportPlan {

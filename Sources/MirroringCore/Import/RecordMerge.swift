@@ -67,6 +67,9 @@ struct RecordMerge {
                 continue
             } else if isLocallyChanged {
                 settle(property, before: before, there: there, here: here, row: local.row, resolve, &outcome)
+            } else if there == .absent, !property.isToOne, entity.required.contains(property) {
+                // Another client cleared what cannot be without a value here.
+                outcome.isLocalAhead = true
             } else {
                 outcome.taken.append((property, there))
             }
@@ -78,6 +81,11 @@ struct RecordMerge {
         _ property: PropertyMapping, before: RemoteContent, there: RemoteContent, here: LocalContent, row: Row,
         _ resolve: (AttributeConflict) -> MergeResolution, _ outcome: inout Outcome
     ) {
+        if property.isRank {
+            // Of two moves the later one counts. What both sides ranked for the first time stays as it was ranked first.
+            if before == .absent { outcome.taken.append((property, there)) } else { outcome.isLocalAhead = true }
+            return
+        }
         var resolution = MergeResolution.here
         if case .attribute(let attribute) = property.kind, let ancestor = storedAncestor(before, property) {
             resolution = resolve(
@@ -137,7 +145,7 @@ struct RecordMerge {
     var remoteChanges: [(property: PropertyMapping, value: FieldValue?)] {
         entity.properties.compactMap { property in
             let there = property.content(in: remote)
-            return there == property.content(in: ancestor.fields) ? nil : (property, value(of: there))
+            return property.isRank || there == property.content(in: ancestor.fields) ? nil : (property, value(of: there))
         }
     }
 
@@ -148,7 +156,7 @@ struct RecordMerge {
         entity.properties.compactMap { property in
             let here = local.content(of: property)
             let digest = property.assetFieldName.flatMap { ancestor.digests[$0] }
-            return property.isSame(here, as: property.content(in: ancestor.fields), digest: digest) ? nil : (property, here)
+            return property.isRank || property.isSame(here, as: property.content(in: ancestor.fields), digest: digest) ? nil : (property, here)
         }
     }
 

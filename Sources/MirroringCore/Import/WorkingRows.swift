@@ -52,14 +52,20 @@ struct WorkingRows {
 
     mutating func delete(_ key: RowKey) {
         guard let row = self[key] else { return }
-        if rows[key] == nil { order.append(key) }
-        rows[key] = Working(before: rows[key]?.before ?? row, row: row, isDeleted: true)
+        if rows[key] == nil {
+            order.append(key)
+            rows[key] = Working(before: row, row: row)
+        }
+        rows[key]?.isDeleted = true
     }
+
+    /// Rows that the page inserts, changes or deletes, in order.
+    var touchedKeys: [RowKey] { order }
 
     var intents: [RowIntent] {
         order.compactMap { key in
             guard let working = rows[key] else { return nil }
-            guard let before = working.before else { return .insert(working.row) }
+            guard let before = working.before else { return working.isDeleted ? nil : .insert(working.row) }
             if working.isDeleted { return .delete(key, version: before.version) }
             let changed = before.values.indices.filter { before.values[$0] != working.row.values[$0] }
             return changed.isEmpty ? nil : .update(working.row, changedSlots: Array(changed))

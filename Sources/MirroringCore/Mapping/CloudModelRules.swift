@@ -25,22 +25,25 @@ package enum CloudModelRules {
     /// - Parameters:
     ///   - configuration: The store's configuration; nil for all entities.
     ///   - isPublic: Whether everybody reads the database, where nothing can be encrypted.
+    ///   - allowed: What the app allows beyond Apple's rules.
     package static func violations(
-        of model: ResolvedModel, configuration: String? = nil, isPublic: Bool = false
+        of model: ResolvedModel, configuration: String? = nil, isPublic: Bool = false, allowing allowed: ModelExtensions = []
     ) -> [Violation] {
         let entities = model.entities(inConfiguration: configuration) ?? []
         let included = Set(entities.map(\.index))
         var violations: [Violation] = []
         for entity in entities {
             check(names: entity, &violations)
-            if !entity.declaration.uniquenessConstraints.isEmpty {
+            if allowed.contains(.uniquenessConstraints) {
+                for property in Set(entity.declaration.uniquenessConstraints.joined()).sorted() { check(unique: property, of: entity, &violations) }
+            } else if !entity.declaration.uniquenessConstraints.isEmpty {
                 violations.append(Violation(entity: entity.name, property: nil, what: "must not have uniqueness constraints"))
             }
             for attribute in entity.declaration.attributes where attribute.isPersisted {
                 if attribute.type == .composite {
-                    check(leavesOf: attribute, of: entity, &violations)
+                    check(leavesOf: attribute, of: entity, allowed, &violations)
                 } else {
-                    check(attribute, of: entity, &violations)
+                    check(attribute, of: entity, allowed, &violations)
                 }
             }
             if isPublic {
@@ -50,10 +53,10 @@ package enum CloudModelRules {
                 }
             }
             for relationship in entity.declaration.relationships where !relationship.isTransient {
-                check(relationship, of: entity, model, included, &violations)
+                check(relationship, of: entity, model, included, allowed, &violations)
             }
         }
-        for root in Set(entities.map(\.root)).sorted() { check(root: root, entities, model, &violations) }
+        for root in Set(entities.map(\.root)).sorted() { check(root: root, entities, model, allowed, &violations) }
         return violations
     }
 
@@ -68,29 +71,44 @@ package enum CloudModelRules {
         for name in declared where !isClean(name) { violations.append(Violation(entity: entity.name, property: name, what: what)) }
     }
 
-    private static func check(leavesOf composite: Attribute, of entity: ResolvedEntity, _ violations: inout [Violation]) {
+    /// Names of records follow from the values, on the device: what the server must not see, or what does not travel unchanged, cannot be
+    /// part of them.
+    private static func check(unique property: String, of entity: ResolvedEntity, _ violations: inout [Violation]) {
+        var what: String?
+        if case .slot(let slot)? = entity.location(of: property), case .attribute(let attribute) = entity.slots[slot] {
+            if attribute.allowsCloudEncryption { what = "is part of a uniqueness constraint and cannot be encrypted" }
+            if !attribute.isMirrored || [.binaryData, .transformable].contains(attribute.type) {
+                what = "is part of a uniqueness constraint and has a type that cannot be"
+            }
+        } else {
+            what = "is part of a uniqueness constraint and is no attribute"
+        }
+        if let what { violations.append(Violation(entity: entity.name, property: property, what: what)) }
+    }
+
+    private static func check(leavesOf composite: Attribute, of entity: ResolvedEntity, _ allowed: ModelExtensions, _ violations: inout [Violation]) {
         for case .attribute(let leaf) in entity.slots where leaf.name.hasPrefix(composite.name + ".") {
-            check(leaf, of: entity, &violations)
+            check(leaf, of: entity, allowed, &violations)
         }
     }
 
-    private static func check(_ attribute: Attribute, of entity: ResolvedEntity, _ violations: inout [Violation]) {
+    private static func check(_ attribute: Attribute, of entity: ResolvedEntity, _ allowed: ModelExtensions, _ violations: inout [Violation]) {
         func violated(_ what: String) { violations.append(Violation(entity: entity.name, property: attribute.name, what: what)) }
         if attribute.type.cloudType == nil { violated("has a type that cannot be mirrored") }
         if let policy = attribute.userInfo[MergePolicy.userInfoKey], MergePolicy(rawValue: policy)?.fits(attribute.type) != true {
             violated("has a syncPolicy that does not exist or does not fit its type")
         }
-        if !attribute.isOptional, attribute.defaultValue.isNull { violated("must be optional or have a default value") }
+        if attribute.isRequired, !allowed.contains(.requiredValues) { violated("must be optional or have a default value") }
     }
 
     private static func check(
         _ relationship: Relationship, of entity: ResolvedEntity, _ model: ResolvedModel, _ included: Set<Int>,
-        _ violations: inout [Violation]
+        _ allowed: ModelExtensions, _ violations: inout [Violation]
     ) {
         func violated(_ what: String) { violations.append(Violation(entity: entity.name, property: relationship.name, what: what)) }
-        if !relationship.isOptional { violated("must be optional") }
+        if !relationship.isOptional, relationship.isToMany || !allowed.contains(.requiredValues) { violated("must be optional") }
         if relationship.inverse == nil { violated("must have an inverse") }
-        if relationship.isOrdered { violated("must not be ordered") }
+        if relationship.isOrdered, !allowed.contains(.orderedRelationships) { violated("must not be ordered") }
         if relationship.deleteRule == .deny { violated("must not have the delete rule Deny") }
         if let destination = model.entity(named: relationship.destination), !included.contains(destination.index) {
             violated("leaves the store's configuration")
@@ -98,11 +116,11 @@ package enum CloudModelRules {
     }
 
     /// All entities below a root share its record type.
-    private static func check(root: Int, _ entities: [ResolvedEntity], _ model: ResolvedModel, _ violations: inout [Violation]) {
+    private static func check(root: Int, _ entities: [ResolvedEntity], _ model: ResolvedModel, _ allowed: ModelExtensions, _ violations: inout [Violation]) {
         var owners: [String: (entity: String, property: PropertyMapping)] = [:]
         var count = fieldsOfEveryType
         for entity in entities where entity.root == root {
-            for property in entity.slots.enumerated().compactMap({ PropertyMapping(slot: $0, $1) }) {
+            for property in PropertyMapping.all(of: entity, in: model, allowed) {
                 guard let known = owners[property.fieldName] else {
                     owners[property.fieldName] = (entity.name, property)
                     count += property.assetFieldName == nil ? 1 : 2
@@ -129,7 +147,7 @@ extension PropertyMapping {
     fileprivate var fieldType: String {
         switch kind {
         case .attribute(let attribute): "\(attribute.type.cloudType?.rawValue ?? "")\(isEncrypted ? " encrypted" : "")"
-        case .toOne: "STRING"
+        case .toOne, .rank: "STRING"
         }
     }
 }

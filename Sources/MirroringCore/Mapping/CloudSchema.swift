@@ -38,15 +38,16 @@ package struct CloudSchema: Hashable, Sendable {
                 // What is sealed is bytes, whatever it was.
                 case .attribute(let attribute):
                     if let type = attribute.type.cloudType { add(property.fieldName, property.isEncrypted ? .bytes : type, isEncrypted: property.isEncrypted) }
-                case .toOne: add(property.fieldName, .string)
+                case .toOne, .rank: add(property.fieldName, .string)
                 }
                 if let asset = property.assetFieldName { add(asset, .asset) }
             }
             types[entity.recordType] = fields
         }
         if !mapping.links.isEmpty {
+            let names = [MirrorNames.linkEntityNames, MirrorNames.linkRecordNames, MirrorNames.linkRelationships]
             types[MirrorNames.linkRecordType] = Dictionary(
-                uniqueKeysWithValues: [MirrorNames.linkEntityNames, MirrorNames.linkRecordNames, MirrorNames.linkRelationships].map {
+                uniqueKeysWithValues: (mapping.hasOrderedLinks ? names + [MirrorNames.linkRanks] : names).map {
                     ($0, Field(name: $0, type: .string, isEncrypted: false))
                 })
         }

@@ -45,6 +45,8 @@ package struct LinkMapping: Hashable, Sendable {
         /// Index into `toMany`, of the entity and of its heirs.
         package let relationship: Int
         package let relationshipName: String
+        /// Whether the order of its members is mirrored.
+        package let isOrdered: Bool
     }
 
     package let kind: LinkKind
@@ -64,7 +66,7 @@ package struct LinkMapping: Hashable, Sendable {
     }
 
     /// - Parameter owner: The record name of the object that has the relationship at `toMany` of its entity.
-    func pair(owner: String, ownersRelationship: Int, ownersEntity: Int, destination: String, in mapping: RecordMapping) -> LinkPair {
+    package func pair(owner: String, ownersRelationship: Int, ownersEntity: Int, destination: String, in mapping: RecordMapping) -> LinkPair {
         if isSymmetric {
             return LinkPair(kind: kind, first: min(owner, destination), second: max(owner, destination))
         }
@@ -94,12 +96,15 @@ extension RecordMapping {
     }
 
     /// The fields of a new link record.
-    static func fields(of pair: LinkPair) -> [String: Field] {
-        [
+    static func fields(of link: LinkState) -> [String: Field] {
+        let pair = link.pair
+        var fields = [
             MirrorNames.linkEntityNames: Field(.string(pair.kind.entityNames)),
             MirrorNames.linkRecordNames: Field(.string("\(pair.first):\(pair.second)")),
             MirrorNames.linkRelationships: Field(.string(pair.kind.relationships)),
         ]
+        fields[MirrorNames.linkRanks] = field(of: link.ranks)
+        return fields
     }
 
     private static func parts(_ field: Field?) -> (String, String)? {

@@ -24,6 +24,8 @@ package enum MirrorNames {
     package static let linkEntityNames = "CD_entityNames"
     package static let linkRecordNames = "CD_recordNames"
     package static let linkRelationships = "CD_relationships"
+    /// Where linked objects stand in each other's ordered relationships; ours.
+    package static let linkRanks = "CD_ranks"
 
     /// Field with the concrete entity's name; the record type names the root entity.
     package static let entityNameField = "CD_entityName"
@@ -35,9 +37,17 @@ package enum MirrorNames {
     }
     /// The property of a field of a model that is not at hand; nil for a field that is no property's, or an asset's.
     static func property(ofField field: String) -> String? {
-        guard field.hasPrefix("CD_"), !field.hasSuffix(assetSuffix), field != moveReceipt, field != entityNameField else { return nil }
+        guard field.hasPrefix("CD_"), !field.hasSuffix(assetSuffix), !field.hasSuffix(rankSuffix), field != moveReceipt, field != entityNameField else { return nil }
         return String(field.dropFirst(3))
     }
+
+    /// Of the field that says where an object stands in the ordered relationship whose inverse a field is; ours.
+    package static let rankSuffix = "_ckRank"
+    package static func rankField(for relationship: String) -> String { field(for: relationship) + rankSuffix }
+
+    /// Kept beside what is known of a record that is to be deleted because its object was merged: a name for the
+    /// values for which it was. Never sent.
+    static let mergedFor = "CD_ckMergedFor"
 
     package static let assetSuffix = "_ckAsset"
     package static func assetField(for property: String) -> String { field(for: property) + assetSuffix }

@@ -55,6 +55,8 @@ struct LocalRecord {
     let names: [RowKey: String]
     /// Names of targets that are not there, by relationship.
     let parked: [String: String]
+    /// Places in others' lists, by relationship.
+    let ranks: [String: String]
 
     func content(of property: PropertyMapping) -> LocalContent {
         let value = row.values[property.slot]
@@ -67,6 +69,7 @@ struct LocalRecord {
         case .toOne:
             if let key = value.reference { return names[key].map { .value(.string($0)) } ?? .unnamed(key) }
             return parked[property.name].map { .value(.string($0)) } ?? .absent
+        case .rank(let relationship): return ranks[relationship.name].map { .value(.string($0)) } ?? .absent
         }
     }
 }
@@ -111,7 +114,8 @@ extension PropertyMapping {
         case (.attribute(let attribute), .absent):
             FieldCodec.encode(absentValue, as: attribute.type).map { .value($0) } ?? .absent
         case (.toOne, .inline(.string(let name))): name.isEmpty ? .absent : .value(.string(name))
-        case (.toOne, _), (.attribute, .asset): .absent
+        case (.rank, .inline(.string(let rank))): Rank(rank).map { .value(.string($0.text)) } ?? .absent
+        case (.toOne, _), (.rank, _), (.attribute, .asset): .absent
         }
     }
 

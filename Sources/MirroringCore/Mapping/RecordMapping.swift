@@ -16,18 +16,24 @@ package struct RecordMapping: Sendable {
     package let entities: [Int: EntityMapping]
     package let links: [LinkKind: LinkMapping]
     private let roots: [String: Int]
+    /// What of the model goes beyond Apple's rules; the server has to offer it.
+    package let extensions: ModelExtensions
     /// Decides on an attribute that two devices changed; nil leaves it to the attribute's policy.
     package var resolver: (@Sendable (AttributeConflict) -> MergeResolution?)?
 
-    /// - Parameter configuration: nil for all entities. An unknown configuration maps nothing.
-    package init(model: ResolvedModel, configuration: String? = nil) {
+    /// - Parameters:
+    ///   - configuration: nil for all entities. An unknown configuration maps nothing.
+    ///   - allowed: What the app allows beyond Apple's rules.
+    package init(model: ResolvedModel, configuration: String? = nil, allowing allowed: ModelExtensions = []) {
         self.model = model
+        let extensions = allowed.used(by: model, configuration: configuration)
+        self.extensions = extensions
         let included = model.entities(inConfiguration: configuration) ?? []
         var entities: [Int: EntityMapping] = [:]
         var links: [LinkKind: LinkMapping] = [:]
         for entity in included {
-            let mapping = EntityMapping(entity: entity, root: model.entities[entity.root])
-            for case let link? in mapping.entity.toMany.indices.map({ Self.link(of: entity, at: $0, in: model) }) {
+            let mapping = EntityMapping(entity: entity, in: model, extensions)
+            for case let link? in mapping.entity.toMany.indices.map({ Self.link(of: entity, at: $0, in: model, extensions) }) {
                 links[link.kind] = link
             }
             entities[entity.index] = mapping
@@ -53,7 +59,7 @@ package struct RecordMapping: Sendable {
 
     /// - Returns: How a to-many relationship of an entity is mirrored by records of its own; nil for one-to-many.
     package func link(entity: Int, toMany index: Int) -> LinkMapping? {
-        Self.link(of: model.entities[entity], at: index, in: model).flatMap { links[$0.kind] }
+        Self.link(of: model.entities[entity], at: index, in: model, extensions).flatMap { links[$0.kind] }
     }
 
     /// Changes when the model gains, loses or retypes something that is mirrored. Records that were imported under
@@ -72,18 +78,21 @@ package struct RecordMapping: Sendable {
         return ContentDigest([UInt8](lines.sorted().joined(separator: "\n").utf8)).text
     }
 
-    private static func link(of entity: ResolvedEntity, at index: Int, in model: ResolvedModel) -> LinkMapping? {
+    private static func link(of entity: ResolvedEntity, at index: Int, in model: ResolvedModel, _ extensions: ModelExtensions) -> LinkMapping? {
         let relationship = entity.toMany[index]
         guard relationship.shape == .manyToMany, !relationship.declaration.isTransient,
             let inverseOwner = relationship.inverseDeclaringEntity, let inverseName = relationship.inverseName,
             case .toMany(let inverseIndex)? = relationship.inverse
         else { return nil }
+        let keepsOrder = extensions.contains(.orderedRelationships)
         let near = LinkMapping.Side(
             entity: relationship.declaringEntity, entityName: model.entities[relationship.declaringEntity].name,
-            relationship: index, relationshipName: relationship.name)
+            relationship: index, relationshipName: relationship.name,
+            isOrdered: keepsOrder && relationship.declaration.isOrdered)
         let far = LinkMapping.Side(
             entity: inverseOwner, entityName: model.entities[inverseOwner].name, relationship: inverseIndex,
-            relationshipName: inverseName)
+            relationshipName: inverseName,
+            isOrdered: keepsOrder && model.entities[inverseOwner].toMany[inverseIndex].declaration.isOrdered)
         return LinkMapping(near, far)
     }
 }
@@ -92,16 +101,22 @@ package struct RecordMapping: Sendable {
 package struct EntityMapping: Sendable {
     package let entity: ResolvedEntity
     package let recordType: String
-    /// In order of slots.
+    /// In order of slots, then ranks.
     package let properties: [PropertyMapping]
+    /// Of ``properties`` those that say where the object stands in others' lists.
+    package let ranks: [PropertyMapping]
+    /// Of ``properties`` those without which an object is not shown.
+    let required: [PropertyMapping]
     /// Fields that this model understands, among them those of assets.
     let knownFields: Set<String>
     package let hasEncryptedFields: Bool
 
-    init(entity: ResolvedEntity, root: ResolvedEntity) {
+    init(entity: ResolvedEntity, in model: ResolvedModel, _ extensions: ModelExtensions) {
         self.entity = entity
-        recordType = MirrorNames.recordType(forRoot: root.name)
-        properties = entity.slots.enumerated().compactMap { PropertyMapping(slot: $0, $1) }
+        recordType = MirrorNames.recordType(forRoot: model.entities[entity.root].name)
+        properties = PropertyMapping.all(of: entity, in: model, extensions)
+        ranks = properties.filter(\.isRank)
+        required = extensions.contains(.requiredValues) ? properties.filter(\.isRequired) : []
         hasEncryptedFields = properties.contains(where: \.isEncrypted)
         knownFields = Set([MirrorNames.entityNameField] + properties.flatMap { [$0.fieldName, $0.assetFieldName].compactMap(\.self) })
     }
@@ -115,6 +130,9 @@ package struct PropertyMapping: Hashable, Sendable {
         case attribute(Attribute)
         /// A string: the record name of the target. Both sides of a one-to-one relationship have one.
         case toOne(ResolvedRelationship)
+        /// A string: where the object stands in the ordered inverse of a to-one relationship. No slot of the row holds it;
+        /// ``slot`` is the relationship's.
+        case rank(ResolvedRelationship)
     }
 
     package let slot: Int
@@ -142,6 +160,37 @@ package struct PropertyMapping: Hashable, Sendable {
             isEncrypted = false
         }
     }
+}
+
+extension PropertyMapping {
+    /// Everything about an entity that has a field.
+    static func all(of entity: ResolvedEntity, in model: ResolvedModel, _ extensions: ModelExtensions) -> [PropertyMapping] {
+        let slots = entity.slots.enumerated().compactMap { PropertyMapping(slot: $0, $1) }
+        guard extensions.contains(.orderedRelationships) else { return slots }
+        return slots + slots.compactMap { PropertyMapping(rankIn: $0, model) }
+    }
+
+    private init?(rankIn toOne: PropertyMapping, _ model: ResolvedModel) {
+        guard case .toOne(let relationship) = toOne.kind, case .toMany(let index)? = relationship.inverse,
+            model.entities[relationship.destination].toMany[index].declaration.isOrdered
+        else { return nil }
+        slot = toOne.slot
+        name = toOne.name + MirrorNames.rankSuffix
+        kind = .rank(relationship)
+        fieldName = MirrorNames.rankField(for: toOne.name)
+        assetFieldName = nil
+        isEncrypted = false
+    }
+
+    fileprivate var isRequired: Bool {
+        switch kind {
+        case .attribute(let attribute): attribute.isRequired
+        case .toOne(let relationship): relationship.declaration.isRequired
+        case .rank: false
+        }
+    }
+
+    package var isRank: Bool { if case .rank = kind { true } else { false } }
 }
 
 extension Attribute {

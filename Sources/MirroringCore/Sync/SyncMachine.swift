@@ -130,6 +130,8 @@ package struct SyncMachine: Sendable {
     private var fetchesAgain = 0
     private var conflictRounds = 0
     private var pending = 0
+    /// Whether something was saved while an operation ran.
+    private var isCountDue = false
     private var sent = 0
     private var refusal: String?
     /// Why nothing is tried any more, while that is so.
@@ -271,7 +273,7 @@ package struct SyncMachine: Sendable {
         switch state {
         case .idle: next(now, &effects)
         case .waiting, .paused, .halted: effects.append(.countPending)
-        case .stopped, .settingUp, .importing, .planning, .sending, .quarantining, .resetting: break
+        case .stopped, .settingUp, .importing, .planning, .sending, .quarantining, .resetting: isCountDue = true
         }
     }
 
@@ -349,6 +351,7 @@ extension SyncMachine {
             }
         case (.planning, .batchPlanned(let count, let waiting, let refusal)):
             pending = waiting
+            isCountDue = false
             self.refusal = refusal
             if count > 0 {
                 state = .sending(begin(.sendBatch, &effects), count: count)
@@ -447,6 +450,9 @@ extension SyncMachine {
 
     private mutating func wait(_ failure: CloudFailure, _ now: Date, _ unit: Double, _ effects: inout [Effect]) {
         attempt += 1
+        // What was saved while the operation ran is not among what waits yet.
+        if isCountDue { effects.append(.countPending) }
+        isCountDue = false
         switch RetryPolicy.decide(failure, attempt: attempt, unit: unit) {
         case .wait(let seconds, let isOffline, let reason):
             nextNumber += 1

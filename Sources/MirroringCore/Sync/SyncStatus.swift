@@ -25,6 +25,8 @@ package struct SyncStatus: Hashable, Sendable {
     package var pendingCount: Int
     /// When everything was last exchanged.
     package var lastSuccess: Date?
+    /// Records that are not shown because something that their objects need has not come.
+    package var incompleteCount = 0
 
     package init(activity: Activity, pendingCount: Int = 0, lastSuccess: Date? = nil) {
         self.activity = activity

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import ManagedModel
+package import ManagedModel
 
 extension StoreChanges {
     func hasUniqueness(in layout: StoreLayout) -> Bool {
@@ -33,6 +33,18 @@ extension StoreWriter {
             try connection.execute(
                 "UPDATE \(identifier(entity.table)) SET \(columns.joined(separator: ", ")) WHERE Z_PK = ? AND Z_OPT = ?",
                 [.int(update.key.primaryKey), .int(update.expectedVersion)])
+        }
+    }
+
+    /// Empties the unique columns of rows that are about to be deleted, after others have got their values.
+    package func vacate(_ keys: [RowKey]) throws {
+        for key in keys {
+            let entity = try ownEntity(key)
+            let slots = Set(layout.model.entities[key.entityIndex].uniqueness.flatMap(\.slots)).sorted()
+            let columns = slots.compactMap { entity.slots[$0].column.map { "\(identifier($0)) = NULL" } }
+            if columns.isEmpty { continue }
+            try connection.execute(
+                "UPDATE \(identifier(entity.table)) SET \(columns.joined(separator: ", ")) WHERE Z_PK = ?", [.int(key.primaryKey)])
         }
     }
 
@@ -83,6 +95,28 @@ extension StoreWriter {
             if let row = try row(primaryKey, owner), !own.contains(row.key) { return row }
         }
         return nil
+    }
+}
+
+extension StoreReader {
+    /// Keys of rows that have these values.
+    ///
+    /// - Parameter values: In the order of the constraint's properties, none of them nil.
+    package func keys(with constraint: UniquenessConstraint, values: [StoredValue]) throws -> [RowKey] {
+        let entity = try layout.entity(constraint.entity)
+        let columns = constraint.slots.compactMap { entity.slots[$0].column }
+        guard columns.count == constraint.slots.count else { return [] }
+        let conditions = columns.map { "\(identifier($0)) = ?" } + ["Z_ENT IN (\(entity.hierarchyNumbers.map { String($0) }.joined(separator: ", ")))"]
+        let statement = try connection.statement(
+            "SELECT Z_PK, Z_ENT FROM \(identifier(entity.table)) WHERE \(conditions.joined(separator: " AND ")) ORDER BY Z_PK")
+        defer { statement.reset() }
+        try statement.bind(values.map { StoredValueEncoding.encode($0) })
+        var keys: [RowKey] = []
+        while try statement.step() {
+            guard let index = layout.entityIndex(number: statement.int(1)) else { continue }
+            keys.append(RowKey(store: store.number, entity: index, primaryKey: statement.int(0)))
+        }
+        return keys
     }
 }
 

@@ -162,10 +162,44 @@ struct Replica {
         }
         loaded.existing = Set(rows.keys)
         loaded.parked = parkedList
+        loaded.uniqueNames = uniqueNames(of: needs.keys.filter { byKey[$0] == nil })
         let names = (0..<scan.namesAtMost(loaded)).map { "\(device)\(lastName + 1 + $0)" }
         lastName += names.count
         write(scan.plan(loaded, names: NewRecordNames(names)))
         if let upTo = scan.upTo { historyRead = upTo }
+    }
+
+    private func uniqueNames(of keys: [RowKey]) -> [RowKey: String] {
+        var names: [RowKey: String] = [:]
+        for key in keys {
+            guard let row = rows[key], let name = uniqueName(of: row, besides: Set(names.values)) else { continue }
+            names[key] = name
+        }
+        return names
+    }
+
+    private func uniqueName(of row: Row, besides taken: Set<String> = []) -> String? {
+        guard let unique = mapping.uniqueValues(of: row).first else { return nil }
+        return (0..<8).lazy.map { mapping.recordName(for: unique, attempt: $0) }.first {
+            records[$0] == nil && !taken.contains($0) && !parked.values.contains($0)
+        }
+    }
+
+    /// Renames what was never sent and has the name of something else.
+    private mutating func makeRoom(for page: ImportPage) {
+        for record in page.records {
+            guard var state = records[record.recordName], state.changeTag == nil, state.stage == .needsUpload, mapping.isUnique(state.key.entityIndex),
+                let row = rows[state.key], Set(mapping.uniqueValues(of: row)).isDisjoint(with: mapping.uniqueValues(of: record)),
+                let name = uniqueName(of: row)
+            else { continue }
+            records[record.recordName] = nil
+            state.recordName = name
+            records[name] = state
+            for (key, other) in rows where other.values.contains(.reference(state.key)) {
+                guard let source = self.name(of: key), records[source]?.stage == .uploaded else { continue }
+                records[source]?.stage = .needsUpload
+            }
+        }
     }
 
     private var parkedList: [ParkedRelationship] {
@@ -224,6 +258,10 @@ struct Replica {
             missing: records.values.filter { $0.stage == .missing }.map(\.recordName).sorted(),
             unseen: (unseen(records.values.map { ($0.recordName, $0.changeTag, $0.stage, $0.generation) })
                 + unseen(links.values.map { ($0.recordName, $0.changeTag, $0.stage, $0.generation) })))
+        if mapping.hasUniqueness {
+            scan()
+            makeRoom(for: page)
+        }
         let plan = plan(page, server)
         commit(plan, token: page.token)
         if !page.moreComing { isFullFetch = false }
@@ -266,7 +304,34 @@ struct Replica {
         }
         for state in records.values { loaded.names[state.key] = state.recordName }
         for need in loaded.missing(details) { if let bytes = server.download(need.asset) { loaded.add(Data(bytes), of: need.asset) } }
-        return ImportPlan(page, loaded: loaded, mapping: mapping)
+        var plan = ImportPlan(page, loaded: loaded, mapping: mapping)
+        while surround(plan, in: &loaded) { plan = ImportPlan(page, loaded: loaded, mapping: mapping) }
+        return plan
+    }
+
+    /// Loads what has the same values as rows of a plan, with what refers to it.
+    private func surround(_ plan: ImportPlan, in loaded: inout ImportPlan.Loaded) -> Bool {
+        var found = Set(plan.takenBack)
+        for (unique, key) in plan.unique {
+            let same = plan.unique.filter { $0.values == unique && $0.key != key }.map(\.key)
+                + liveKeys.filter { rows[$0].map { mapping.uniqueValues(of: $0).contains(unique) } == true && $0 != key && !plan.deletes($0) }
+            if !same.isEmpty { found.formUnion(same + [key]) }
+        }
+        let new = found.filter { !$0.isTemporary && !loaded.surrounded.contains($0) }.sorted { $0.primaryKey < $1.primaryKey }
+        for key in new {
+            loaded.rows[key] = rows[key]
+            let referrers = liveKeys.filter { rows[$0]?.values.contains(.reference(key)) == true }
+            loaded.referrers[key] = referrers
+            for referrer in referrers + [key] {
+                loaded.rows[referrer] = rows[referrer]
+                guard let name = name(of: referrer), let state = records[name] else { continue }
+                loaded.records[name] = state
+                loaded.existing.insert(referrer)
+                loaded.parked += parkedList.filter { $0.destination == name || $0.key.source == name }
+            }
+        }
+        loaded.surrounded += new
+        return !new.isEmpty
     }
 
     private mutating func commit(_ draft: ImportPlan, token: String) {

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Foundation
+import MirroringCore
+import SQLiteStore
+
+/// Records that wait for something that their objects must have.
+enum IncompleteTable {
+    static let statements = [
+        """
+        CREATE TABLE IF NOT EXISTS TARN_INCOMPLETE (zone INTEGER NOT NULL, name TEXT NOT NULL, record BLOB NOT NULL, \
+        generation INTEGER NOT NULL, PRIMARY KEY (zone, name)) WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS TARN_LACKING (zone INTEGER NOT NULL, target TEXT NOT NULL, name TEXT NOT NULL, \
+        PRIMARY KEY (zone, target, name)) WITHOUT ROWID
+        """,
+    ]
+
+    static let tables = ["TARN_INCOMPLETE", "TARN_LACKING"]
+}
+
+extension BookkeepingReader {
+    /// Records that lack one of these, or one that lacks one of these, and so on.
+    func incomplete(lacking names: [String]) throws -> [Record] {
+        var found: [Record] = []
+        var seen: Set<String> = []
+        var open = names
+        while let target = open.popLast() {
+            try reader.query(
+                """
+                SELECT i.record FROM TARN_LACKING l JOIN TARN_INCOMPLETE i ON i.zone = l.zone AND i.name = l.name \
+                WHERE l.zone = ? AND l.target = ? ORDER BY l.name
+                """, [.int(zone), .text(target)]
+            ) { row in
+                guard let record = try row.blob(0).map({ try Record(json: [UInt8]($0)) }), seen.insert(record.recordName).inserted else { return }
+                found.append(record)
+                open.append(record.recordName)
+            }
+        }
+        return found
+    }
+
+    /// In all zones.
+    func incompleteCount() throws -> Int {
+        var count = 0
+        try reader.query("SELECT COUNT(*) FROM TARN_INCOMPLETE") { count = Int($0.int(0)) }
+        return count
+    }
+}
+
+extension BookkeepingWriter {
+    func write(_ record: IncompleteRecord) throws {
+        try writer.execute(
+            "INSERT OR REPLACE INTO TARN_INCOMPLETE (zone, name, record, generation) VALUES (?, ?, ?, ?)",
+            [.int(zone), .text(record.record.recordName), .blob(Data(record.record.encoded())), .int(record.generation)])
+        for target in record.lacking {
+            try writer.execute(
+                "INSERT OR REPLACE INTO TARN_LACKING (zone, target, name) VALUES (?, ?, ?)",
+                [.int(zone), .text(target), .text(record.record.recordName)])
+        }
+    }
+
+    /// Of records that came, or went.
+    func forgetIncomplete(_ names: [String]) throws {
+        for name in names {
+            var isThere = false
+            try writer.query("SELECT 1 FROM TARN_INCOMPLETE WHERE zone = ? AND name = ?", [.int(zone), .text(name)]) { _ in isThere = true }
+            guard isThere else { continue }
+            try writer.execute("DELETE FROM TARN_INCOMPLETE WHERE zone = ? AND name = ?", [.int(zone), .text(name)])
+            try writer.execute("DELETE FROM TARN_LACKING WHERE zone = ? AND name = ?", [.int(zone), .text(name)])
+        }
+    }
+}
+
+extension MirrorFile {
+    /// A page with the records that wait for those in it.
+    func joined(_ page: ImportPage, of zone: MirrorZone) throws -> ImportPage {
+        try store.read { reader in
+            let waiting = try self.reader(reader, zone: zone.number).incomplete(lacking: page.records.map(\.recordName))
+            let named = Set(page.deletions + page.records.map(\.recordName))
+            var page = page
+            page.records += waiting.filter { !named.contains($0.recordName) }
+            return page
+        }
+    }
+
+    func incompleteCount() throws -> Int {
+        guard mapping.hasRequirements else { return 0 }
+        return try store.read { try reader($0).incompleteCount() }
+    }
+}

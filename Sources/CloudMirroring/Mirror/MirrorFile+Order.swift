@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+import MirroringCore
+import SQLiteStore
+
+// Ordered relationships. The store numbers the members of each list; the server has a rank in each member's record, or in the
+// record of the pair. Invariant: once history is read, and after each import, both say the same order.
+
+extension MirrorFile {
+    // MARK: From the store to ranks
+
+    /// Ranks members of lists that may have been put into another order here, and marks those whose rank changed.
+    func rank(after scan: ExportScan, zone: Int64, _ writer: StoreWriter) throws {
+        guard mapping.hasOrder else { return }
+        var lists = Set(scan.lists)
+        let joining = scan.joining
+        let changed = Dictionary(joining.map { ($0.key, $0.changed) }, uniquingKeysWith: { first, _ in first })
+        for row in try writer.rows(joining.map(\.key)) { lists.formUnion(mapping.lists(with: row, changed: changed[row.key] ?? nil)) }
+        for list in lists.sorted() { try rank(list, zone: zone, mark: scan.upTo ?? 0, writer) }
+    }
+
+    private func rank(_ list: OrderedList, zone: Int64, mark: Int64, _ writer: StoreWriter) throws {
+        let bookkeeping = reader(writer, zone: zone)
+        let keys = try writer.destinations(of: list.owner, toMany: list.relationship)
+        let members = try bookkeeping.ranking(of: keys, in: list)
+        for (index, rank) in Ranking.changes(members).sorted(by: { $0.key < $1.key }) {
+            // What has no record in this zone is ranked with its list in its own.
+            guard !members[index].name.isEmpty, let state = try bookkeeping.record(of: keys[index]), [.uploaded, .needsUpload].contains(state.stage)
+            else { continue }
+            if let relationship = mapping.rankedName(list) {
+                try self.writer(writer, zone: zone).write(rank: rank.text, of: state.key, in: relationship)
+                try writer.execute(
+                    "UPDATE TARN_RECORD SET stage = ?, mark = ?, failure = NULL WHERE entity = ? AND pk = ?",
+                    [
+                        .int(Int64(MirrorStage.needsUpload.rawValue)), .int(mark), .text(bookkeeping.entityName(state.key)),
+                        .int(state.key.primaryKey),
+                    ])
+            } else {
+                try replaceLinks(of: state.recordName, rank, in: list, mark: mark, writer, bookkeeping)
+            }
+        }
+    }
+
+    /// Links never change: a pair that moves gets another one.
+    private func replaceLinks(
+        of member: String, _ rank: Rank, in list: OrderedList, mark: Int64, _ writer: StoreWriter, _ bookkeeping: BookkeepingReader
+    ) throws {
+        guard let owner = try bookkeeping.name(of: list.owner), let pair = mapping.pair(in: list, owner: owner, member: member) else { return }
+        var changes = BookkeepingChanges()
+        let links = try bookkeeping.links(of: pair).filter(\.isLive)
+        guard var link = LinkState.decisive(links, inListOf: owner) else { return }
+        // One that was made in the same scan has not been sent by anybody.
+        if link.changeTag != nil || link.mark != mark || link.stage != .needsUpload || link.rank(inListOf: owner) != nil {
+            for var old in links {
+                old.stage = .needsDelete
+                old.mark = mark
+                old.failure = nil
+                changes.links.append(old)
+            }
+            let ranks = link.ranks
+            link = LinkState(recordName: surroundings.makeName(), pair: pair, stage: .needsUpload, mark: mark)
+            link.ranks = ranks
+        }
+        link.setRank(rank, inListOf: owner)
+        changes.links.append(link)
+        try self.writer(writer, zone: bookkeeping.zone).write(changes, now: now)
+    }
+
+    // MARK: From ranks to the store
+
+    /// Puts the members of lists in the order of their ranks, after a page was applied.
+    ///
+    /// - Returns: Owners of lists that changed.
+    func arrange(after plan: ImportPlan, zone: Int64, _ writer: StoreWriter) throws -> [RowKey] {
+        guard mapping.hasOrder else { return [] }
+        let bookkeeping = reader(writer, zone: zone)
+        var lists: Set<OrderedList> = []
+        var seen: Set<RowKey> = []
+        for intent in plan.rows {
+            switch intent {
+            case .insert(let row), .update(let row, _):
+                seen.insert(row.key)
+                lists.formUnion(mapping.lists(with: row))
+            case .delete(let key, _): try RankTable.forget([key], mapping, writer)
+            }
+        }
+        let ranked = plan.bookkeeping.records.map(\.key).filter { mapping.isRanked($0.entityIndex) && !seen.contains($0) }
+        for row in try writer.rows(ranked) { lists.formUnion(mapping.lists(with: row)) }
+        for pair in Set(plan.pairsTouched) {
+            for end in Set([pair.first, pair.second]) {
+                guard let key = try bookkeeping.record(named: end)?.key else { continue }
+                lists.formUnion(mapping.lists(of: key).filter { mapping.link(entity: key.entityIndex, toMany: $0.relationship)?.kind == pair.kind })
+            }
+        }
+        var changes = StoreChanges()
+        changes.author = MirrorNames.importAuthor
+        for list in lists.sorted() {
+            let keys = try writer.destinations(of: list.owner, toMany: list.relationship)
+            let order = Ranking.order(of: try bookkeeping.ranking(of: keys, in: list)).map { keys[$0] }
+            if order != keys { changes.orders.append(OrderChange(owner: list.owner, relationship: list.relationship, destinations: order)) }
+        }
+        try writer.apply(changes)
+        return changes.orders.map(\.owner)
+    }
+}
+
+extension RecordMapping {
+    /// The pair of a list's owner and a member, by record name; nil for a list that is not of pairs.
+    func pair(in list: OrderedList, owner: String, member: String) -> LinkPair? {
+        link(entity: list.owner.entityIndex, toMany: list.relationship)?.pair(
+            owner: owner, ownersRelationship: list.relationship, ownersEntity: list.owner.entityIndex, destination: member, in: self)
+    }
+}
+
+extension Set<OrderedList> {
+    fileprivate func sorted() -> [OrderedList] {
+        sorted {
+            ($0.owner.entity, $0.owner.primaryKey, $0.relationship) < ($1.owner.entity, $1.owner.primaryKey, $1.relationship)
+        }
+    }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import ManagedModel
+import MirroringCore
+import SQLiteStore
+
+// Objects with values that must be unique: their record names follow from the values, and what has the same values is merged.
+
+extension MirrorFile {
+    /// After so many names that belong to others an object gets one that follows from nothing.
+    private static let nameAttemptsMax = 8
+
+    // MARK: Names
+
+    /// Names of new objects of a scan that follow from their values.
+    func uniqueNames(of keys: [RowKey], _ writer: StoreWriter, _ bookkeeping: BookkeepingReader) throws -> [RowKey: String] {
+        guard mapping.hasUniqueness else { return [:] }
+        var names: [RowKey: String] = [:]
+        var taken: Set<String> = []
+        for row in try writer.rows(keys.filter { mapping.isUnique($0.entityIndex) }) {
+            guard let name = try uniqueName(of: row, besides: taken, bookkeeping) else { continue }
+            names[row.key] = name
+            taken.insert(name)
+        }
+        return names
+    }
+
+    private func uniqueName(of row: Row, besides taken: Set<String>, _ bookkeeping: BookkeepingReader) throws -> String? {
+        guard let unique = mapping.uniqueValues(of: row).first else { return nil }
+        return try (0..<Self.nameAttemptsMax).lazy.map { mapping.recordName(for: unique, attempt: $0) }.first {
+            // What waits for a record of the name waits for another object than this one.
+            try !taken.contains($0) && bookkeeping.record(named: $0) == nil && bookkeeping.parked(destination: $0).isEmpty
+        }
+    }
+
+    /// Gives other names to objects that were never sent and whose names belong to records of a page that are something else: they had
+    /// the same values once.
+    func makeRoom(for page: ImportPage, zone: Int64, _ writer: StoreWriter) throws {
+        guard mapping.hasUniqueness else { return }
+        let bookkeeping = reader(writer, zone: zone)
+        for record in page.records {
+            guard let entity = mapping.entity(of: record), mapping.isUnique(entity.entity.index),
+                let state = try bookkeeping.record(named: record.recordName), state.changeTag == nil, state.stage == .needsUpload, !state.isMovedOut,
+                let row = try writer.row(state.key), Set(mapping.uniqueValues(of: row)).isDisjoint(with: mapping.uniqueValues(of: record))
+            else { continue }
+            try rename(state, to: try uniqueName(of: row, besides: [], bookkeeping) ?? surroundings.makeName(), row, writer, bookkeeping)
+        }
+    }
+
+    private func rename(
+        _ state: RecordState, to name: String, _ row: Row, _ writer: StoreWriter, _ bookkeeping: BookkeepingReader
+    ) throws {
+        let arguments: [SQLValue] = [.int(bookkeeping.zone), .text(state.recordName), .text(name)]
+        try writer.execute("UPDATE TARN_RECORD SET name = ?3, failure = NULL WHERE zone = ?1 AND name = ?2", arguments)
+        try writer.execute("UPDATE TARN_PARKED SET source = ?3 WHERE zone = ?1 AND source = ?2", arguments)
+        for end in ["first", "second"] {
+            try writer.execute("UPDATE TARN_LINK SET \(end) = ?3 WHERE zone = ?1 AND \(end) = ?2 AND tag IS NULL", arguments)
+        }
+        // What was sent with the old name says another object.
+        for key in try referrers(to: state.key, row, writer) {
+            try writer.execute(
+                "UPDATE TARN_RECORD SET stage = ? WHERE entity = ? AND pk = ? AND stage = ?",
+                [
+                    .int(Int64(MirrorStage.needsUpload.rawValue)), .text(bookkeeping.entityName(key)), .int(key.primaryKey),
+                    .int(Int64(MirrorStage.uploaded.rawValue)),
+                ])
+        }
+    }
+
+    // MARK: What a page touches besides
+
+    /// Loads what surrounds rows that have values that a plan gives to others, and rows that lose what they must have.
+    ///
+    /// - Returns: Whether there was any that was not loaded: then the page has to be planned again.
+    /// - Throws: `CloudFailure` with `.constraintViolation` for a row whose record is in another zone.
+    func surround(_ plan: ImportPlan, in loaded: inout ImportPlan.Loaded, zone: Int64, _ writer: StoreWriter) throws -> Bool {
+        guard mapping.hasUniqueness || mapping.hasRequirements else { return false }
+        let bookkeeping = reader(writer, zone: zone)
+        var found = plan.takenBack
+        var owners: [UniqueValues: RowKey] = [:]
+        for (unique, key) in plan.unique {
+            var same = try writer.keys(with: unique.constraint, values: unique.values).filter { $0 != key && !plan.deletes($0) }
+            if let owner = owners[unique], owner != key { same.append(owner) }
+            owners[unique] = key
+            if !same.isEmpty { found += same + [key] }
+        }
+        var new: [RowKey] = []
+        for key in found where !key.isTemporary && !loaded.surrounded.contains(key) && !new.contains(key) { new.append(key) }
+        if new.isEmpty { return false }
+        var details = ImportNeeds.Details()
+        details.keys = new
+        details.referred = new
+        for key in new {
+            guard let state = try bookkeeping.record(of: key), try bookkeeping.zone(of: key) == zone else {
+                throw CloudFailure(
+                    .constraintViolation,
+                    "\(bookkeeping.entityName(key)): an object has values that must be unique and that another one has which is shared in another way; change one of them")
+            }
+            loaded.records[state.recordName] = state
+            loaded.parked += try bookkeeping.parked(source: state.recordName)
+            loaded.parked += try bookkeeping.parked(destination: state.recordName)
+            details.linkEnds.append(state.recordName)
+        }
+        for parked in loaded.parked where loaded.records[parked.key.source] == nil {
+            loaded.records[parked.key.source] = try bookkeeping.record(named: parked.key.source)
+        }
+        try load(details, writer, bookkeeping, into: &loaded)
+        loaded.surrounded += new
+        return true
+    }
+}

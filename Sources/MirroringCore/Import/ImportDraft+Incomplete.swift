@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+import ManagedModel
+
+/// A record that the server has and no row shows: something that its object needs has not come.
+package struct IncompleteRecord: Hashable, Sendable {
+    /// Everything that it says.
+    package var record: Record
+    /// Names of the records that it needs; none for one that lacks a value, which only a change of its own brings.
+    package var lacking: [String]
+    /// The full fetch in which it was last seen.
+    package var generation: Int64
+
+    package init(record: Record, lacking: [String], generation: Int64) {
+        self.record = record
+        self.lacking = lacking
+        self.generation = generation
+    }
+}
+
+extension ImportDraft {
+    /// Takes rows back that lack what they must have, and those that must have them.
+    ///
+    /// All rows of the page are there at first, so that objects that need each other come together.
+    mutating func takeBackIncomplete() {
+        guard mapping.hasRequirements else { return }
+        var isSettled = false
+        while !isSettled {
+            isSettled = true
+            for key in rows.touchedKeys {
+                guard let row = rows[key], let entity = mapping.entities[key.entityIndex], let name = name(of: key),
+                    entity.required.contains(where: { row.values[$0.slot].isNull })
+                else { continue }
+                takeBack(name, row, entity)
+                isSettled = false
+            }
+        }
+    }
+
+    private mutating func takeBack(_ name: String, _ row: Row, _ entity: EntityMapping) {
+        guard let state = states[name] else { return }
+        let lacking = entity.required.filter { row.values[$0.slot].isNull }
+        let targets = lacking.compactMap { parked[ParkedRelationship.Key(source: name, relationship: $0.name)] }
+        let isNew = row.key.isTemporary
+        if !isNew {
+            takenBack.append(row.key)
+            // As for a deletion: what was changed here and not sent is in the log.
+            logLocalEdits(of: row, state, entity)
+        }
+        if state.changeTag != nil {
+            let record = page.records.last { $0.recordName == name } ?? entity.record(of: state)
+            incomplete.append(IncompleteRecord(record: record, lacking: targets, generation: page.generation ?? state.generation))
+        }
+        for key in rows.touchedKeys + (loaded.referrers[row.key] ?? []) { dropReference(of: key, to: state, row.key) }
+        rows.delete(row.key)
+        for property in entity.properties where property.isToOne { park(ParkedRelationship.Key(source: name, relationship: property.name), at: nil) }
+        states[name] = nil
+        if isNew { inserted.removeAll { $0 == name } } else { removed.append(name) }
+    }
+
+    private mutating func dropReference(of key: RowKey, to gone: RecordState, _ goneKey: RowKey) {
+        guard key != goneKey, let row = rows[key], let entity = mapping.entities[key.entityIndex] else { return }
+        for property in entity.properties where property.isToOne && row.values[property.slot] == .reference(goneKey) {
+            rows.set(.null, slot: property.slot, of: key)
+            guard let source = name(of: key), let state = states[source],
+                property.content(in: state.ancestor.fields) == .inline(.string(gone.recordName))
+            else { continue }
+            park(ParkedRelationship.Key(source: source, relationship: property.name), at: gone.recordName)
+        }
+    }
+}
+
+extension EntityMapping {
+    /// The server's record as far as it is known.
+    fileprivate func record(of state: RecordState) -> Record {
+        var record = Record(recordName: state.recordName, recordType: recordType, recordChangeTag: state.changeTag)
+        record.fields = state.ancestor.fields.merging(state.ancestor.unapplied) { known, _ in known }
+        record.modified = state.modified
+        return record
+    }
+}
+
+extension RecordMapping {
+    /// Whether objects of some entity wait for what they need.
+    package var hasRequirements: Bool { extensions.contains(.requiredValues) }
+}

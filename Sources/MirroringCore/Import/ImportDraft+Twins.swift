@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import ManagedModel
+
+// Two objects with values that must be unique are one thing that was made twice, or that got the name of another later. Every device
+// that knows both makes one of them, and the same one, whoever is first: the other's values fill what is empty, what differs goes to the
+// conflict log, and what was related to the other is related to the one that stays.
+
+extension ImportDraft {
+    /// Finds deletions of the page that are none: somebody else has merged the object into one that comes with the page.
+    mutating func setTwinsAside(_ records: [Record]) {
+        guard mapping.hasUniqueness, !page.deletions.isEmpty else { return }
+        var coming: [UniqueValues: String] = [:]
+        for record in records { for unique in mapping.uniqueValues(of: record) { coming[unique] = record.recordName } }
+        if coming.isEmpty { return }
+        for name in page.deletions {
+            guard let state = states[name], state.changeTag != nil, let row = rows[state.key], let entity = mapping.entities[state.key.entityIndex] else { continue }
+            // Who merged it knew it as the server has it.
+            let known = Record(recordName: name, recordType: entity.recordType, fields: state.ancestor.fields)
+            let into = (mapping.uniqueValues(of: row) + mapping.uniqueValues(of: known)).lazy.compactMap { coming[$0] }.first
+            if let into { goingTwins.append((name, into)) }
+        }
+    }
+
+    /// Whether a record that is to be deleted, because its object was merged into another, has other values by now.
+    func isSeparate(_ record: Record, _ state: RecordState) -> Bool {
+        guard state.stage == .needsDelete, case .string(let values)? = state.ancestor.unapplied[MirrorNames.mergedFor]?.value else { return false }
+        return !mapping.uniqueValues(of: record).contains { mapping.recordName(for: $0) == values }
+    }
+
+    func isGoingTwin(_ name: String) -> Bool { goingTwins.contains { $0.name == name } }
+
+    /// Merges until all values that must be unique are.
+    mutating func mergeTwins() {
+        guard mapping.hasUniqueness else { return }
+        while let (one, other) = twins {
+            let isOneFirst = stays(one, rather: other)
+            merge(isOneFirst ? other : one, into: isOneFirst ? one : other)
+        }
+        for (name, into) in goingTwins where !removed.contains(name) {
+            guard let key = states[name]?.key, rows[key] != nil else { continue }
+            if let staying = states[into]?.key, staying != key, rows[staying] != nil { merge(key, into: staying) } else { delete(name) }
+        }
+    }
+
+    /// Two rows that have the same values.
+    private var twins: (RowKey, RowKey)? {
+        var owners: [UniqueValues: RowKey] = [:]
+        for key in rows.touchedKeys + loaded.surrounded + goingTwins.compactMap({ states[$0.name]?.key }) {
+            guard mapping.isUnique(key.entityIndex), let row = rows[key] else { continue }
+            for unique in mapping.uniqueValues(of: row) {
+                if let owner = owners[unique], owner != key, name(of: owner) != nil, name(of: key) != nil { return (owner, key) }
+                owners[unique] = owners[unique] ?? key
+            }
+        }
+        return nil
+    }
+
+    func name(of key: RowKey) -> String? { names[key] ?? inserted.first { states[$0]?.key == key } }
+
+    /// The same on every device, whatever else it knows: what says more, then the smaller name. What was merged elsewhere goes.
+    private func stays(_ one: RowKey, rather other: RowKey) -> Bool {
+        func rank(_ key: RowKey) -> (Int, Int, String) {
+            let entity = mapping.model.entities[key.entityIndex]
+            let name = name(of: key) ?? ""
+            return (isGoingTwin(name) ? 1 : 0, -(entity.slots.count + entity.toMany.count), name)
+        }
+        return rank(one) < rank(other)
+    }
+
+    private mutating func merge(_ going: RowKey, into staying: RowKey) {
+        guard let goingName = name(of: going), let stayingName = name(of: staying), var gone = states[goingName], var stayed = states[stayingName],
+            let entity = mapping.entities[staying.entityIndex], let goingEntity = mapping.entities[going.entityIndex], let row = rows[going]
+        else { preconditionFailure("twins are rows with records") }
+        let own = Set(rows[staying].map { mapping.uniqueValues(of: $0) } ?? [])
+        let shared = mapping.uniqueValues(of: row).first(where: own.contains)
+        for property in entity.properties {
+            guard let other = goingEntity.property(named: property.name), let before = rows[staying]?.values[property.slot] else { continue }
+            let value = row.values[other.slot]
+            switch property.kind {
+            case .rank: continue
+            case .toOne:
+                let source = ParkedRelationship.Key(source: goingName, relationship: property.name)
+                let target = ParkedRelationship.Key(source: stayingName, relationship: property.name)
+                if before.isNull, parked[target] == nil {
+                    if !value.isNull { rows.set(value, slot: property.slot, of: staying) }
+                    if let waiting = parked[source] { park(target, at: waiting) }
+                    if let rank = gone.ranks[property.name] { stayed.ranks[property.name] = rank }
+                } else if !value.isNull, value != before, value != .reference(staying) {
+                    log(value.reference.flatMap { loaded.names[$0] }.map { .string($0) }, of: property, stayed, winner: .remote, losing: gone.modified, winning: stayed.modified)
+                }
+            case .attribute(let attribute):
+                if value == before || value.isNull || value == attribute.defaultValue { continue }
+                if before.isNull || before == attribute.defaultValue {
+                    rows.set(value, slot: property.slot, of: staying)
+                } else {
+                    log(FieldCodec.encode(value, as: attribute.type), of: property, stayed, winner: .remote, losing: gone.modified, winning: stayed.modified)
+                }
+            }
+        }
+        // What refers to it has to be known: the page is planned again if it is not.
+        if !going.isTemporary { takenBack.append(going) }
+        repoint(from: going, to: staying)
+        for property in goingEntity.properties where property.isToOne { park(.init(source: goingName, relationship: property.name), at: nil) }
+        moveLinks(from: goingName, to: stayingName)
+        rows.delete(going)
+        if gone.changeTag == nil || isGoingTwin(goingName) {
+            states[goingName] = nil
+            removed.append(goingName)
+        } else {
+            gone.stage = .needsDelete
+            gone.failure = nil
+            gone.ancestor.unapplied[MirrorNames.mergedFor] = shared.map { Field(.string(mapping.recordName(for: $0))) }
+            put(gone)
+        }
+        if stayed.stage != .needsDelete { stayed.stage = .needsUpload }
+        stayed.failure = nil
+        put(stayed)
+    }
+
+    /// Rows that refer to the one refer to the other, and say so to the server.
+    private mutating func repoint(from going: RowKey, to staying: RowKey) {
+        for key in Set(rows.touchedKeys + (loaded.referrers[going] ?? [])).sorted(by: { ($0.entity, $0.primaryKey) < ($1.entity, $1.primaryKey) }) {
+            guard key != going, let row = rows[key], let entity = mapping.entities[key.entityIndex] else { continue }
+            for property in entity.properties where property.isToOne && row.values[property.slot] == .reference(going) {
+                // Of a one-to-one relationship only one end can stay.
+                let isTaken = isPartnerTaken(property, of: staying, by: key)
+                rows.set(isTaken || key == staying ? .null : .reference(staying), slot: property.slot, of: key)
+                guard let source = name(of: key), var state = states[source] else { continue }
+                if isTaken { log(states[name(of: staying) ?? ""].map { .string($0.recordName) }, of: property, state, winner: .remote, losing: state.modified, winning: nil) }
+                if state.stage == .uploaded { state.stage = .needsUpload }
+                put(state)
+            }
+        }
+    }
+
+    private func isPartnerTaken(_ property: PropertyMapping, of staying: RowKey, by key: RowKey) -> Bool {
+        guard case .toOne(let relationship) = property.kind, relationship.shape == .oneToOne, case .slot(let slot)? = relationship.inverse,
+            let partner = rows[staying]?.values[slot].reference
+        else { return false }
+        return partner != key
+    }
+
+    /// Names of new links follow from those of the old ones, so that all devices make the same.
+    private mutating func moveLinks(from going: String, to staying: String) {
+        for link in links.touching(going) {
+            if link.isLive {
+                func other(_ end: String) -> String { end == going ? staying : end }
+                var (first, second) = (other(link.pair.first), other(link.pair.second))
+                if mapping.links[link.pair.kind]?.isSymmetric == true { (first, second) = (min(first, second), max(first, second)) }
+                let pair = LinkPair(kind: link.pair.kind, first: first, second: second)
+                if !links.isLive(pair), first != second {
+                    var new = LinkState(
+                        recordName: RecordMapping.name(from: [UInt8]("\(link.recordName) \(staying)".utf8)), pair: pair, stage: .needsUpload, mark: link.mark)
+                    new.ranks = link.ranks
+                    links.put(new)
+                }
+            }
+            if !page.deletions.contains(link.recordName) { links.markForDeletion(link.recordName) }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+
+/// Where the objects of a link stand in each other's lists.
+package struct LinkRanks: Hashable, Sendable {
+    /// Of the second object in the list of the first.
+    package var first: String?
+    /// Of the first object in the list of the second.
+    package var second: String?
+
+    package init(first: String? = nil, second: String? = nil) {
+        self.first = first
+        self.second = second
+    }
+
+    package var isEmpty: Bool { first == nil && second == nil }
+}
+
+extension LinkState {
+    /// In the list of one of the two objects.
+    package func rank(inListOf owner: String) -> Rank? { (owner == pair.first ? ranks.first : ranks.second).flatMap { Rank($0) } }
+
+    package mutating func setRank(_ rank: Rank, inListOf owner: String) {
+        if owner == pair.first { ranks.first = rank.text } else { ranks.second = rank.text }
+    }
+
+    /// The one of a pair's links whose ranks count. Two devices that moved the same pair made one each.
+    package static func decisive(_ links: [LinkState], inListOf owner: String) -> LinkState? {
+        links.filter(\.isLive).max { one, other in
+            let isRanked = one.rank(inListOf: owner) != nil, isOtherRanked = other.rank(inListOf: owner) != nil
+            return isRanked == isOtherRanked ? one.recordName < other.recordName : isOtherRanked
+        }
+    }
+}
+
+extension RecordMapping {
+    /// Two ranks in one text, in the order of the record's names.
+    static func field(of ranks: LinkRanks) -> Field? {
+        ranks.isEmpty ? nil : Field(.string("\(ranks.first ?? ""):\(ranks.second ?? "")"))
+    }
+
+    /// - Parameter pair: What the record links, whose order may be another than that of the record's names.
+    func ranks(of record: Record, for pair: LinkPair) -> LinkRanks {
+        guard case .string(let text)? = record.fields[MirrorNames.linkRanks]?.value else { return LinkRanks() }
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { Rank(String($0))?.text }
+        guard parts.count == 2, case .string(let names)? = record.fields[MirrorNames.linkRecordNames]?.value else { return LinkRanks() }
+        let isSwapped = pair.first != pair.second && !names.hasPrefix(pair.first)
+        return isSwapped ? LinkRanks(first: parts[1], second: parts[0]) : LinkRanks(first: parts[0], second: parts[1])
+    }
+}

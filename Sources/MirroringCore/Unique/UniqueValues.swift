@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+import Foundation
+package import ManagedModel
+
+/// The values of a uniqueness constraint, none of which is nil. Objects that have the same are the same thing.
+package struct UniqueValues: Hashable, Sendable {
+    package let constraint: UniquenessConstraint
+    /// In the order of the constraint's properties, as every device reads them from a record.
+    package let values: [StoredValue]
+}
+
+extension RecordMapping {
+    /// Whether objects of some entity are the same thing if they have the same values.
+    package var hasUniqueness: Bool { extensions.contains(.uniquenessConstraints) }
+
+    package func isUnique(_ entity: Int) -> Bool { hasUniqueness && entities[entity]?.entity.uniqueness.isEmpty == false }
+
+    /// What is unique about a row: for each of its entity's constraints that is complete, those of the root first, which its heirs share.
+    package func uniqueValues(of row: Row) -> [UniqueValues] {
+        guard hasUniqueness, let entity = entities[row.key.entityIndex]?.entity else { return [] }
+        let constraints = entity.uniqueness.enumerated().sorted { ($0.element.entity, $0.offset) < ($1.element.entity, $1.offset) }.map(\.element)
+        return constraints.compactMap { constraint in
+            var values: [StoredValue] = []
+            for slot in constraint.slots {
+                guard case .attribute(let attribute) = entity.slots[slot],
+                    let encoded = FieldCodec.encode(row.values[slot], as: attribute.type),
+                    let value = FieldCodec.decode(encoded, as: attribute.type), !value.isNull
+                else { return nil }
+                values.append(value)
+            }
+            return UniqueValues(constraint: constraint, values: values)
+        }
+    }
+
+    /// What is unique about a record, as far as its values are inline; empty for a record of another entity.
+    package func uniqueValues(of record: Record) -> [UniqueValues] {
+        guard hasUniqueness, let mapped = entity(of: record), isUnique(mapped.entity.index) else { return [] }
+        let key = RowKey(store: RowKey.temporaryStore, entity: mapped.entity.index, primaryKey: 0)
+        var row = Row(key: key, version: 1, values: mapped.entity.defaultValues)
+        for property in mapped.properties {
+            guard case .attribute = property.kind else { continue }
+            switch property.content(in: record.fields) {
+            case .inline(let value): row.values[property.slot] = property.stored(value)
+            case .absent, .asset: row.values[property.slot] = property.absentValue
+            }
+        }
+        return uniqueValues(of: row)
+    }
+
+    /// A record name for an object with these values: the same on every device that makes one.
+    ///
+    /// - Parameter attempt: Counts from 0; the names of earlier attempts belong to objects whose values have changed since.
+    package func recordName(for unique: UniqueValues, attempt: Int = 0) -> String {
+        var bytes: [UInt8] = []
+        func add(_ part: some Collection<UInt8>) {
+            bytes += withUnsafeBytes(of: UInt64(part.count).bigEndian) { [UInt8]($0) }
+            bytes += part
+        }
+        add("tarn.unique.\(attempt)".utf8)
+        add(model.entities[unique.constraint.entity].name.utf8)
+        for (property, value) in zip(unique.constraint.properties, unique.values) {
+            add(property.utf8)
+            add(value.bytesForNames)
+        }
+        return Self.name(from: bytes)
+    }
+
+    /// A text in the form of a UUID, of version 8.
+    static func name(from bytes: [UInt8]) -> String {
+        var hash = SHA256.hash(bytes)
+        hash[6] = hash[6] & 0x0f | 0x80
+        hash[8] = hash[8] & 0x3f | 0x80
+        let digits = hash.prefix(16).map { byte in
+            let text = String(byte, radix: 16, uppercase: true)
+            return byte < 16 ? "0" + text : text
+        }
+        return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { digits[$0].joined() }.joined(separator: "-")
+    }
+}
+
+extension StoredValue {
+    fileprivate var bytesForNames: [UInt8] {
+        func number(_ kind: UInt8, _ bits: UInt64) -> [UInt8] { [kind] + withUnsafeBytes(of: bits.bigEndian) { [UInt8]($0) } }
+        return switch self {
+        case .null, .reference, .object: []
+        case .int(let value): number(1, UInt64(bitPattern: value))
+        // Zero has two forms and is one value.
+        case .double(let value): number(2, (value == 0 ? 0 : value).bitPattern)
+        case .date(let value): number(3, (value == 0 ? 0 : value).bitPattern)
+        case .string(let value): [4] + value.utf8
+        case .url(let value): [5] + value.utf8
+        case .uuid(let value): [6] + withUnsafeBytes(of: value.uuid) { [UInt8]($0) }
+        case .data(let value): [7] + value
+        case .decimal(let value): [8] + "\(value)".utf8
+        }
+    }
+}

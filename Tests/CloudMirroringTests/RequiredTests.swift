@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CloudMirroring
+import CloudWire
+import CoreData
+import Foundation
+import ManagedModel
+import Testing
+
+/// Required attributes and relationships on several devices.
+@Suite(.timeLimit(.minutes(10))) struct RequiredTests {
+    /// Boards with columns with cards, each of which needs what it is on; a card and its history need each other.
+    private static func model(isStrict: Bool = true) -> Model {
+        Model(entities: [
+            Entity(
+                name: "Board", attributes: [Attribute(name: "name", type: .string, isOptional: !isStrict)],
+                relationships: [Relationship(name: "columns", destination: "Column", inverse: "board", isToMany: true, deleteRule: .cascade)]),
+            Entity(
+                name: "Column", attributes: [Attribute(name: "name", type: .string)],
+                relationships: [
+                    Relationship(name: "board", destination: "Board", inverse: "columns", isOptional: !isStrict),
+                    Relationship(name: "cards", destination: "Card", inverse: "column", isToMany: true, deleteRule: .cascade),
+                ]),
+            Entity(
+                name: "Card", attributes: [Attribute(name: "name", type: .string), Attribute(name: "image", type: .binaryData)],
+                relationships: [
+                    Relationship(name: "column", destination: "Column", inverse: "cards", isOptional: !isStrict),
+                    Relationship(name: "story", destination: "Story", inverse: "card", isOptional: !isStrict, deleteRule: .cascade),
+                ]),
+            Entity(
+                name: "Story", attributes: [Attribute(name: "name", type: .string)],
+                relationships: [Relationship(name: "card", destination: "Card", inverse: "story", isOptional: !isStrict)]),
+        ])
+    }
+
+    private func device(_ name: String, _ transport: InProcessTransport, isStrict: Bool = true) throws -> Device {
+        try Device(
+            name, transport, model: Self.model(isStrict: isStrict),
+            describe: { if isStrict { $0.cloudKitContainerOptions?.modelExtensions = [.requiredValues] } })
+    }
+
+    private func sync(_ devices: Device...) async throws { for device in devices { try await device.container.sync(timeout: .seconds(60)) } }
+
+    private func names(_ device: Device) throws -> String {
+        try device.read { context in
+            try ["Board", "Column", "Card", "Story"].flatMap { try context.all($0).map { $0.value(forKey: "name") as? String ?? "–" } }
+                .sorted().joined(separator: " ")
+        }
+    }
+
+    /// Whether everything that is there may be saved.
+    private func isValid(_ device: Device) throws -> Bool {
+        try device.read { context in
+            for entity in ["Board", "Column", "Card", "Story"] { for object in try context.all(entity) { try object.validateForUpdate() } }
+            return true
+        }
+    }
+
+    private static func find(_ entity: String, _ name: String, _ context: NSManagedObjectContext) throws -> NSManagedObject {
+        try #require(try context.all(entity).first { $0.value(forKey: "name") as? String == name })
+    }
+
+    private func make(_ device: Device, image: Data? = nil) throws {
+        try device.edit { context in
+            let board = context.insert("Board", ["name": "board"])
+            let column = context.insert("Column", ["name": "column", "board": board])
+            let story = context.insert("Story", ["name": "story"])
+            let card = context.insert("Card", ["name": "card", "column": column, "story": story])
+            card.setValue(image, forKey: "image")
+        }
+    }
+
+    @Test func whatNeedsEachOtherComesTogether() async throws {
+        let cloud = try InProcessCloud()
+        let tablet = try device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        let phone = try device("phone", try await cloud.addDevice("phone", of: "mia"))
+        try make(tablet)
+        try await sync(tablet, phone)
+        #expect(try names(phone) == "board card column story" && isValid(phone))
+        #expect(phone.container.syncStatus.incompleteCount == 0)
+        try tablet.edit { $0.delete(try Self.find("Board", "board", $0)) }
+        try await sync(tablet, phone)
+        #expect(try names(phone).isEmpty && phone.container.conflicts().isEmpty)
+        for device in [tablet, phone] { try await device.discard() }
+    }
+
+    /// An older version of the app, in which nothing is required, makes what the newer one cannot show.
+    @Test func whatLacksSomethingIsShownOnceItHasIt() async throws {
+        let cloud = try InProcessCloud()
+        let old = try device("tablet", try await cloud.addUser("mia", device: "tablet"), isStrict: false)
+        let phone = try device("phone", try await cloud.addDevice("phone", of: "mia"))
+        let image = Data((0..<900_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+        try old.edit { context in
+            let column = context.insert("Column", ["name": "column"])
+            let story = context.insert("Story", ["name": "story"])
+            context.insert("Card", ["name": "card", "column": column, "story": story, "image": image])
+            context.insert("Board", [:])
+        }
+        try await sync(old, phone)
+        #expect(try names(phone).isEmpty)
+        #expect(phone.container.syncStatus.incompleteCount == 4)
+        #expect(String(decoding: try phone.container.supportBundle(), as: UTF8.self).contains("\"objectsWaitingForWhatTheyNeed\" : 4"))
+        // The board gets its name, and the column a board: everything follows.
+        try old.edit { context in
+            let board = try #require(try context.all("Board").first)
+            board.setValue("board", forKey: "name")
+        }
+        try await sync(old, phone)
+        #expect(try names(phone) == "board")
+        try old.edit { try Self.find("Column", "column", $0).setValue(try Self.find("Board", "board", $0), forKey: "board") }
+        try await sync(old, phone)
+        #expect(try names(phone) == "board card column story" && isValid(phone))
+        #expect(phone.container.syncStatus.incompleteCount == 0)
+        #expect(try phone.read { try Self.find("Card", "card", $0).value(forKey: "image") as? Data } == image)
+        for device in [old, phone] { try await device.discard() }
+    }
+
+    @Test func whatIsNeverCompleteStaysOnTheServerAndIsForgottenWhenItGoes() async throws {
+        let cloud = try InProcessCloud()
+        let old = try device("tablet", try await cloud.addUser("mia", device: "tablet"), isStrict: false)
+        let phone = try device("phone", try await cloud.addDevice("phone", of: "mia"))
+        try old.edit { context in for name in ["one", "two"] { context.insert("Column", ["name": name]) } }
+        try await sync(old, phone)
+        try phone.edit { $0.insert("Board", ["name": "board"]) }
+        try await sync(phone, old)
+        #expect(try await cloud.records(ofType: "CD_Column").count == 2)
+        #expect(try names(old) == "board one two" && names(phone) == "board" && phone.container.syncStatus.incompleteCount == 2)
+        try old.edit { $0.delete(try Self.find("Column", "one", $0)) }
+        try await sync(old, phone)
+        #expect(phone.container.syncStatus.incompleteCount == 1)
+        for device in [old, phone] { try await device.discard() }
+    }
+
+    @Test func whatLosesSomethingIsHiddenAndComesBackWithWhatItSays() async throws {
+        let cloud = try InProcessCloud()
+        let old = try device("tablet", try await cloud.addUser("mia", device: "tablet"), isStrict: false)
+        let phone = try device("phone", try await cloud.addDevice("phone", of: "mia"))
+        try old.edit { context in
+            let board = context.insert("Board", ["name": "board"])
+            context.insert("Column", ["name": "column", "board": board])
+        }
+        try await sync(old, phone)
+        #expect(try names(phone) == "board column")
+        // The older version takes the name away: the newer one keeps what it has and says so again.
+        try old.edit { try Self.find("Board", "board", $0).setValue(nil, forKey: "name") }
+        try await sync(old, phone, old)
+        #expect(try names(phone) == "board column" && names(old) == "board column")
+        // And the board.
+        phone.container.pauseSyncing()
+        try phone.edit { try Self.find("Column", "column", $0).setValue("edited", forKey: "name") }
+        try old.edit { try Self.find("Column", "column", $0).setValue(nil, forKey: "board") }
+        try await sync(old)
+        phone.container.resumeSyncing()
+        try await sync(phone)
+        #expect(try names(phone) == "board" && isValid(phone) && phone.container.syncStatus.incompleteCount == 1)
+        #expect(try phone.container.conflicts().contains { $0.losingValue as? String == "edited" })
+        try old.edit { try Self.find("Column", "column", $0).setValue(try Self.find("Board", "board", $0), forKey: "board") }
+        try await sync(old, phone)
+        #expect(try names(phone) == "board column" && phone.container.syncStatus.incompleteCount == 0)
+        for device in [old, phone] { try await device.discard() }
+    }
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudMirroring
+import CoreData
+import Foundation
+import ManagedModel
+import Testing
+
+/// Uniqueness constraints on several devices.
+@Suite(.timeLimit(.minutes(10))) struct UniqueTests {
+    /// Tags with unique names and notes about them, and people who are unique by two things.
+    private static func model(isUnique: Bool = true) -> Model {
+        var tag = Entity(
+            name: "Tag",
+            attributes: [
+                Attribute(name: "name", type: .string), Attribute(name: "color", type: .string), Attribute(name: "comment", type: .string),
+                Attribute(name: "count", type: .integer32, isOptional: false, defaultValue: .int(0)),
+            ],
+            relationships: [
+                Relationship(name: "notes", destination: "Note", inverse: "tag", isToMany: true, deleteRule: .cascade),
+                Relationship(name: "posts", destination: "Post", inverse: "tags", isToMany: true),
+                Relationship(name: "cover", destination: "Cover", inverse: "tag"),
+            ])
+        var person = Entity(
+            name: "Person",
+            attributes: [
+                Attribute(name: "first", type: .string), Attribute(name: "last", type: .string), Attribute(name: "email", type: .string),
+            ])
+        if isUnique {
+            tag.uniquenessConstraints = [["name"]]
+            person.uniquenessConstraints = [["email"], ["first", "last"]]
+        }
+        return Model(entities: [
+            tag, person,
+            Entity(
+                name: "Note", attributes: [Attribute(name: "text", type: .string)],
+                relationships: [Relationship(name: "tag", destination: "Tag", inverse: "notes")]),
+            Entity(
+                name: "Post", attributes: [Attribute(name: "text", type: .string)],
+                relationships: [Relationship(name: "tags", destination: "Tag", inverse: "posts", isToMany: true)]),
+            Entity(
+                name: "Cover", attributes: [Attribute(name: "text", type: .string)],
+                relationships: [Relationship(name: "tag", destination: "Tag", inverse: "cover")]),
+            Entity(name: "Hashtag", superentity: "Tag", attributes: [Attribute(name: "page", type: .string)]),
+        ])
+    }
+
+    private func device(_ name: String, _ transport: InProcessTransport, file: URL? = nil, model: Model = model()) throws -> Device {
+        try Device(
+            name, transport, file: file, model: model,
+            describe: {
+                $0.cloudKitContainerOptions?.modelExtensions = [.uniquenessConstraints]
+            })
+    }
+
+    private func devices(_ names: String...) async throws -> (InProcessCloud, [Device]) {
+        let cloud = try InProcessCloud()
+        var devices = [try device(names[0], try await cloud.addUser("mia", device: names[0]))]
+        for name in names.dropFirst() { devices.append(try device(name, try await cloud.addDevice(name, of: "mia"))) }
+        for device in devices { try await device.container.sync(timeout: .seconds(60)) }
+        return (cloud, devices)
+    }
+
+    private func pause(_ devices: [Device]) { for device in devices { device.container.pauseSyncing() } }
+
+    /// Each device in turn, until all have seen everything.
+    private func sync(_ devices: [Device]) async throws {
+        for device in devices {
+            device.container.resumeSyncing()
+            try await device.container.sync(timeout: .seconds(60))
+        }
+        for _ in 0..<2 { for device in devices { try await device.container.sync(timeout: .seconds(60)) } }
+    }
+
+    private static func find(_ entity: String, _ key: String, _ value: String, _ context: NSManagedObjectContext) throws -> NSManagedObject {
+        try #require(try context.all(entity).first { $0.value(forKey: key) as? String == value })
+    }
+
+    /// Every tag, person and note with what they hold.
+    private func dump(_ device: Device) throws -> [String] {
+        try device.read { context in
+            var lines: [String] = []
+            for tag in try context.all("Tag") {
+                func texts(_ relationship: String, _ key: String) -> String {
+                    ((tag.value(forKey: relationship) as? Set<NSManagedObject>) ?? []).compactMap { $0.value(forKey: key) as? String }.sorted().joined(separator: ",")
+                }
+                let values = ["name", "color", "comment"].map { tag.value(forKey: $0) as? String ?? "–" }
+                let cover = (tag.value(forKey: "cover") as? NSManagedObject)?.value(forKey: "text") as? String ?? "–"
+                lines.append("Tag \(values.joined(separator: " ")) \(tag.value(forKey: "count") ?? 0) [\(texts("notes", "text"))] [\(texts("posts", "text"))] \(cover)")
+            }
+            for note in try context.all("Note") where note.value(forKey: "tag") == nil { lines.append("Note \(note.value(forKey: "text") ?? "–") alone") }
+            for person in try context.all("Person") {
+                lines.append("Person " + ["first", "last", "email"].map { person.value(forKey: $0) as? String ?? "–" }.joined(separator: " "))
+            }
+            return lines.sorted()
+        }
+    }
+
+    private func expectAll(_ devices: [Device], _ expected: String..., at location: SourceLocation = #_sourceLocation) throws {
+        for device in devices {
+            let shown = try dump(device)
+            #expect(shown == expected, "\(device.name)", sourceLocation: location)
+        }
+    }
+
+    private func discard(_ devices: [Device]) async throws { for device in devices { try await device.discard() } }
+
+    @Test func devicesThatMakeTheSameThingMakeOne() async throws {
+        let (cloud, devices) = try await devices("tablet", "phone")
+        pause(devices)
+        try devices[0].edit { context in
+            let tag = context.insert("Tag", ["name": "swift", "color": "orange", "count": 3])
+            context.insert("Note", ["text": "from the tablet", "tag": tag])
+            context.insert("Post", ["text": "A", "tags": Set([tag])])
+        }
+        try devices[1].edit { context in
+            let tag = context.insert("Tag", ["name": "swift", "color": "red", "comment": "a bird"])
+            context.insert("Note", ["text": "from the phone", "tag": tag])
+            context.insert("Post", ["text": "B", "tags": Set([tag])])
+        }
+        try await sync(devices)
+        // The phone's color reached the server later.
+        try expectAll(devices, "Tag swift red a bird 3 [from the phone,from the tablet] [A,B] –")
+        let records = try await cloud.records(ofType: "CD_Tag")
+        #expect(records.count == 1)
+        // One record, whose name both devices knew: nothing was ever deleted.
+        #expect(try devices[1].container.conflicts().map { $0.losingValue as? String } == ["orange"])
+        try await discard(devices)
+    }
+
+    @Test func whatGetsTheSameValuesLaterIsMerged() async throws {
+        let (cloud, devices) = try await devices("tablet", "phone", "watch")
+        try devices[0].edit { context in
+            let cover = context.insert("Cover", ["text": "front"])
+            let tag = context.insert("Tag", ["name": "bird", "comment": "feathers", "cover": cover])
+            context.insert("Note", ["text": "old", "tag": tag])
+            context.insert("Post", ["text": "A", "tags": Set([tag])])
+        }
+        try await sync(devices)
+        pause(devices)
+        try devices[0].edit { context in
+            let tag = context.insert("Tag", ["name": "swift", "color": "orange"])
+            context.insert("Note", ["text": "new", "tag": tag])
+        }
+        try devices[1].edit { try Self.find("Tag", "name", "bird", $0).setValue("swift", forKey: "name") }
+        try await sync(devices)
+        try expectAll(devices, "Tag swift orange feathers 0 [new,old] [A] front")
+        #expect(try await cloud.records(ofType: "CD_Tag").count == 1)
+        #expect(try await cloud.records(ofType: "CDMR").count == 1)
+        try await discard(devices)
+    }
+
+    /// The watch never sees both.
+    @Test func whoHearsOfAMergeLateFollowsWithWhatItMadeMeanwhile() async throws {
+        let (_, devices) = try await devices("tablet", "phone", "watch")
+        try devices[0].edit { $0.insert("Tag", ["name": "bird", "color": "brown"]) }
+        try await sync(devices)
+        pause(devices)
+        try devices[2].edit { context in
+            let tag = try Self.find("Tag", "name", "bird", context)
+            tag.setValue("swift", forKey: "name")
+            context.insert("Note", ["text": "from the watch", "tag": tag])
+        }
+        try devices[0].edit { $0.insert("Tag", ["name": "swift", "color": "orange"]) }
+        try devices[1].edit { try Self.find("Tag", "name", "bird", $0).setValue("swift", forKey: "name") }
+        try await sync(Array(devices.prefix(2)))
+        try await sync(devices)
+        try expectAll(devices, "Tag swift orange – 0 [from the watch] [] –")
+        try await discard(devices)
+    }
+
+    @Test func whatIsMadeAgainAfterItWasDeletedElsewhereStays() async throws {
+        let (_, devices) = try await devices("tablet", "phone")
+        pause([devices[1]])
+        try devices[1].edit { $0.insert("Tag", ["name": "swift", "color": "red"]) }
+        try devices[0].edit { $0.insert("Tag", ["name": "swift", "color": "orange"]) }
+        try await devices[0].container.sync(timeout: .seconds(60))
+        try devices[0].edit { context in for tag in try context.all("Tag") { context.delete(tag) } }
+        try await devices[0].container.sync(timeout: .seconds(60))
+        try await sync(devices)
+        try expectAll(devices, "Tag swift red – 0 [] [] –")
+        // And deleted and made again on one device.
+        try devices[0].edit { context in
+            for tag in try context.all("Tag") { context.delete(tag) }
+            try context.save()
+            context.insert("Tag", ["name": "swift", "color": "blue"])
+        }
+        try await sync(devices)
+        try expectAll(devices, "Tag swift blue – 0 [] [] –")
+        try await discard(devices)
+    }
+
+    @Test func aNameWhoseOwnerHasOtherValuesNowIsNotTaken() async throws {
+        let (cloud, devices) = try await devices("tablet", "phone", "watch")
+        pause(Array(devices.dropFirst()))
+        try devices[0].edit { context in
+            let tag = context.insert("Tag", ["name": "first"])
+            context.insert("Note", ["text": "of the first", "tag": tag])
+        }
+        try await sync([devices[0]])
+        pause(devices)
+        try devices[0].edit { try Self.find("Tag", "name", "first", $0).setValue("renamed", forKey: "name") }
+        for device in devices.dropFirst() {
+            try device.edit { context in
+                let tag = context.insert("Tag", ["name": "first", "comment": "another"])
+                context.insert("Note", ["text": "by the \(device.name)", "tag": tag])
+                context.insert("Post", ["text": "at the \(device.name)", "tags": Set([tag])])
+            }
+        }
+        try await sync(devices)
+        try expectAll(
+            devices, "Tag first – another 0 [by the phone,by the watch] [at the phone,at the watch] –", "Tag renamed – – 0 [of the first] [] –")
+        #expect(try await cloud.records(ofType: "CD_Tag").count == 2)
+        try await discard(devices)
+    }
+
+    @Test func objectsFromBeforeThereWasAConstraintMeetNewOnes() async throws {
+        let cloud = try InProcessCloud()
+        let old = try device("tablet", try await cloud.addUser("mia", device: "tablet"), model: Self.model(isUnique: false))
+        try old.edit { $0.insert("Tag", ["name": "swift", "comment": "before"]) }
+        try await old.container.sync(timeout: .seconds(60))
+        let new = try device("phone", try await cloud.addDevice("phone", of: "mia"))
+        try new.edit { $0.insert("Tag", ["name": "swift", "color": "red"]) }
+        try await new.container.sync(timeout: .seconds(60))
+        try await old.container.sync(timeout: .seconds(60))
+        try expectAll([old, new], "Tag swift red before 0 [] [] –")
+        try await discard([old, new])
+    }
+
+    @Test func severalConstraintsAndNilAndHeirs() async throws {
+        let (_, devices) = try await devices("tablet", "phone")
+        pause(devices)
+        try devices[0].edit { context in
+            context.insert("Person", ["first": "Mia", "last": "May"])
+            context.insert("Person", ["first": "Bo", "email": "bo@example.org"])
+            context.insert("Person", ["first": "Bo"])
+            context.insert("Tag", ["name": "heir", "color": "green"])
+        }
+        try devices[1].edit { context in
+            // The first by name, the second by address.
+            context.insert("Person", ["first": "Mia", "last": "May", "email": "mia@example.org"])
+            context.insert("Person", ["last": "Bolt", "email": "bo@example.org"])
+            context.insert("Person", ["first": "Bo"])
+            context.insert("Hashtag", ["name": "heir"])
+        }
+        try await sync(devices)
+        try expectAll(
+            devices, "Person Bo Bolt bo@example.org", "Person Bo – –", "Person Bo – –", "Person Mia May mia@example.org", "Tag heir green – 0 [] [] –")
+        try await discard(devices)
+    }
+}
