@@ -129,6 +129,8 @@ import Testing
             + #""fieldValue":{"type":"STRING","value":"Sage"}}]},"zoneID":{"zoneName":"Garden"}}"#,
         "modifySubscriptions private": #"{"operations":[{"operationType":"create","subscription":{"subscriptionID":"all","#
             + #""subscriptionType":"database"}}]}"#,
+        "modifySubscriptions public": #"{"operations":[{"operationType":"create","subscription":{"subscriptionID":"plants","#
+            + #""subscriptionType":"query","query":{"recordType":"Plant"},"firesOn":["create"]}}]}"#,
         "queryRecords public": #"{"query":{"recordType":"Plant","filterBy":[{"fieldName":"count","comparator":"EQUALS","#
             + #""fieldValue":{"type":"INT64","value":3}}]}}"#,
     ]

@@ -321,6 +321,8 @@ def walk(server, container, api_token, device_token, key_id, key):
     resolved = person.ask("public", note("records/resolve"), {"shortGUIDs": [{"value": guid}]})
     expect(resolved["results"][0]["zoneID"]["zoneName"] == "Garden", f"the link leads to {resolved}")
     person.ask("public", note("records/accept"), {"shortGUIDs": [{"value": guid}]})
+    status, wish = person.call(person.path("public", note("records/requestAccess")), {"shortGUIDs": [{"value": guid}]})
+    expect(status == 200 and wish["results"][0]["serverErrorCode"], f"who owns a share may ask for it: {status} {wish}")
     person.ask("shared", "zones/list")
 
     # What goes beyond: requests may be repeated, and everybody's own data be paused.
