@@ -60,6 +60,9 @@ package final class InProcessTransport: CloudTransport {
 
     // MARK: CloudTransport
 
+    /// No connection in a process falls silent without ending, however long the process is held up.
+    package var heartbeatDeadline: Duration? { nil }
+
     package func send(_ request: TransportRequest) async throws -> TransportResponse {
         let response = try await exchange(request)
         var body: [UInt8] = []

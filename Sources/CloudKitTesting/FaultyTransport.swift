@@ -15,6 +15,7 @@ final class FaultyTransport: CloudTransport {
     }
 
     let base: InProcessTransport
+    var heartbeatDeadline: Duration? { base.heartbeatDeadline }
     private let clock: TestClock
     private let containerIdentifier: String
     private let plans = Mutex<[Plan]>([])

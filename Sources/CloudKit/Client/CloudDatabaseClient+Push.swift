@@ -4,15 +4,12 @@
 import CloudWire
 
 extension CloudDatabaseClient {
-    /// Three heartbeats may be lost.
-    package static var heartbeatDeadline: Duration { .seconds(3 * Capability.heartbeatSeconds) }
-
     /// Opens the push stream of this device and container, which tells of changes in all its databases.
     ///
     /// Where something on the way holds a stream back, or the server has none, notifications are waited for one by one.
     ///
     /// Nothing is opened before the first event is asked for. The stream ends with ``CKError``: with `.networkFailure`
-    /// if nothing was heard for ``heartbeatDeadline`` or the server closed it. Whoever wants it again opens a new one,
+    /// if nothing was heard for ``CloudTransport/heartbeatDeadline`` or the server closed it. Whoever wants it again opens a new one,
     /// and asks for changes once it is connected. Giving up the sequence closes the stream.
     ///
     /// The client of the public database hears of every change there, where the server has its feed, and needs no account
@@ -67,7 +64,7 @@ extension CloudDatabaseClient {
             method: "GET", target: .service(path: path.path + (isPublic ? "?database=\(DatabaseScope.public.rawValue)" : "")),
             headers: headers(asking: isPublic ? [.publicChanges] : []), responseBytesMax: Limits.messageBytes)
         let silence = CKError(.networkFailure, "the push stream fell silent; it is to be opened again")
-        try await whileHeard(within: Self.heartbeatDeadline, by: clock, orThrow: silence) { heard in
+        try await whileHeard(within: transport.heartbeatDeadline, by: clock, orThrow: silence) { heard in
             let stream = try await transport.stream(request)
             guard stream.status == 200 else { throw try await refusal(stream) }
             heard()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudWire
 import Foundation
 
 /// Carries requests to a server and answers back. Knows addresses and credentials, but no records.
@@ -21,10 +22,16 @@ package protocol CloudTransport: Sendable {
 
     /// Where tasks run that outlive a call; nil is wherever there is room.
     var executor: (any TaskExecutor)? { get }
+
+    /// How long a held connection may say nothing before it counts as broken; nil where its end is told in any case.
+    var heartbeatDeadline: Duration? { get }
 }
 
 extension CloudTransport {
     package var executor: (any TaskExecutor)? { nil }
+
+    /// Three heartbeats may be lost.
+    package var heartbeatDeadline: Duration? { .seconds(3 * Capability.heartbeatSeconds) }
 
     package var linkBase: String { "https://tarn.invalid" }
 }

@@ -17,13 +17,14 @@ final class LastHeard<Instant: InstantProtocol>: Sendable {
 /// Runs an exchange of any length that is given up when nothing was heard for a while.
 ///
 /// - Parameters:
-///   - limit: How long the silence may last.
+///   - limit: How long the silence may last; nil is for ever.
 ///   - body: Calls what it is given whenever something was heard.
 /// - Throws: What `body` throws, or `failure`.
 func whileHeard<C: Clock<Duration>, Value: Sendable>(
-    within limit: Duration, by clock: C, orThrow failure: any Error,
+    within limit: Duration?, by clock: C, orThrow failure: any Error,
     _ body: @escaping @Sendable (@escaping @Sendable () -> Void) async throws -> Value
 ) async throws -> Value {
+    guard let limit else { return try await body {} }
     let lastHeard = LastHeard(clock.now)
     return try await withThrowingTaskGroup(of: Value.self) { group in
         group.addTask { try await body { lastHeard.note(clock.now) } }

@@ -13,6 +13,8 @@ struct PatientTransport: CloudTransport {
 
     private let base: any CloudTransport
     var linkBase: String { base.linkBase }
+    var executor: (any TaskExecutor)? { base.executor }
+    var heartbeatDeadline: Duration? { base.heartbeatDeadline }
     private let pace: Pace
     private let isPatient: Bool
     private let timeout: Duration?

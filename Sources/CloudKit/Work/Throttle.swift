@@ -19,6 +19,8 @@ final class Throttle: CloudTransport {
 
     private let base: any CloudTransport
     var linkBase: String { base.linkBase }
+    var executor: (any TaskExecutor)? { base.executor }
+    var heartbeatDeadline: Duration? { base.heartbeatDeadline }
     private let pace: Pace
     private let state = Mutex(State())
 

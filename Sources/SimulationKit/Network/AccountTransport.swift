@@ -11,6 +11,7 @@ struct AccountTransport: CloudTransport {
     let simulation: SimulationExecutor
 
     var executor: (any TaskExecutor)? { simulation }
+    var heartbeatDeadline: Duration? { base.heartbeatDeadline }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
         try await Task(executorPreference: simulation) { [base] in try await base.send(request) }.value
