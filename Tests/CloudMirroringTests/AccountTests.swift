@@ -14,7 +14,7 @@ import Testing
         let transport = try await cloud.addUser("mia", device: "tablet")
         let mia = try Device("tablet", transport, file: nil)
         try mia.edit { $0.insert("Post", ["title": "Mia's"]) }
-        try await mia.container.sync(timeout: .seconds(60))
+        try await mia.container.sync(timeout: .seconds(600))
         if unsent {
             mia.container.pauseSyncing()
             try mia.edit { $0.insert("Post", ["title": "Mia's, unsent"]) }
@@ -43,13 +43,13 @@ import Testing
         let bos = try await cloud.addUser("bo", device: "laptop")
         let laptop = try Device("laptop", bos)
         try laptop.edit { $0.insert("Post", ["title": "Bo's"]) }
-        try await laptop.container.sync(timeout: .seconds(60))
+        try await laptop.container.sync(timeout: .seconds(600))
         let bo = try Device("tablet", try await cloud.addDevice("tablet", of: "bo"), file: file)
-        try await bo.container.sync(timeout: .seconds(60))
+        try await bo.container.sync(timeout: .seconds(600))
         #expect(try bo.dump == "Post  title Bo's" && archives(beside: file).isEmpty)
         // Mia's data are where they were.
         let mia = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
-        try await mia.container.sync(timeout: .seconds(60))
+        try await mia.container.sync(timeout: .seconds(600))
         #expect(try mia.dump == "Post  title Mia's")
         for device in [laptop, bo, mia] { try await device.discard() }
     }
@@ -57,7 +57,7 @@ import Testing
     @Test func whatWasNotSentIsKeptInACopy() async throws {
         let (cloud, file) = try await minas(unsent: true)
         let bo = try Device("tablet", try await cloud.addUser("bo", device: "tablet"), file: file)
-        try await bo.container.sync(timeout: .seconds(60))
+        try await bo.container.sync(timeout: .seconds(600))
         #expect(try bo.dump == "")
         let archive = try #require(try archives(beside: file).first)
         #expect(try titles(in: archive) == ["Mia's", "Mia's, unsent"])
@@ -69,7 +69,7 @@ import Testing
         let bo = try Device("tablet", try await cloud.addUser("bo", device: "tablet"), file: file) {
             $0.cloudKitContainerOptions?.accountChangePolicy = .archive
         }
-        try await bo.container.sync(timeout: .seconds(60))
+        try await bo.container.sync(timeout: .seconds(600))
         #expect(try bo.dump == "" && archives(beside: file).map { try titles(in: $0) } == [["Mia's"]])
         try await bo.discard()
     }

@@ -36,7 +36,7 @@ import Testing
     }
 
     private func exchange(_ devices: Device...) async throws {
-        for device in devices { try await device.container.sync(timeout: .seconds(60)) }
+        for device in devices { try await device.container.sync(timeout: .seconds(600)) }
     }
 
     @Test func valuesThatAreFilesBesideTheStoreAreFilesThereToo() async throws {
@@ -101,9 +101,9 @@ extension AssetTests {
             for number in 0..<40 { context.insert("ImageData", ["data": Data(repeating: UInt8(number), count: 1_048_576)]) }
             context.insert("ImageData", ["data": Data(repeating: 77, count: 40_000_000)])
         }
-        try await tablet.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
         let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
-        try await phone.container.sync(timeout: .seconds(60))
+        try await phone.container.sync(timeout: .seconds(600))
         #expect(try phone.dump == tablet.dump && phone.read { try $0.all("ImageData").count } == 41)
         // A page that is too much is asked for again once, not by halves.
         #expect(phone.transport.log.filter { $0 == "changes/zone" }.count <= 8)

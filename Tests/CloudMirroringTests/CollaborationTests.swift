@@ -32,13 +32,13 @@ import Testing
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"), model: Self.model)
         let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), model: Self.model)
         try tablet.edit { $0.insert("Post", ["title": "Let's talk about collaboration"]) }
-        try await tablet.container.sync(timeout: .seconds(60))
-        try await phone.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
+        try await phone.container.sync(timeout: .seconds(600))
         return [tablet, phone]
     }
 
     private func exchange(_ devices: [Device]) async throws {
-        for _ in 0..<2 { for device in devices { try await device.container.sync(timeout: .seconds(60)) } }
+        for _ in 0..<2 { for device in devices { try await device.container.sync(timeout: .seconds(600)) } }
     }
 
     @Test func aFlatValueKeepsOneOfTwoTexts() async throws {

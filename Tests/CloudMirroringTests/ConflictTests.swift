@@ -18,8 +18,8 @@ import Testing
             context.insert("Attachment", ["post": post])
             context.insert("Post", ["title": "Other"])
         }
-        try await tablet.container.sync(timeout: .seconds(60))
-        try await phone.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
+        try await phone.container.sync(timeout: .seconds(600))
         for device in [tablet, phone] { device.container.pauseSyncing() }
         return (tablet, phone)
     }
@@ -27,9 +27,9 @@ import Testing
     private func exchange(_ devices: Device...) async throws {
         for device in devices {
             device.container.resumeSyncing()
-            try await device.container.sync(timeout: .seconds(60))
+            try await device.container.sync(timeout: .seconds(600))
         }
-        for device in devices { try await device.container.sync(timeout: .seconds(60)) }
+        for device in devices { try await device.container.sync(timeout: .seconds(600)) }
     }
 
     @Test func aValueThatLostIsShownAndRestored() async throws {

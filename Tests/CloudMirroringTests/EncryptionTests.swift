@@ -51,7 +51,7 @@ import Testing
                 "Post",
                 ["title": "open", "content": secret, "rank": 42, "weight": 0.5, "timestamp": Date(timeIntervalSinceReferenceDate: 7.25), "photo": photo])
         }
-        try await tablet.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
         let record = try #require(try await recordsOnServer(transport).first { $0.recordType == "CD_Post" })
         #expect(record.fields["CD_title"]?.value == .string("open"))
         for name in ["CD_content", "CD_rank", "CD_weight", "CD_timestamp"] {
@@ -72,7 +72,7 @@ import Testing
         let stores = [tablet, phone].map(\.container.persistentStoreCoordinator.persistentStores[0])
         let text = try tablet.container.encryptionKeyText(of: stores[0])
         try phone.container.addEncryptionKeys(text, to: stores[1])
-        try await phone.container.sync(timeout: .seconds(60))
+        try await phone.container.sync(timeout: .seconds(600))
         #expect(try phone.dump == tablet.dump)
         #expect(try phone.read { try $0.post(titled: "open")?.value(forKey: "photo") as? Data } == photo)
         let permissions = try FileManager.default.attributesOfItem(atPath: there.path)[.posixPermissions] as? NSNumber
@@ -80,9 +80,9 @@ import Testing
 
         // And back, changed; what did not change is not sent again.
         try phone.edit { try $0.post(titled: "open")?.setValue("and Momo", forKey: "content") }
-        try await phone.container.sync(timeout: .seconds(60))
+        try await phone.container.sync(timeout: .seconds(600))
         let before = wire.log.count { $0 == "asset" }
-        try await tablet.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
         #expect(try tablet.read { try $0.post(titled: "open")?.value(forKey: "content") as? String } == "and Momo")
         #expect(wire.log.count { $0 == "asset" } == before)
         for device in [tablet, phone] { try await device.discard() }
@@ -97,7 +97,7 @@ import Testing
         try tablet.edit { context in
             for title in ["a", "b"] { context.insert("Post", ["title": title, "content": "secret of \(title)"]) }
         }
-        try await tablet.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
         // Somebody who runs the server puts one post's secret into the other.
         let records = try await recordsOnServer(transport).filter { $0.recordType == "CD_Post" }
         var changed = records[0]
@@ -108,7 +108,7 @@ import Testing
             ModifyRecordsRequest(
                 operations: [RecordOperation(.update, changed)], zoneID: ZoneID(zoneName: "com.apple.coredata.cloudkit.zone")),
             idempotencyKey: "swap")
-        await #expect(throws: CKError.self) { try await tablet.container.sync(timeout: .seconds(60)) }
+        await #expect(throws: CKError.self) { try await tablet.container.sync(timeout: .seconds(600)) }
         #expect(try tablet.dump.contains("secret of a") && tablet.dump.contains("secret of b"))
         try await tablet.discard()
         try FileManager.default.removeItem(at: keys.deletingLastPathComponent())

@@ -22,7 +22,7 @@ import Testing
             transport = try await cloud.addUser("mia", device: "tablet")
             faults = Faults(transport)
             tablet = try Device("tablet", transport, over: faults)
-            try await tablet.container.sync(timeout: .seconds(60))
+            try await tablet.container.sync(timeout: .seconds(600))
         }
 
         func save(_ title: String) throws { try tablet.edit { $0.insert("Post", ["title": title]) } }
@@ -30,7 +30,7 @@ import Testing
         /// What a device sees that begins now.
         func elsewhere() async throws -> String {
             let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
-            try await phone.container.sync(timeout: .seconds(60))
+            try await phone.container.sync(timeout: .seconds(600))
             defer { withExtendedLifetime(phone) {} }
             let dump = try phone.dump
             try await phone.discard()
@@ -108,7 +108,7 @@ import Testing
     @Test func anExpiredTokenFetchesAgainAndFindsWhatWasDeletedMeanwhile() async throws {
         let bench = try await Bench()
         for title in ["Stays", "Goes"] { try bench.save(title) }
-        try await bench.tablet.container.sync(timeout: .seconds(60))
+        try await bench.tablet.container.sync(timeout: .seconds(600))
         let goes = try #require(try bench.tablet.read { try $0.post(titled: "Goes")?.objectID })
         let name = try #require(bench.tablet.container.recordID(for: goes)?.recordName)
         bench.tablet.container.pauseSyncing()
@@ -118,7 +118,7 @@ import Testing
         try bench.save("Unsent")
         bench.faults.plan("changes/zone", .refuse(status: 400, WireError(.badRequest, "expired", nativeCode: .changeTokenExpired)))
         bench.tablet.container.resumeSyncing()
-        try await bench.tablet.container.sync(timeout: .seconds(60))
+        try await bench.tablet.container.sync(timeout: .seconds(600))
         #expect(bench.faults.isSpent)
         #expect(try bench.tablet.dump == "Post  title Stays\nPost  title Unsent")
         #expect(try await bench.elsewhere() == bench.tablet.dump)
@@ -128,13 +128,13 @@ import Testing
     @Test func whatTheUserDeletedInSettingsGoesAndNewWorkStays() async throws {
         let bench = try await Bench()
         try bench.save("Synced")
-        try await bench.tablet.container.sync(timeout: .seconds(60))
+        try await bench.tablet.container.sync(timeout: .seconds(600))
         bench.tablet.container.pauseSyncing()
         try bench.save("Unsent")
         _ = try await bench.client.modifyZones(ZonesModifyRequest(operations: [.delete(Self.zone)]))
         bench.faults.plan("changes/zone", .refuse(status: 404, WireError(.zoneNotFound, "the user deleted it", nativeCode: .userDeletedZone)))
         bench.tablet.container.resumeSyncing()
-        try await bench.tablet.container.sync(timeout: .seconds(60))
+        try await bench.tablet.container.sync(timeout: .seconds(600))
         #expect(try bench.tablet.dump == "Post  title Unsent")
         #expect(try await bench.elsewhere() == "Post  title Unsent")
         try await bench.tablet.discard()
@@ -216,7 +216,7 @@ import Testing
         try bench.save("Waits")
         try await bench.fails("the token was revoked")
         #expect(bench.tablet.container.syncStatus.pendingCount == 1)
-        try await bench.tablet.container.sync(timeout: .seconds(60))
+        try await bench.tablet.container.sync(timeout: .seconds(600))
         #expect(try await bench.elsewhere() == "Post  title Waits")
         try await bench.tablet.discard()
     }
@@ -224,7 +224,7 @@ import Testing
     @Test func aWrongConfigurationStopsWithASentence() async throws {
         let bench = try await Bench()
         bench.faults.plan("changes/zone", .fail(CKError(.badContainer, "no server is configured")))
-        let error = await #expect(throws: CKError.self) { try await bench.tablet.container.sync(timeout: .seconds(60)) }
+        let error = await #expect(throws: CKError.self) { try await bench.tablet.container.sync(timeout: .seconds(600)) }
         #expect(error?.code == .badContainer)
         try await bench.fails("no server is configured")
         try await bench.tablet.discard()

@@ -25,7 +25,7 @@ import Testing
         let transport = try await cloud.addUser("mia", device: "tablet")
         let first = try Device("tablet", transport)
         try first.edit { $0.insert("Post", ["title": "Kept"]) }
-        try await first.container.sync(timeout: .seconds(60))
+        try await first.container.sync(timeout: .seconds(600))
         let before = try events(first)
         #expect(before.first?.type == .setup && before.allSatisfy { $0.succeeded && $0.error == nil && $0.endDate != nil })
         #expect(before.contains { $0.type == .import } && before.contains { $0.type == .export })
@@ -33,7 +33,7 @@ import Testing
         try await first.kill()
 
         let again = try Device("tablet", transport, file: first.file)
-        try await again.container.sync(timeout: .seconds(60))
+        try await again.container.sync(timeout: .seconds(600))
         let all = try events(again)
         #expect(all.prefix(before.count).map(\.identifier) == before.map(\.identifier) && all.count > before.count)
         let last = before[before.count - 1]
@@ -46,7 +46,7 @@ import Testing
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         let tablet = try Device("tablet", transport)
-        try await tablet.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
         transport.loseNextRequests(1)
         try tablet.edit { $0.insert("Post", ["title": "Lost at first"]) }
         try await tablet.until { $0.activity == .offline }
@@ -94,7 +94,7 @@ import Testing
         gate.open()
         try await tablet.discard()
         let again = try Device("tablet", transport, file: copy.appendingPathComponent(file.lastPathComponent))
-        try await again.container.sync(timeout: .seconds(60))
+        try await again.container.sync(timeout: .seconds(600))
         let ended = try #require(try events(again).first { $0.identifier == open.identifier })
         #expect(ended.endDate != nil && !ended.succeeded && ended.error != nil)
         try await again.discard()

@@ -38,7 +38,7 @@ import Testing
         let transport = try await cloud.addUser("mia", device: "tablet")
         let first = try Device("tablet", transport)
         try first.edit { context in for title in ["Old", "Gone"] { context.insert("Post", ["title": title]) } }
-        try await first.container.sync(timeout: .seconds(60))
+        try await first.container.sync(timeout: .seconds(600))
         await first.container.stopSyncing()
         try change(first, statements)
         try await first.kill()
@@ -47,9 +47,9 @@ import Testing
             try context.post(titled: "Old")?.setValue("edited", forKey: "content")
             if let gone = try context.post(titled: "Gone") { context.delete(gone) }
         }
-        try await again.container.sync(timeout: .seconds(60))
+        try await again.container.sync(timeout: .seconds(600))
         let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
-        try await phone.container.sync(timeout: .seconds(60))
+        try await phone.container.sync(timeout: .seconds(600))
         #expect(try phone.dump == "Post  content edited  title Old" && again.dump == phone.dump)
         // It knew how far it was, and which record was which.
         #expect(try again.container.fetchShares(in: nil).isEmpty && again.read { try $0.all("Post").count } == 1)
@@ -61,7 +61,7 @@ import Testing
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         let first = try Device("tablet", transport)
-        try await first.container.sync(timeout: .seconds(60))
+        try await first.container.sync(timeout: .seconds(600))
         await first.container.stopSyncing()
         try change(first, ["UPDATE TARN_STATE SET value = 99 WHERE key = 'format'"])
         try await first.kill()

@@ -56,7 +56,7 @@ import Testing
             rex.setValue(Set([bella, pup, rex]), forKey: "friends")
             pup.setValue(Set([rex]), forKey: "follows")
         }
-        for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(60)) }
+        for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(600)) }
         let sent = try picture(tablet)
         #expect(try picture(phone) == sent && sent.count == 3)
         #expect(sent[2] == "Puppy Pup: Bella [] – [\"Rex 🐕‍🦺𝔘\"] [\"Rex 🐕‍🦺𝔘\"] []")
@@ -67,7 +67,7 @@ import Testing
             rex.mutableSetValue(forKey: "friends").remove(try #require(all.first { $0.value(forKey: "name") as? String == "Pup" }))
             rex.setValue(rex, forKey: "mother")
         }
-        for device in [phone, tablet] { try await device.container.sync(timeout: .seconds(60)) }
+        for device in [phone, tablet] { try await device.container.sync(timeout: .seconds(600)) }
         let changed = try picture(tablet)
         #expect(try picture(phone) == changed && changed != sent)
         #expect(changed[1].hasPrefix("Dog Rex 🐕‍🦺𝔘: Rex 🐕‍🦺𝔘 [\"Rex 🐕‍🦺𝔘\"] – [\"Bella\", \"Rex 🐕‍🦺𝔘\"]"))
@@ -84,7 +84,7 @@ import Testing
         let cloud = try InProcessCloud()
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
         try tablet.edit { context in for title in ["kept", "edited", "deleted"] { context.insert("Post", ["title": title]) } }
-        try await tablet.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
         await tablet.container.stopSyncing()
         try tablet.edit { context in
             try #require(try context.post(titled: "edited")).setValue("new", forKey: "content")
@@ -96,7 +96,7 @@ import Testing
         try await tablet.kill()
         let again = try Device("tablet", tablet.transport, file: tablet.file)
         let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
-        for device in [again, phone] { try await device.container.sync(timeout: .seconds(60)) }
+        for device in [again, phone] { try await device.container.sync(timeout: .seconds(600)) }
         #expect(try phone.dump == "Post  content new  title edited\nPost  title kept\nPost  title made")
         for device in [again, phone] { try await device.discard() }
     }
@@ -106,7 +106,7 @@ import Testing
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
         let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
         try tablet.edit { $0.insert("Post", ["title": "first"]) }
-        for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(60)) }
+        for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(600)) }
         let view = phone.container.newBackgroundContext()
         func titles() throws -> [String] {
             try view.performAndWait { try view.all("Post").compactMap { $0.value(forKey: "title") as? String }.sorted() }
@@ -114,7 +114,7 @@ import Testing
         try view.performAndWait { try view.setQueryGenerationFrom(.current) }
         #expect(try titles() == ["first"])
         try tablet.edit { context in for number in 0..<450 { context.insert("Post", ["title": "more \(number)"]) } }
-        for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(60)) }
+        for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(600)) }
         #expect(try phone.read { try $0.all("Post").count } == 451)
         #expect(try titles() == ["first"])
         try view.performAndWait { try view.setQueryGenerationFrom(.current) }
@@ -129,7 +129,7 @@ import Testing
         try tablet.edit { $0.insert("Post", ["title": "theirs"]) }
         try phone.edit { $0.insert("Post", ["title": "mine"]) }
         let token = phone.container.persistentStoreCoordinator.currentPersistentHistoryToken(fromStores: nil)
-        for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(60)) }
+        for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(600)) }
         try phone.edit { $0.insert("Tag", ["name": "later"]) }
         func changes(_ predicate: NSPredicate) throws -> [String] {
             let context = phone.container.newBackgroundContext()
@@ -239,7 +239,7 @@ import Testing
             insert(context, "least", least)
             insert(context, "greatest", address.map { greatest.merging(["uri": $0]) { $1 } } ?? greatest)
         }
-        for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(60)) }
+        for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(600)) }
         let sent = try things(tablet)
         #expect(try things(phone) == sent && sent.count == 3)
         #expect(sent.contains { $0.contains("long -9223372036854775808") } && sent.contains { $0.contains("textSet default") })
@@ -251,7 +251,7 @@ import Testing
                 }
             }
         }
-        for device in [phone, tablet] { try await device.container.sync(timeout: .seconds(60)) }
+        for device in [phone, tablet] { try await device.container.sync(timeout: .seconds(600)) }
         let cleared = try things(tablet)
         #expect(try things(phone) == cleared)
         #expect(Set(cleared.map { $0.replacing(/label \w+/, with: "") }).count == 1)
@@ -263,7 +263,7 @@ import Testing
     @Test func whatComesBeforeItsTargetsIsConnectedWhenTheyCome() async throws {
         let cloud = try InProcessCloud()
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
-        try await tablet.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
         let client = CloudDatabaseClient(
             containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private,
             transport: try await cloud.addDevice("script", of: "mia"))
@@ -273,7 +273,7 @@ import Testing
                 ModifyRecordsRequest(operations: [operation], zoneID: ZoneID(zoneName: "com.apple.coredata.cloudkit.zone")),
                 idempotencyKey: name)
             for case .failure(_, let error, _) in answer.results { Issue.record("\(error.reason)") }
-            try await tablet.container.sync(timeout: .seconds(60))
+            try await tablet.container.sync(timeout: .seconds(600))
         }
         try await create(
             "L", "CDMR",

@@ -43,16 +43,16 @@ import Testing
 
         /// The tablet's values reach the server first.
         func meet() async throws {
-            try await tablet.container.sync(timeout: .seconds(60))
-            try await phone.container.sync(timeout: .seconds(60))
-            try await tablet.container.sync(timeout: .seconds(60))
+            try await tablet.container.sync(timeout: .seconds(600))
+            try await phone.container.sync(timeout: .seconds(600))
+            try await tablet.container.sync(timeout: .seconds(600))
         }
 
         func edit(_ tabletValues: sending [String: Any], _ phoneValues: sending [String: Any]) async throws {
             phone.container.pauseSyncing()
             try set(phone, phoneValues)
             try set(tablet, tabletValues)
-            try await tablet.container.sync(timeout: .seconds(60))
+            try await tablet.container.sync(timeout: .seconds(600))
             phone.container.resumeSyncing()
             try await meet()
         }

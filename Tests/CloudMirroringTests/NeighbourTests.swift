@@ -53,8 +53,8 @@ import Testing
             let place = context.insert("Place", ["name": "Home"])
             context.insert("Post", ["title": "Both know this", "mood": "calm", "stars": 5, "place": place])
         }
-        try await new.container.sync(timeout: .seconds(60))
-        try await old.container.sync(timeout: .seconds(60))
+        try await new.container.sync(timeout: .seconds(600))
+        try await old.container.sync(timeout: .seconds(600))
         #expect(try old.dump == "Post  title Both know this")
         try old.edit { context in
             let post = try context.post(titled: "Both know this")
@@ -62,8 +62,8 @@ import Testing
             post?.setValue(Set([context.insert("Tag", ["name": "old"])]), forKey: "tags")
             context.insert("Post", ["title": "Made by the older"])
         }
-        try await old.container.sync(timeout: .seconds(60))
-        try await new.container.sync(timeout: .seconds(60))
+        try await old.container.sync(timeout: .seconds(600))
+        try await new.container.sync(timeout: .seconds(600))
         try new.read { context in
             let post = try #require(try context.post(titled: "Both know this"))
             #expect(post.value(forKey: "mood") as? String == "calm" && post.value(forKey: "stars") as? Int == 5)
@@ -76,8 +76,8 @@ import Testing
         try old.edit { try $0.post(titled: "Both know this")?.setValue("Both know this, still", forKey: "title") }
         try await old.kill()
         let updated = try Device("phone", oldTransport, file: old.file, model: Self.newer)
-        try await updated.container.sync(timeout: .seconds(60))
-        try await new.container.sync(timeout: .seconds(60))
+        try await updated.container.sync(timeout: .seconds(600))
+        try await new.container.sync(timeout: .seconds(600))
         for device in [updated, new] {
             try device.read { context in
                 let post = try #require(try context.post(titled: "Both know this, still"))
@@ -98,7 +98,7 @@ import Testing
             post.setValue(Set(["red", "blue"].map { context.insert("Tag", ["name": $0]) }), forKey: "tags")
             context.insert("Attachment", ["post": post, "thumbnail": Data([1, 2])])
         }
-        try await tablet.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
         let client = client(try await cloud.addDevice("script", of: "mia"))
         let all = try await records(client)
         #expect(all.map(\.recordType).sorted() == ["CDMR", "CDMR", "CD_Attachment", "CD_Post", "CD_Tag", "CD_Tag"])
@@ -130,7 +130,7 @@ import Testing
                     ])),
             RecordOperation(.forceDelete, Record(recordName: link.recordName, recordType: "CDMR")),
             RecordOperation(.forceDelete, Record(recordName: attachment.recordName, recordType: "CD_Attachment")))
-        try await tablet.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
         #expect(
             try tablet.dump == """
                 Post  timestamp @\(Date(timeIntervalSince1970: 1_000).timeIntervalSinceReferenceDate)  title Edited  tags ["blue", "green"]
@@ -140,7 +140,7 @@ import Testing
                 """)
         // The app changes what the script made, and the script sees it.
         try tablet.edit { try $0.all("Tag").first { $0.value(forKey: "name") as? String == "green" }?.setValue("teal", forKey: "name") }
-        try await tablet.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
         #expect(try await records(client).first { $0.recordName == "made-by-a-script" }?.fields["CD_name"]?.value == .string("teal"))
         try await tablet.discard()
     }

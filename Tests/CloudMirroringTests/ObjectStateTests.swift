@@ -25,7 +25,7 @@ import Testing
         let cloud = try InProcessCloud(offered: offered)
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
         try tablet.edit { context in for number in 0..<450 { context.insert("Post", ["title": "\(number)"]) } }
-        try await tablet.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
         let asked = Mutex(0)
         let wire = Holding(try await cloud.addDevice("phone", of: "mia")) { path, _ in
             guard path.hasSuffix("changes/zone") else { return false }
@@ -37,7 +37,7 @@ import Testing
         let phone = try Device("phone", try await cloud.addDevice("spare", of: "mia"), over: wire)
         try await phone.until { "\($0)" == (isCounting ? "importing 400 of 450" : "importing, 400 done") }
         wire.gate.open()
-        try await phone.container.sync(timeout: .seconds(60))
+        try await phone.container.sync(timeout: .seconds(600))
         #expect(try phone.read { try $0.all("Post").count } == 450)
         for device in [tablet, phone] { try await device.discard() }
     }
@@ -60,7 +60,7 @@ import Testing
         try await tablet.until { $0.activity == .offline }
         #expect(try states(tablet) == ["new": .uploading])
 
-        try await tablet.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
         let date = Date(timeIntervalSince1970: Double(cloud.clock.milliseconds) / 1000)
         #expect(try states(tablet) == ["new": .onServer(since: date)])
         // A change makes it wait again.

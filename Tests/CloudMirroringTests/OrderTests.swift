@@ -45,7 +45,7 @@ import Testing
         let phone: Device
 
         func sync() async throws {
-            for device in [tablet, phone, tablet, phone] { try await device.container.sync(timeout: .seconds(60)) }
+            for device in [tablet, phone, tablet, phone] { try await device.container.sync(timeout: .seconds(600)) }
         }
 
         func discard() async throws { for device in [tablet, phone] { try await device.discard() } }
@@ -133,7 +133,7 @@ import Testing
         try arrange(pair.tablet, "b c a d e")
         try arrange(pair.phone, "b c d e a")
         pair.tablet.container.resumeSyncing()
-        try await pair.tablet.container.sync(timeout: .seconds(60))
+        try await pair.tablet.container.sync(timeout: .seconds(600))
         pair.phone.container.resumeSyncing()
         try await pair.sync()
         // The phone's reached the server later.
@@ -245,10 +245,10 @@ import Testing
         }
         try before.persistentStoreCoordinator.remove(store)
         let again = try device("tablet", pair.tablet.transport, file: file)
-        try await again.container.sync(timeout: .seconds(60))
+        try await again.container.sync(timeout: .seconds(600))
         try arrange(again, "c a b")
-        try await again.container.sync(timeout: .seconds(60))
-        try await pair.phone.container.sync(timeout: .seconds(60))
+        try await again.container.sync(timeout: .seconds(600))
+        try await pair.phone.container.sync(timeout: .seconds(600))
         #expect(try songs(pair.phone) == "c a b" && songs(again) == "c a b")
         for device in [again, pair.phone] { try await device.discard() }
     }
@@ -279,7 +279,7 @@ import Testing
         tablet.timers.runFreely()
         try await tablet.settles()
         let phone = try device("phone", try await cloud.addDevice("phone", of: "mia"))
-        try await phone.container.sync(timeout: .seconds(60))
+        try await phone.container.sync(timeout: .seconds(600))
         #expect(try songs(phone) == "b a")
         for device in [tablet, phone] { try await device.discard() }
     }

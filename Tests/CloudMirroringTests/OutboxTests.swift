@@ -27,21 +27,21 @@ import Testing
         let faults = Faults(transport)
         var tablet = try Device("tablet", transport, over: faults)
         try laptop.edit { $0.insert("Post", ["title": "first"]) }
-        try await laptop.container.sync(timeout: .seconds(60))
-        try await tablet.container.sync(timeout: .seconds(60))
+        try await laptop.container.sync(timeout: .seconds(600))
+        try await tablet.container.sync(timeout: .seconds(600))
 
         faults.plan("records/modify", Self.lost)
         try setTitle("second", tablet)
         try await tablet.until { $0.activity == .offline }
         if isKilled { try await tablet.kill() } else { transport.goOffline() }
-        try await laptop.container.sync(timeout: .seconds(60))
+        try await laptop.container.sync(timeout: .seconds(600))
         #expect(try title(laptop) == "second")
         try setTitle("third", laptop)
-        try await laptop.container.sync(timeout: .seconds(60))
+        try await laptop.container.sync(timeout: .seconds(600))
 
         if isKilled { tablet = try Device("tablet", transport, file: tablet.file) } else { transport.goOnline() }
-        try await tablet.container.sync(timeout: .seconds(60))
-        try await laptop.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
+        try await laptop.container.sync(timeout: .seconds(600))
         #expect(try title(tablet) == "third" && title(laptop) == "third")
         #expect(try tablet.container.conflicts().isEmpty && laptop.container.conflicts().isEmpty)
         for device in [tablet, laptop] { try await device.discard() }
@@ -58,7 +58,7 @@ import Testing
         try tablet.edit { $0.insert("Post", ["title": "first"]) }
         try await tablet.until { $0.activity == .offline }
         try setTitle("second", tablet)
-        try await tablet.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
         let saves = faults.bodies.filter { $0.firstRange(of: Array("\"operations\"".utf8)) != nil && $0.firstRange(of: Array("CD_title".utf8)) != nil }
         #expect(saves.count == 3 && saves[0] == saves[1])
         #expect(saves.last?.firstRange(of: Array("second".utf8)) != nil && saves.first?.firstRange(of: Array("second".utf8)) == nil)

@@ -24,21 +24,21 @@ import Testing
         let transport = try await cloud.addUser("mia", device: "tablet")
         let faults = Faults(transport)
         let tablet = try Device("tablet", transport, over: faults)
-        try await tablet.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
         for index in 0..<3 {
             try tablet.edit { $0.insert("Post", ["title": "post \(index)"]) }
-            try await tablet.container.sync(timeout: .seconds(60))
+            try await tablet.container.sync(timeout: .seconds(600))
         }
         try tablet.edit { try $0.all("Post").first?.setValue("changed", forKey: "title") }
-        try await tablet.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
         #expect(imported(faults).isEmpty)
 
         // What somebody else did in between comes, and brings the own change before it along.
         let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
-        try await phone.container.sync(timeout: .seconds(60))
+        try await phone.container.sync(timeout: .seconds(600))
         try phone.edit { $0.insert("Post", ["title": "from the phone"]) }
-        try await phone.container.sync(timeout: .seconds(60))
-        try await tablet.container.sync(timeout: .seconds(60))
+        try await phone.container.sync(timeout: .seconds(600))
+        try await tablet.container.sync(timeout: .seconds(600))
         #expect(imported(faults).count == 1)
         #expect(try tablet.dump == phone.dump)
         for device in [tablet, phone] { try await device.discard() }
@@ -50,10 +50,10 @@ import Testing
         let transport = try await cloud.addUser("mia", device: "tablet")
         let faults = Faults(transport)
         let tablet = try Device("tablet", transport, over: faults)
-        try await tablet.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
         try tablet.edit { $0.insert("Post", ["title": "one"]) }
-        try await tablet.container.sync(timeout: .seconds(60))
-        try await tablet.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
+        try await tablet.container.sync(timeout: .seconds(600))
         #expect(imported(faults).count == 1)
         #expect(try tablet.dump == "Post  title one")
         try await tablet.discard()
@@ -66,7 +66,7 @@ import Testing
         let cloud = try InProcessCloud(limits: limits)
         let laptop = try Device("laptop", try await cloud.addUser("mia", device: "laptop"))
         try laptop.edit { for index in 0..<25 { $0.insert("Post", ["title": "post \(index)"]) } }
-        try await laptop.container.sync(timeout: .seconds(60))
+        try await laptop.container.sync(timeout: .seconds(600))
 
         let transport = try await cloud.addDevice("tablet", of: "mia")
         let faults = Faults(transport)

@@ -29,7 +29,7 @@ import Testing
     private func publish(_ description: NSPersistentStoreDescription) { description.cloudKitContainerOptions?.databaseScope = .public }
 
     private func sync(_ devices: Device...) async throws {
-        for device in devices { try await device.container.sync(timeout: .seconds(60)) }
+        for device in devices { try await device.container.sync(timeout: .seconds(600)) }
     }
 
     private struct Answer: Equatable, CustomStringConvertible {

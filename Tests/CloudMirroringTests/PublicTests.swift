@@ -26,7 +26,7 @@ import Testing
     }
 
     private func sync(_ devices: Device...) async throws {
-        for device in devices { try await device.container.sync(timeout: .seconds(60)) }
+        for device in devices { try await device.container.sync(timeout: .seconds(600)) }
     }
 
     private func id(_ device: Device, _ title: String) throws -> NSManagedObjectID {
@@ -108,7 +108,7 @@ import Testing
         }
         // The types come into being by use, without the indexes.
         let error = await #expect(throws: CKError.self) {
-            for _ in 0..<2 { try await mia.container.sync(timeout: .seconds(60)) }
+            for _ in 0..<2 { try await mia.container.sync(timeout: .seconds(600)) }
         }
         let text = error?.localizedDescription ?? ""
         #expect(text.contains("CD_Post: recordName QUERYABLE, modifiedTimestamp QUERYABLE, modifiedTimestamp SORTABLE"))

@@ -42,7 +42,7 @@ import Testing
             describe: { if isStrict { $0.cloudKitContainerOptions?.modelExtensions = [.requiredValues] } })
     }
 
-    private func sync(_ devices: Device...) async throws { for device in devices { try await device.container.sync(timeout: .seconds(60)) } }
+    private func sync(_ devices: Device...) async throws { for device in devices { try await device.container.sync(timeout: .seconds(600)) } }
 
     private func names(_ device: Device) throws -> String {
         try device.read { context in

@@ -15,7 +15,7 @@ import Testing
             let tag = context.insert("Tag", ["name": "both"])
             for number in 0..<5 { context.insert("Post", ["title": "laptop \(number)"]).setValue(Set([tag]), forKey: "tags") }
         }
-        try await laptop.container.sync(timeout: .seconds(60))
+        try await laptop.container.sync(timeout: .seconds(600))
 
         let transport = try await cloud.addDevice("tablet", of: "mia")
         let faults = Faults(transport)
@@ -31,8 +31,8 @@ import Testing
         try await tablet.until { $0.activity == .offline || ($0.activity == .idle && $0.pendingCount == 0 && $0.lastSuccess != nil) }
         try await tablet.kill()
         tablet = try Device("tablet", transport, file: tablet.file)
-        try await tablet.container.sync(timeout: .seconds(60))
-        try await laptop.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
+        try await laptop.container.sync(timeout: .seconds(600))
         #expect(try tablet.dump == laptop.dump)
         #expect(try tablet.read { try ($0.all("Post").count, $0.all("Tag").count, $0.all("ImageData").count) } == (6, 2, 1))
         #expect(try tablet.container.conflicts().isEmpty)

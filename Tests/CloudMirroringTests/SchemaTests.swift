@@ -36,7 +36,7 @@ import Testing
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         let tablet = try Device("tablet", transport, model: Self.model)
-        try await tablet.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
         try await initialize(tablet).get()
         let client = CloudDatabaseClient(
             containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: transport)

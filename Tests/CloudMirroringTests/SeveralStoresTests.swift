@@ -65,7 +65,7 @@ import Testing
             return try context.performAndWait { try context.all(entity).count }
         }
 
-        func sync() async throws { try await container.sync(timeout: .seconds(50)) }
+        func sync() async throws { try await container.sync(timeout: .seconds(600)) }
 
         func discard() async throws {
             await container.stopSyncing()

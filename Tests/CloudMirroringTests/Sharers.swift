@@ -41,7 +41,7 @@ extension Device {
     var own: NSPersistentStore { get throws { try store("Posts.sqlite") } }
     var others: NSPersistentStore { get throws { try store("Shared.sqlite") } }
 
-    func sync() async throws { try await container.sync(timeout: .seconds(60)) }
+    func sync() async throws { try await container.sync(timeout: .seconds(600)) }
 
     func postID(_ title: String) throws -> NSManagedObjectID { try read { try #require(try $0.post(titled: title)?.objectID) } }
 

@@ -39,7 +39,7 @@ import Testing
         let cloud = try InProcessCloud()
         let phone = try Device("phone", try await cloud.addUser("mia", device: "phone"))
         try phone.edit { $0.insert("Post", ["title": "there"]) }
-        try await phone.container.sync(timeout: .seconds(60))
+        try await phone.container.sync(timeout: .seconds(600))
         let transport = try await cloud.addDevice("tablet", of: "mia")
         let before = try local(transport, nil)
         try before.edit { context in
@@ -47,8 +47,8 @@ import Testing
         }
         try await before.kill()
         let tablet = try Device("tablet", transport, file: before.file)
-        try await tablet.container.sync(timeout: .seconds(60))
-        try await phone.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
+        try await phone.container.sync(timeout: .seconds(600))
         #expect(try tablet.dump == phone.dump)
         #expect(try tablet.dump == "Post  title here  tags [\"old\"]\nPost  title there\nTag  name old  posts [\"here\"]")
         for device in [phone, tablet] { try await device.discard() }
@@ -64,9 +64,9 @@ import Testing
             let tags = ["kept", "taken"].map { context.insert("Tag", ["name": $0]) }
             for title in ["edited", "deleted", "theirs"] { context.insert("Post", ["title": title]).setValue(Set(tags), forKey: "tags") }
         }
-        try await first.container.sync(timeout: .seconds(60))
+        try await first.container.sync(timeout: .seconds(600))
         let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
-        try await phone.container.sync(timeout: .seconds(60))
+        try await phone.container.sync(timeout: .seconds(600))
         first.container.pauseSyncing()
         try first.edit { $0.insert("Post", ["title": "unsent"]) }
         try await first.kill()
@@ -83,11 +83,11 @@ import Testing
         if isPurged { #expect(try purge(off) > 0) }
         try await off.kill()
         try phone.edit { try $0.post(titled: "theirs")?.setValue("phone", forKey: "content") }
-        try await phone.container.sync(timeout: .seconds(60))
+        try await phone.container.sync(timeout: .seconds(600))
 
         let tablet = try Device("tablet", transport, file: first.file)
-        try await tablet.container.sync(timeout: .seconds(60))
-        try await phone.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
+        try await phone.container.sync(timeout: .seconds(600))
         #expect(try tablet.dump == phone.dump && tablet.container.conflicts().isEmpty)
         #expect(
             try tablet.dump == """
@@ -105,7 +105,7 @@ import Testing
         let cloud = try InProcessCloud()
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
         for number in 1...3 { try tablet.edit { $0.insert("Post", ["title": "\(number)"]) } }
-        try await tablet.container.sync(timeout: .seconds(60))
+        try await tablet.container.sync(timeout: .seconds(600))
         tablet.container.pauseSyncing()
         try await tablet.until { $0.activity == .paused }
         let store = try #require(tablet.container.persistentStoreCoordinator.persistentStores.first)

@@ -59,7 +59,7 @@ import Testing
         let cloud = try InProcessCloud()
         var devices = [try device(names[0], try await cloud.addUser("mia", device: names[0]))]
         for name in names.dropFirst() { devices.append(try device(name, try await cloud.addDevice(name, of: "mia"))) }
-        for device in devices { try await device.container.sync(timeout: .seconds(60)) }
+        for device in devices { try await device.container.sync(timeout: .seconds(600)) }
         return (cloud, devices)
     }
 
@@ -69,9 +69,9 @@ import Testing
     private func sync(_ devices: [Device]) async throws {
         for device in devices {
             device.container.resumeSyncing()
-            try await device.container.sync(timeout: .seconds(60))
+            try await device.container.sync(timeout: .seconds(600))
         }
-        for _ in 0..<2 { for device in devices { try await device.container.sync(timeout: .seconds(60)) } }
+        for _ in 0..<2 { for device in devices { try await device.container.sync(timeout: .seconds(600)) } }
     }
 
     private static func find(_ entity: String, _ key: String, _ value: String, _ context: NSManagedObjectContext) throws -> NSManagedObject {
@@ -176,9 +176,9 @@ import Testing
         pause([devices[1]])
         try devices[1].edit { $0.insert("Tag", ["name": "swift", "color": "red"]) }
         try devices[0].edit { $0.insert("Tag", ["name": "swift", "color": "orange"]) }
-        try await devices[0].container.sync(timeout: .seconds(60))
+        try await devices[0].container.sync(timeout: .seconds(600))
         try devices[0].edit { context in for tag in try context.all("Tag") { context.delete(tag) } }
-        try await devices[0].container.sync(timeout: .seconds(60))
+        try await devices[0].container.sync(timeout: .seconds(600))
         try await sync(devices)
         try expectAll(devices, "Tag swift red – 0 [] [] –")
         // And deleted and made again on one device.
@@ -220,11 +220,11 @@ import Testing
         let cloud = try InProcessCloud()
         let old = try device("tablet", try await cloud.addUser("mia", device: "tablet"), model: Self.model(isUnique: false))
         try old.edit { $0.insert("Tag", ["name": "swift", "comment": "before"]) }
-        try await old.container.sync(timeout: .seconds(60))
+        try await old.container.sync(timeout: .seconds(600))
         let new = try device("phone", try await cloud.addDevice("phone", of: "mia"))
         try new.edit { $0.insert("Tag", ["name": "swift", "color": "red"]) }
-        try await new.container.sync(timeout: .seconds(60))
-        try await old.container.sync(timeout: .seconds(60))
+        try await new.container.sync(timeout: .seconds(600))
+        try await old.container.sync(timeout: .seconds(600))
         try expectAll([old, new], "Tag swift red before 0 [] [] –")
         try await discard([old, new])
     }

@@ -32,7 +32,7 @@ import Testing
                 let post = context.insert("Post", ["title": "Sent"])
                 post.setValue(Set([context.insert("Tag", ["name": "tagged"])]), forKey: "tags")
             }
-            for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(60)) }
+            for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(600)) }
             for device in [tablet, phone] {
                 device.container.pauseSyncing()
                 try device.edit { $0.insert("Post", ["title": "Of the \(device.name)"]) }
@@ -46,7 +46,7 @@ import Testing
         func resume(_ devices: Device...) async throws {
             for device in devices {
                 device.container.resumeSyncing()
-                try await device.container.sync(timeout: .seconds(60))
+                try await device.container.sync(timeout: .seconds(600))
             }
         }
 

@@ -102,7 +102,7 @@ import Testing
             let headers = [(HeaderNames.capabilities, Capability.publicChanges.rawValue)]
             #expect(try await server.send("GET", path, token: nil).status == 421)
             let response = try await HTTPClient.shared.execute(
-                server.request("GET", path, token: nil, headers: headers), timeout: .seconds(20))
+                server.request("GET", path, token: nil, headers: headers), timeout: .seconds(120))
             #expect(response.status.code == 200)
             var body = response.body.makeAsyncIterator()
             #expect(try await body.next().map { String(buffer: $0) } == "\n")

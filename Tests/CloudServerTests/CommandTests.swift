@@ -69,7 +69,7 @@ import Testing
         }
         #expect(port > 0)
         let health = try await HTTPClient.shared.execute(
-            HTTPClientRequest(url: "http://127.0.0.1:\(port)/health"), timeout: .seconds(20))
+            HTTPClientRequest(url: "http://127.0.0.1:\(port)/health"), timeout: .seconds(120))
         #expect(health.status.code == 200)
 
         let rival = try LocalServer(data: second.path, host: "127.0.0.1", port: port, logger: logger)

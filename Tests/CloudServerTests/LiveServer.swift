@@ -160,7 +160,7 @@ struct LiveServer: Sendable {
     ) async throws -> Answer {
         var request = request(method, path, token: token, headers: headers)
         if !body.isEmpty { request.body = .bytes(ByteBuffer(bytes: body)) }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(20))
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(120))
         let bytes = try await response.body.collect(upTo: 100_000_000)
         return Answer(
             status: Int(response.status.code), headers: response.headers, body: Array(bytes.readableBytesView))

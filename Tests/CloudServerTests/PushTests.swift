@@ -102,7 +102,7 @@ import Testing
     private func listen(_ server: LiveServer, token: String) async throws -> Lines {
         let request = server.request(
             "GET", "/device/1/\(LiveServer.container)/development/push/stream", token: token)
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(20))
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(120))
         #expect(response.status.code == 200)
         return Lines(iterator: response.body.makeAsyncIterator())
     }

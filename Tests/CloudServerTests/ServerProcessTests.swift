@@ -80,7 +80,7 @@ import Testing
             request.method = .POST
             request.headers.add(name: "Authorization", value: "Bearer \(token)")
             request.body = .bytes(ByteBuffer(bytes: body))
-            let response = try await HTTPClient.shared.execute(request, timeout: .seconds(20))
+            let response = try await HTTPClient.shared.execute(request, timeout: .seconds(120))
             return (Int(response.status.code), try? WireError(json: Array(try await response.body.collect(upTo: 1 << 24).readableBytesView)))
         }
         let paths = [try await uploadPath(server.port, token: token), try await uploadPath(server.port, token: token)]
@@ -88,7 +88,7 @@ import Testing
         var upload = HTTPClientRequest(url: "http://127.0.0.1:\(server.port)\(paths[0])")
         upload.method = .POST
         upload.body = .bytes(ByteBuffer(bytes: file))
-        let refused = try await HTTPClient.shared.execute(upload, timeout: .seconds(20))
+        let refused = try await HTTPClient.shared.execute(upload, timeout: .seconds(120))
         let reason = try WireError(json: Array(try await refused.body.collect(upTo: 1 << 20).readableBytesView))
         #expect(refused.status.code == 503 && reason.code == .tryAgainLater && reason.retryAfter != nil)
         // What arrived of it is gone again: a smaller one has room.
@@ -117,7 +117,7 @@ import Testing
         var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)")
         request.method = .POST
         request.body = .bytes(ByteBuffer(bytes: Array(repeating: 1, count: 3_000_000)))
-        return Int(try await HTTPClient.shared.execute(request, timeout: .seconds(20)).status.code)
+        return Int(try await HTTPClient.shared.execute(request, timeout: .seconds(120)).status.code)
     }
 
     /// What the server said it had.
@@ -228,7 +228,7 @@ import Testing
             Issue.record("expected the file that came, and not the other: \(results)")
             return
         }
-        let answer = try await HTTPClient.shared.execute(HTTPClientRequest(url: try #require(asset.downloadURL)), timeout: .seconds(20))
+        let answer = try await HTTPClient.shared.execute(HTTPClientRequest(url: try #require(asset.downloadURL)), timeout: .seconds(120))
         #expect(Array(try await answer.body.collect(upTo: 1 << 20).readableBytesView) == whole)
         again.signal(SIGTERM)
         #expect(again.wait() == 0)
@@ -245,7 +245,7 @@ import Testing
         var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(try await uploadPath(port, token: token))")
         request.method = .POST
         request.body = .bytes(ByteBuffer(bytes: bytes))
-        let answer = try await HTTPClient.shared.execute(request, timeout: .seconds(20))
+        let answer = try await HTTPClient.shared.execute(request, timeout: .seconds(120))
         return try AssetUploadReceipt(json: Array(try await answer.body.collect(upTo: 100_000).readableBytesView)).asset
     }
 

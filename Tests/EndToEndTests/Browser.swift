@@ -48,7 +48,7 @@ enum Browser {
     }
 
     static func text(of address: String) async throws -> String {
-        let response = try await HTTPClient.shared.execute(HTTPClientRequest(url: address), timeout: .seconds(30))
+        let response = try await HTTPClient.shared.execute(HTTPClientRequest(url: address), timeout: .seconds(120))
         return String(decoding: try await response.body.collect(upTo: 1 << 20).readableBytesView, as: UTF8.self)
     }
 

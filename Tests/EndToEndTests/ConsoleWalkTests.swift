@@ -42,7 +42,7 @@ import Testing
                 string: #"{"operations":[{"operationType":"create","record":{"recordName":"sage","recordType":"Plant","#
                     + #""fields":{"name":{"value":"Sage"},"count":{"value":3},"tags":{"value":["herb"]},"counts":{"value":[1,2]},"#
                     + #""spot":{"type":"LOCATION","value":{"latitude":48,"longitude":11}}}}}]}"#))
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(120))
         try #require(response.status == .ok)
         _ = try await response.body.collect(upTo: 1 << 20)
     }

@@ -71,6 +71,6 @@ import Testing
         request.method = .RAW(value: method)
         for (name, value) in headers { request.headers.replaceOrAdd(name: name, value: value) }
         if method == "POST" { request.body = .bytes(ByteBuffer(string: "{}")) }
-        return try await HTTPClient.shared.execute(request, timeout: .seconds(30)).status.code
+        return try await HTTPClient.shared.execute(request, timeout: .seconds(120)).status.code
     }
 }

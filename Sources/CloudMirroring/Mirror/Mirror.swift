@@ -179,8 +179,8 @@ final class Mirror: Sendable {
             }
         case .wait(let seconds, let timer): wait(seconds, timer)
         case .countPending: count()
-        case .report(let status): report(status)
-        // Whoever asked finds everything written that came before.
+        // Whoever is told, or asked, finds everything written that came before.
+        case .report(let status): later { self.report(status) }
         case .answer(let asks, let failure): later { self.asks.answer(asks, failure) }
         }
     }
@@ -237,7 +237,7 @@ final class Mirror: Sendable {
             last = success
             return true
         }
-        if isDue { later { try? self.file.remember(success: success) } }
+        if isDue { try? file.remember(success: success) }
     }
 
     /// Between times that the last success is written down.

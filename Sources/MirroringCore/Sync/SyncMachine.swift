@@ -132,6 +132,7 @@ package struct SyncMachine: Sendable {
     private var pending = 0
     /// Whether something was saved while an operation ran.
     private var isCountDue = false
+    /// Items that the server took or refused since something was last planned from the start.
     private var sent = 0
     private var refusal: String?
     /// Why nothing is tried any more, while that is so.
@@ -383,7 +384,7 @@ extension SyncMachine {
         _ verdict: BatchVerdict, of count: Int, _ now: Date, _ unit: Double, _ effects: inout [Effect]
     ) {
         pending = max(0, pending - verdict.accepted - verdict.failed)
-        sent += verdict.accepted
+        sent += verdict.accepted + verdict.failed
         wishes.exporting = true
         if let failure = verdict.requestFailure { return failed(failure, now, unit, &effects) }
         if verdict.isTooLarge {
