@@ -45,9 +45,18 @@ package final class PushHub: PushBus {
         /// Mailboxes of devices that ask for each notification anew, with their numbers, and the heartbeats since they last did.
         var polled: [Poller: (mailbox: PushMailbox, number: Int, idleBeats: Int)] = [:]
         var isClosed = false
+        private var mailboxes = 0
+
+        mutating func makeMailbox(_ deviceID: String, closesWithItsReader: Bool = true) -> PushMailbox {
+            mailboxes += 1
+            return PushMailbox(deviceID: deviceID, number: mailboxes, closesWithItsReader: closesWithItsReader)
+        }
     }
 
     private let state = Mutex(State())
+
+    /// Whoever came first is told first: what happens is the same each time, whatever a dictionary's order.
+    private static func inOrder(_ mailboxes: [PushMailbox]) -> [PushMailbox] { mailboxes.sorted { $0.number < $1.number } }
 
     private struct Poller: Hashable {
         var audience: PushAudience
@@ -64,17 +73,17 @@ package final class PushHub: PushBus {
     package func publish(
         _ notifications: [PushNotification], to audience: PushAudience, exceptDevice deviceID: String
     ) {
-        let mailboxes = state.withLock { $0.audiences[audience]?.mailboxes ?? [:] }
+        let mailboxes = Self.inOrder(state.withLock { $0.audiences[audience]?.mailboxes.values.map(\.self) ?? [] })
         // Devices of different users may have one name.
-        for mailbox in mailboxes.values where audience.isPublic || mailbox.deviceID != deviceID {
+        for mailbox in mailboxes where audience.isPublic || mailbox.deviceID != deviceID {
             for notification in notifications { mailbox.put(notification) }
         }
     }
 
     package func listen(_ audiences: [PushAudience], deviceID: String) -> PushListener {
-        let mailbox = PushMailbox(deviceID: deviceID)
-        let (isClosed, ended, numbers) = state.withLock { state -> (Bool, [PushMailbox], [Int]) in
-            guard !state.isClosed else { return (true, [], []) }
+        let (mailbox, isClosed, ended, numbers) = state.withLock { state -> (PushMailbox, Bool, [PushMailbox], [Int]) in
+            let mailbox = state.makeMailbox(deviceID)
+            guard !state.isClosed else { return (mailbox, true, [], []) }
             var ended: [PushMailbox] = []
             var numbers: [Int] = []
             for audience in audiences {
@@ -82,7 +91,7 @@ package final class PushHub: PushBus {
                 numbers.append(state.audiences[audience, default: Listeners()].add(mailbox))
                 if let oldest = state.audiences[audience]?.takeOldest(beyond: most) { ended.append(oldest) }
             }
-            return (false, ended, numbers)
+            return (mailbox, false, ended, numbers)
         }
         if isClosed { mailbox.close() }
         for mailbox in ended { mailbox.close() }
@@ -101,7 +110,7 @@ package final class PushHub: PushBus {
                 state.polled[poller]?.idleBeats = 0
                 return known.mailbox
             }
-            let mailbox = PushMailbox(deviceID: deviceID, closesWithItsReader: false)
+            let mailbox = state.makeMailbox(deviceID, closesWithItsReader: false)
             state.polled[poller] = (mailbox, state.audiences[audience, default: Listeners()].add(mailbox), 0)
             return mailbox
         }
@@ -134,8 +143,8 @@ package final class PushHub: PushBus {
             let idle = state.polled.filter { $0.value.idleBeats > Self.idleBeatsMax }
             return (state.audiences.values.flatMap(\.mailboxes.values), idle.map { ($0.key, $0.value.mailbox) })
         }
-        for mailbox in mailboxes { mailbox.beat() }
-        for (poller, mailbox) in idle {
+        for mailbox in Self.inOrder(mailboxes) { mailbox.beat() }
+        for (poller, mailbox) in idle.sorted(by: { $0.1.number < $1.1.number }) {
             mailbox.close()
             forget(poller, mailbox)
         }
@@ -151,7 +160,7 @@ package final class PushHub: PushBus {
             }
             return state.audiences.values.flatMap(\.mailboxes.values)
         }
-        for mailbox in mailboxes { mailbox.close() }
+        for mailbox in Self.inOrder(mailboxes) { mailbox.close() }
     }
 
     /// How many wait for their next event now.

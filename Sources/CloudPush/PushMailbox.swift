@@ -26,14 +26,17 @@ final class PushMailbox: Sendable {
     }
 
     let deviceID: String
+    /// Later mailboxes of a hub have greater ones.
+    let number: Int
     private let state = Mutex(State())
 
     /// Whether a reader that gives up closes the mailbox: the reader of a held connection does, one that asks for each
     /// notification anew does not.
     private let closesWithItsReader: Bool
 
-    init(deviceID: String, closesWithItsReader: Bool = true) {
+    init(deviceID: String, number: Int, closesWithItsReader: Bool) {
         self.deviceID = deviceID
+        self.number = number
         self.closesWithItsReader = closesWithItsReader
     }
 

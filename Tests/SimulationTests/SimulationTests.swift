@@ -39,9 +39,11 @@ import Testing
         withKnownIssue("a view goes back while objects move to a share", isIntermittent: true) { #expect(violations == []) }
     }
 
-    @Test func aSeedIsTheSameRunEachTime() throws {
-        let first = try Simulation.run(seed: 3, keepsTrace: true), second = try Simulation.run(seed: 3, keepsTrace: true)
-        #expect(first.digest == second.digest && first.trace == second.trace && first.events > 50)
+    /// Also where several devices of several users hear of one change, and where apps ask the server something themselves.
+    @Test(arguments: [(3, []), (17, [.sharing]), (36, [.sharing])] as [(UInt64, Set<Feature>)])
+    func aSeedIsTheSameRunEachTime(seed: UInt64, features: Set<Feature>) throws {
+        let runs = try (1...3).map { _ in try Simulation.run(seed: seed, features: features, keepsTrace: true) }
+        #expect(Set(runs.map(\.digest)).count == 1 && Set(runs.map(\.trace)).count == 1 && runs[0].events > 50)
     }
 
     @Test(arguments: Simulation.Canary.allCases) func aPlantedBugIsFound(canary: Simulation.Canary) throws {

@@ -135,7 +135,7 @@ extension CloudService {
     func tell(_ notifications: [PushNotification], _ news: [ShareNews], _ call: Call) async {
         // Subscriptions of several users can fire for one change.
         let byUser = Dictionary(grouping: notifications) { $0.userRecordName ?? call.caller.userRecordName }
-        for (user, notifications) in byUser {
+        for (user, notifications) in byUser.sorted(by: { $0.key < $1.key }) {
             var audience = audience(of: call)
             audience.userRecordName = user
             push.publish(notifications, to: audience, exceptDevice: call.caller.deviceID)

@@ -4,8 +4,8 @@
 import CloudInProcess
 import CloudKit
 
-/// The way on which an app asks the server for something itself. Nothing happens on it, and each request has its place among
-/// what runs on the simulation's thread, wherever it comes from.
+/// The way on which an app asks the server for something itself. Nothing happens on it, and nothing else runs until the
+/// answer is there: what the server's database takes for it is real time, which must not decide who is first.
 struct AccountTransport: CloudTransport {
     let base: InProcessTransport
     let simulation: SimulationExecutor
@@ -14,10 +14,10 @@ struct AccountTransport: CloudTransport {
     var heartbeatDeadline: Duration? { base.heartbeatDeadline }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
-        try await Task(executorPreference: simulation) { [base] in try await base.send(request) }.value
+        try await Task(executorPreference: simulation) { [base] in try SimulationExecutor().run { try await base.send(request) } }.value
     }
 
     func stream(_ request: TransportRequest) async throws -> TransportStream {
-        try await Task(executorPreference: simulation) { [base] in try await base.stream(request) }.value
+        try await Task(executorPreference: simulation) { [base] in try SimulationExecutor().run { try await base.stream(request) } }.value
     }
 }
