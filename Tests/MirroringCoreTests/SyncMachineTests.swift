@@ -255,12 +255,12 @@ import Testing
         #expect(script.tell(.asked(two)) == [])
         #expect(script.finish(.pageApplied(records: 0, moreComing: false)) == ["fetchChanges"])
         #expect(script.finish(.pageApplied(records: 0, moreComing: false)) == ["planExport(itemsMax: 8)", "[idle]"])
-        #expect(script.finish(.batchPlanned(count: 0, pending: 0, refusal: nil)) == ["answer [1, 2] quiet", "[idle]"])
+        #expect(script.finish(.batchPlanned(count: 0, pending: 0, refusal: nil)) == ["[idle]", "answer [1, 2] quiet"])
         // What is tried again by itself is waited for, and tried at once.
         _ = script.tell(.pushArrived)
         _ = script.fail(.networkFailure)
         #expect(script.tell(.asked(one)) == ["fetchChanges"])
-        #expect(script.fail(.notAuthenticated) == ["answer [1] notAuthenticated", "[error(reason: \"reason\")]"])
+        #expect(script.fail(.notAuthenticated) == ["[error(reason: \"reason\")]", "answer [1] notAuthenticated"])
         _ = script.tell(.paused)
         #expect(script.tell(.asked(two)) == ["answer [2] operationCancelled"])
     }

@@ -206,12 +206,13 @@ package struct SyncMachine: Sendable {
         case .asked(let ask): asked(ask, now, &effects)
         case .finished(let id, let outcome): if id == operation { finished(outcome, now, unit, &effects) }
         }
-        answer(&effects)
         let status = status
         if status != lastReported {
             lastReported = status
             effects.append(.report(status))
         }
+        // Whoever asked finds the status that goes with the answer.
+        answer(&effects)
         return effects
     }
 
