@@ -65,13 +65,4 @@ extension MirrorFile {
         page.records.removeAll { gone.contains($0.recordName) }
         try self.writer(writer, zone: zone.number).write(changes, now: now)
     }
-
-    /// What a record was called in the home zone before it moved; nil for one that did not.
-    static func oldName(of record: Record) -> String? {
-        // What another library wrote there tells nothing.
-        guard case .bytes(let bytes)? = record.fields[MirrorNames.moveReceipt]?.value, let receipt = try? Record(json: bytes),
-            receipt.zoneID?.zoneName == MirrorNames.zone
-        else { return nil }
-        return receipt.recordName
-    }
 }

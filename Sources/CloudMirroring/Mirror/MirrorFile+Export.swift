@@ -100,7 +100,7 @@ extension MirrorFile {
                 loaded.rows[state.key] = row
                 for key in row.references where loaded.names[key] == nil { loaded.names[key] = try bookkeeping.name(of: key) }
                 if hasParked { loaded.parked += try bookkeeping.parked(source: state.recordName) }
-                if !zone.isHome, state.changeTag == nil { loaded.receipts[state.recordName] = try receipt(of: state, writer) }
+                if !zone.isHome, state.changeTag == nil { loaded.receipts[state.recordName] = try receipt(of: row, writer) }
             }
             pending.append(state)
         }

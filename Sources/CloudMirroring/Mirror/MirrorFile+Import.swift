@@ -40,7 +40,7 @@ extension MirrorFile {
             if !zone.isHome {
                 try keepShare(in: page, row, writer)
                 try deleteAgain(in: &page, zone, writer)
-                try rebind(page, zone, writer)
+                try rebind(&page, zone, writer)
             }
             let bookkeeping = reader(writer, zone: zone.number)
             if !page.moreComing {
@@ -126,7 +126,10 @@ extension MirrorFile {
             }
         }
         for row in loaded.rows.values {
-            for key in row.references where loaded.names[key] == nil { loaded.names[key] = try bookkeeping.name(of: key) }
+            for key in row.references where loaded.names[key] == nil {
+                loaded.names[key] = try bookkeeping.name(of: key)
+                if loaded.names[key] == nil { loaded.namesElsewhere[key] = try bookkeeping.record(of: key)?.recordName }
+            }
         }
         // History was read, so whatever has no row any more is marked.
         loaded.existing = Set(loaded.records.values.filter { $0.stage != .needsDelete || $0.isMovedOut && $0.key.primaryKey > 0 }.map(\.key))

@@ -190,58 +190,7 @@ extension MirrorFile {
         }
     }
 
-    // MARK: Receipts
-
-    /// Where a row's record was before it moved.
-    func receiptPlace(of key: RowKey, _ reader: StoreReader) throws -> (name: String, zone: Int64)? {
-        var place: (String, Int64)?
-        try reader.query(
-            "SELECT name, zone FROM TARN_RECORD WHERE entity = ? AND pk = ?",
-            [.text(mapping.model.entities[key.entityIndex].name), .int(-key.primaryKey)]
-        ) { row in place = row.text(0).map { ($0, row.int(1)) } }
-        return place
-    }
-
-    /// A receipt is a record with nothing but its name and its zone, as it travels.
-    func receipt(of state: RecordState, _ reader: StoreReader) throws -> [UInt8]? {
-        guard let place = try receiptPlace(of: state.key, reader), let zone = try ZoneTable.row(place.zone, reader)?.zone else { return nil }
-        return Record(recordName: place.name, zoneID: zone.id).encoded()
-    }
-
-    /// Finds objects of the home zone that come back in a page of a shared zone, so that they stay the objects they are.
-    func rebind(_ page: ImportPage, _ zone: MirrorZone, _ writer: StoreWriter) throws {
-        guard scope == .private else { return }
-        let (home, there) = (reader(writer), reader(writer, zone: zone.number))
-        var didRebind = false
-        for record in page.records {
-            if record.recordType == MirrorNames.linkRecordType {
-                guard try there.link(named: record.recordName) == nil, try home.link(named: record.recordName) != nil else { continue }
-                try rename("TARN_LINK", record.recordName, to: record.recordName, in: zone, writer)
-            } else if let known = try there.record(named: record.recordName), known.changeTag == nil, known.key.primaryKey > 0 {
-                // Somebody else has moved it as well, and was first: they see to what is left of it in the home zone.
-                try writer.execute(
-                    "DELETE FROM TARN_RECORD WHERE entity = ? AND pk = ?",
-                    [.text(home.entityName(known.key)), .int(-known.key.primaryKey)])
-            } else if let old = Self.oldName(of: record), try there.record(named: record.recordName) == nil,
-                let known = try home.record(named: old), !known.isMovedOut,
-                mapping.entity(of: record)?.entity.root == mapping.model.entities[known.key.entityIndex].root
-            {
-                try rename("TARN_RECORD", old, to: record.recordName, in: zone, writer)
-                try writer.execute(
-                    "UPDATE TARN_PARKED SET zone = ?, source = ? WHERE zone = ? AND source = ?",
-                    [.int(zone.number), .text(record.recordName), .int(MirrorZone.home), .text(old)])
-                didRebind = true
-            }
-        }
-        if didRebind { try ZoneTable.set("receives", .int(1), of: zone.number, writer) }
-    }
-
-    /// An empty change tag is older than any that the server gives, and known: what differs is merged and noted.
-    private func rename(_ table: String, _ name: String, to new: String, in zone: MirrorZone, _ writer: StoreWriter) throws {
-        try writer.execute(
-            "UPDATE \(table) SET zone = ?, name = ?, tag = '', failure = NULL WHERE zone = ? AND name = ?",
-            [.int(zone.number), .text(new), .int(MirrorZone.home), .text(name)])
-    }
+    // MARK: What others know
 
     /// After a zone has received objects: what this device alone connected with them follows.
     func gather(into zone: MirrorZone, _ writer: StoreWriter) throws {

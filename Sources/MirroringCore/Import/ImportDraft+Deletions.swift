@@ -36,7 +36,10 @@ extension ImportDraft {
     mutating func logLocalEdits(of row: Row, _ state: RecordState, _ entity: EntityMapping) {
         let local = LocalRecord(row: row, names: loaded.names, parked: parked(of: state.recordName), ranks: state.ranks)
         for change in RecordMerge.localChanges(of: local, since: state.ancestor, entity: entity) {
-            log(change.content.value, of: change.property, state, winner: .remoteDeletion, losing: nil, winning: nil)
+            var losing = change.content.value
+            // It was connected with something of a share, and deleted before it came there.
+            if case .unnamed(let target) = change.content { losing = loaded.namesElsewhere[target].map { .string($0) } }
+            log(losing, of: change.property, state, winner: .remoteDeletion, losing: nil, winning: nil)
         }
     }
 

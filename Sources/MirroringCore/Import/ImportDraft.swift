@@ -191,6 +191,9 @@ struct ImportDraft {
             if row.values[property.slot].isNull {
                 guard let key = self.row(named: name, fitting: property) else { continue }
                 rows.set(.reference(key), slot: property.slot, of: source.key)
+            } else {
+                // Whoever set something else could not see what was there.
+                log(.string(name), of: property, source, winner: .local, losing: nil, winning: nil)
             }
             park(waiting.key, at: nil)
         }

@@ -41,6 +41,8 @@ package struct ImportPlan: Sendable {
         package var existing: Set<RowKey> = []
         /// Record names of the to-one targets of rows.
         package var names: [RowKey: String] = [:]
+        /// Record names of targets in other zones, which no record of this one names: for the conflict log.
+        package var namesElsewhere: [RowKey: String] = [:]
         /// Keys of rows that refer to a row that goes, by that row's key. The rows are among ``rows``.
         package var referrers: [RowKey: [RowKey]] = [:]
         /// Keys of rows that are loaded with what refers to them, their links and what is parked: the page gives their values to others as

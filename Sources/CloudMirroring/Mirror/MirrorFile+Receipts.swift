@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudWire
+import ManagedModel
+import MirroringCore
+import SQLiteStore
+
+// A record that comes from another zone says where it was, so that whoever knows the object under its old place keeps it.
+
+extension MirrorFile {
+    /// Where a row's record was before it moved.
+    func receiptPlace(of key: RowKey, _ reader: StoreReader) throws -> (name: String, zone: Int64)? {
+        var place: (String, Int64)?
+        try reader.query(
+            "SELECT name, zone FROM TARN_RECORD WHERE entity = ? AND pk = ?",
+            [.text(mapping.model.entities[key.entityIndex].name), .int(-key.primaryKey)]
+        ) { row in place = row.text(0).map { ($0, row.int(1)) } }
+        return place
+    }
+
+    func receipt(of row: Row, _ reader: StoreReader) throws -> [UInt8]? {
+        guard let place = try receiptPlace(of: row.key, reader), let zone = try ZoneTable.row(place.zone, reader)?.zone else { return nil }
+        var receipt = MoveReceipt(name: place.name, zone: zone.id)
+        let there = self.reader(reader, zone: place.zone)
+        if let entity = mapping.entities[row.key.entityIndex], let old = try there.record(named: place.name), let name = try there.record(of: row.key)?.recordName {
+            var names: [RowKey: String] = [:]
+            for key in row.references { names[key] = try there.record(of: key)?.recordName }
+            let parked = try there.zone(of: row.key).map { try self.reader(reader, zone: $0).parked(source: name) } ?? []
+            entity.note(old, row, names: names, parked: parked, in: &receipt)
+        }
+        return receipt.encoded()
+    }
+
+    /// What a record was called in the home zone before it moved; nil for one that did not.
+    static func oldName(of record: Record) -> String? { homeReceipt(of: record)?.name }
+
+    private static func homeReceipt(of record: Record) -> MoveReceipt? {
+        guard let receipt = MoveReceipt(record), receipt.zone.zoneName == MirrorNames.zone else { return nil }
+        return receipt
+    }
+
+    /// Finds objects of the home zone that come back in a page of a shared zone, so that they stay the objects they are, and
+    /// show nothing older than they did.
+    func rebind(_ page: inout ImportPage, _ zone: MirrorZone, _ writer: StoreWriter) throws {
+        guard scope == .private else { return }
+        let (home, there) = (reader(writer), reader(writer, zone: zone.number))
+        var rebound: [String] = []
+        for (index, record) in page.records.enumerated() {
+            if record.recordType == MirrorNames.linkRecordType {
+                guard try there.link(named: record.recordName) == nil, try home.link(named: record.recordName) != nil else { continue }
+                try rename("TARN_LINK", record.recordName, to: record.recordName, in: zone, writer)
+            } else if let known = try there.record(named: record.recordName), known.changeTag == nil, known.key.primaryKey > 0 {
+                // Somebody else has moved it as well, and was first: they see to what is left of it in the home zone.
+                try writer.execute(
+                    "DELETE FROM TARN_RECORD WHERE entity = ? AND pk = ?",
+                    [.text(home.entityName(known.key)), .int(-known.key.primaryKey)])
+            } else if let receipt = Self.homeReceipt(of: record), try there.record(named: record.recordName) == nil,
+                let known = try home.record(named: receipt.name), !known.isMovedOut,
+                mapping.entity(of: record)?.entity.root == mapping.model.entities[known.key.entityIndex].root
+            {
+                try rename("TARN_RECORD", receipt.name, to: record.recordName, in: zone, writer)
+                try writer.execute(
+                    "UPDATE TARN_PARKED SET zone = ?, source = ? WHERE zone = ? AND source = ?",
+                    [.int(zone.number), .text(record.recordName), .int(MirrorZone.home), .text(receipt.name)])
+                if let entity = mapping.entities[known.key.entityIndex] { page.records[index] = entity.completed(record, with: known, receipt) }
+                rebound.append(record.recordName)
+            }
+        }
+        for name in rebound { try release(name, there, writer) }
+        if !rebound.isEmpty { try ZoneTable.set("receives", .int(1), of: zone.number, writer) }
+    }
+
+    /// An empty change tag is older than any that the server gives, and known: what differs is merged and noted.
+    private func rename(_ table: String, _ name: String, to new: String, in zone: MirrorZone, _ writer: StoreWriter) throws {
+        try writer.execute(
+            "UPDATE \(table) SET zone = ?, name = ?, tag = '', failure = NULL WHERE zone = ? AND name = ?",
+            [.int(zone.number), .text(new), .int(MirrorZone.home), .text(name)])
+    }
+
+    /// Lets a record that has come from another zone take up relationships whose targets came before it: to the merge they
+    /// are news.
+    private func release(_ name: String, _ bookkeeping: BookkeepingReader, _ writer: StoreWriter) throws {
+        guard var state = try bookkeeping.record(named: name), let entity = mapping.entities[state.key.entityIndex] else { return }
+        var changes = BookkeepingChanges()
+        for parked in try bookkeeping.parked(source: name) where try bookkeeping.record(named: parked.destination) != nil {
+            guard let property = entity.properties.first(where: { $0.name == parked.key.relationship }) else { continue }
+            state.ancestor.fields[property.fieldName] = nil
+            changes.unparked.append(parked.key)
+        }
+        if changes.unparked.isEmpty { return }
+        changes.records = [state]
+        try self.writer(writer, zone: bookkeeping.zone).write(changes, now: now)
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+package import ManagedModel
+
+/// What a record that came from another zone says about where it was, and of what its maker knew there.
+///
+/// A receipt is a record with a name and a zone, as it travels. Others may have written into the old record before it was
+/// deleted, without its maker having heard: then the new record holds older values than they show, until its maker passes
+/// on what they wrote.
+package struct MoveReceipt: Hashable, Sendable {
+    package var name: String
+    package var zone: ZoneID
+    /// When the old record was saved last, by the server's clock, as far as its maker knew; nil if that is not said.
+    package var seen: Int64?
+    /// Properties that its maker had changed since.
+    package var edited: Set<String> = []
+
+    private static let seenField = "seen"
+    private static let editedField = "edited"
+
+    package init(name: String, zone: ZoneID) {
+        self.name = name
+        self.zone = zone
+    }
+
+    /// nil for what another library wrote in its place.
+    package init?(_ record: Record) {
+        guard case .bytes(let bytes)? = record.fields[MirrorNames.moveReceipt]?.value, let receipt = try? Record(json: bytes),
+            let zone = receipt.zoneID
+        else { return nil }
+        self.init(name: receipt.recordName, zone: zone)
+        guard case .int64(let seen)? = receipt.fields[Self.seenField]?.value else { return }
+        self.seen = seen
+        guard case .list(let names, _)? = receipt.fields[Self.editedField]?.value else { return }
+        for case .string(let name) in names { edited.insert(name) }
+    }
+
+    package func encoded() -> [UInt8] {
+        var receipt = Record(recordName: name, zoneID: zone)
+        if let seen {
+            receipt.fields[Self.seenField] = Field(.int64(seen))
+            receipt.fields[Self.editedField] = Field(.list(edited.sorted().map { .string($0) }, of: .string))
+        }
+        return receipt.encoded()
+    }
+}
+
+extension EntityMapping {
+    /// What the maker of a record that moves knows of the old one.
+    ///
+    /// - Parameter names: Record names of what the row refers to.
+    package func note(_ old: RecordState, _ row: Row, names: [RowKey: String], parked: [ParkedRelationship], in receipt: inout MoveReceipt) {
+        guard let modified = old.modified else { return }
+        receipt.seen = modified.timestamp
+        let waiting = Dictionary(parked.map { ($0.key.relationship, $0.destination) }, uniquingKeysWith: { first, _ in first })
+        let local = LocalRecord(row: row, names: names, parked: waiting, ranks: old.ranks)
+        receipt.edited = Set(RecordMerge.localChanges(of: local, since: old.ancestor, entity: self).map(\.property.name))
+    }
+
+    /// A record as its maker would have made it with the knowledge of this device, if that is the greater one: what they had
+    /// not changed is as the old record had it last. They see to it that the server gets to know it.
+    ///
+    /// - Parameter known: What this device knows of the old record.
+    package func completed(_ record: Record, with known: RecordState, _ receipt: MoveReceipt) -> Record {
+        guard let seen = receipt.seen, let modified = known.modified, modified.timestamp > seen, record.created == record.modified else { return record }
+        var record = record
+        for property in properties where !property.isRank && !receipt.edited.contains(property.name) {
+            for field in [property.fieldName, property.assetFieldName].compactMap(\.self) { record.fields[field] = known.ancestor.fields[field] }
+        }
+        return record
+    }
+}
