@@ -63,9 +63,10 @@ import Testing
     @Test func rolesOfTheSchemaCountAndAreFollowedWhenTheyChange() async throws {
         let cloud = try InProcessCloud()
         try await cloud.importSchema(Self.schema, into: Device.containerIdentifier)
-        let mia = try Device("mia's", try await cloud.addUser("mia", device: "tablet"), describe: publish)
+        let tablet = try await cloud.addUser("mia", device: "tablet")
         let transport = try await cloud.addUser("bo", device: "phone")
         try await cloud.setRoles(["Moderators"], of: "mia", container: Device.containerIdentifier)
+        let mia = try Device("mia's", tablet, describe: publish)
         let clock = HandClock()
         let bo = try Device("bo's", transport, describe: publish, surround: { $0.now = { clock.now } })
         let visitor = try Device("visitor's", cloud.addVisitor(device: "kiosk"), describe: publish)

@@ -142,6 +142,27 @@ import Testing
         #expect(script.tell(.connected) == ["setUp", "[starting 3 pending]"] && script.fail(.incompatibleVersion).first?.hasPrefix("[") == true)
     }
 
+    @Test func aCountThatComesAfterEverythingWasSentIsOld() {
+        var script = Script.idle
+        _ = script.tell(.storeChanged)
+        _ = script.finish(.batchPlanned(count: 1, pending: 1, refusal: nil))
+        _ = script.fail(.networkUnavailable)
+        #expect(script.tell(.storeChanged) == ["count"])
+        _ = script.fire()
+        _ = script.finish(.batchPlanned(count: 2, pending: 2, refusal: nil))
+        _ = script.settle { $0.accepted = 2 }
+        #expect(script.finish(.batchPlanned(count: 0, pending: 0, refusal: nil)) == ["[idle]"])
+        #expect(script.tell(.pendingCounted(2)) == [])
+    }
+
+    @Test func whatWasRefusedIsNeverShownAsRest() {
+        var script = Script.idle
+        _ = script.tell(.storeChanged)
+        #expect(script.finish(.batchPlanned(count: 1, pending: 1, refusal: nil)).last == "[exporting(done: 0, total: 1) 1 pending]")
+        #expect(script.settle { $0.failed = 1 } == ["planExport(itemsMax: 8)", "[exporting(done: 1, total: 1)]"])
+        #expect(script.finish(.batchPlanned(count: 0, pending: 0, refusal: "no")) == ["[error(reason: \"no\")]"])
+    }
+
     @Test func aLostPushConnectionIsALostNetworkOnlyWhileIdle() {
         var script = Script.idle
         #expect(script.tell(.networkLost) == ["wait 1.0", "[offline]"])

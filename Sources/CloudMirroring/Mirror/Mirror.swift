@@ -24,7 +24,7 @@ final class Mirror: Sendable {
         var event: @Sendable (NSPersistentCloudKitContainer.Event) -> Void
     }
 
-    private struct Running {
+    struct Running {
         var loop: Task<Void, Never>?
         var operation: Task<Void, Never>?
         var listener: Task<Void, Never>?
@@ -55,8 +55,8 @@ final class Mirror: Sendable {
     let cloud: CloudAccess
     let observer: Observer
     private let events: AsyncStream<SyncMachine.Event>
-    private let feed: AsyncStream<SyncMachine.Event>.Continuation
-    private let running = Mutex(Running())
+    let feed: AsyncStream<SyncMachine.Event>.Continuation
+    let running = Mutex(Running())
     let prepared = Mutex<MirrorFile.PlannedBatch?>(nil)
     /// The batch that was sent last.
     let sent = Mutex<MirrorFile.ZonedBatch?>(nil)
@@ -76,7 +76,7 @@ final class Mirror: Sendable {
     private let asks = Asks()
     let permissions: PermissionCache
     private let queue: DispatchQueue
-    private let logger = Logger(label: "tarn.mirror")
+    let logger = Logger(label: "tarn.mirror")
 
     var surroundings: MirrorSurroundings { file.surroundings }
 
@@ -144,7 +144,7 @@ final class Mirror: Sendable {
         _ = await ahead.withLock { $0.take() }?.page.result
     }
 
-    private func begin(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+    func begin(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         Task(executorPreference: surroundings.executor, operation: body)
     }
 
@@ -243,63 +243,6 @@ final class Mirror: Sendable {
     /// Between times that the last success is written down.
     static let rememberSeconds = 10.0
 
-    /// Keeps the push connection open; a connection that broke is tried again, soon at first.
-    private func listen() async {
-        var attempt = 0
-        while !Task.isCancelled {
-            var longest = Self.listenSecondsMax
-            do {
-                let cloud = try cloud.open()
-                for try await event in cloud.client.pushStream() {
-                    switch event {
-                    case .connected:
-                        attempt = 0
-                        feed.yield(.connected)
-                    case .notification(let notification):
-                        if notification.subscriptionID == cloud.subscriptionID { feed.yield(.pushArrived) }
-                    case .heartbeat: break
-                    }
-                }
-            } catch {
-                let failure = CloudFailure(error)
-                logger.debug("push connection ended", metadata: ["code": "\(failure.code)"])
-                if RetryPolicy.isRefusal(failure) { longest = Self.refusedSecondsMax }
-            }
-            if Task.isCancelled { return }
-            // The public database is asked from time to time as well, whatever becomes of the connection.
-            if file.scope != .public { feed.yield(.networkLost) }
-            attempt += 1
-            let seconds = min(RetryPolicy.backoff(attempt: attempt, unit: surroundings.random()), longest)
-            do { try await surroundings.sleep(seconds) } catch { return }
-        }
-    }
-
-    /// Imports again and again, where nobody tells of changes.
-    ///
-    /// Source: the talk *Sync a Core Data store with the CloudKit public database* (2020): at launch and after about every
-    /// thirty minutes of use.
-    private func poll() async {
-        while !Task.isCancelled {
-            do { try await surroundings.sleep(file.pollSeconds) } catch { return }
-            feed.yield(.pushArrived)
-        }
-    }
-
-    /// Keeps a connection open that tells of changes of the public database while the server has a feed of it.
-    func followFeed(_ cloud: MirrorCloud) {
-        let hasFeed = cloud.ways.hasFeed
-        running.withLock { running in
-            guard !running.isStopped, hasFeed != (running.feedListener != nil) else { return }
-            running.feedListener?.cancel()
-            running.feedListener = hasFeed ? begin { await self.listen() } : nil
-        }
-    }
-
-    /// Between attempts at the push connection: it is what notices that the server is back.
-    static let listenSecondsMax = 5.0
-    /// Between attempts that the server itself refuses, such as those with a token that it does not know.
-    static let refusedSecondsMax = 60.0
-
     // MARK: Operations
 
     private func outcome(of operation: SyncMachine.Operation) async -> SyncMachine.Outcome {
@@ -331,32 +274,6 @@ final class Mirror: Sendable {
         var commit = StoreCommit(store: store.number)
         commit.deleted = deleted
         coordinator.didCommit([commit], by: nil)
-    }
-
-    private func setUp() async throws -> SyncMachine.Outcome {
-        var memory = try await onQueue { try self.file.open() }
-        try await countIncomplete()
-        // Until the server can be asked, it is who it was.
-        permissions.signIn(memory.user)
-        permissions.learn(memory.permissions)
-        permissions.learn(deletionsTravel: memory.token.flatMap(FeedToken.syncToken) != nil)
-        let cloud = try cloud.open()
-        let caller = try await cloud.caller()
-        let user = caller?.identity.userRecordName
-        // What everybody may read stays, whoever is signed in.
-        if let known = memory.user, let user, known != user, file.scope != .public {
-            let removed = try await onQueue { try self.file.changeAccount() }
-            tellContexts(deleted: removed)
-            memory = MirrorFile.Memory()
-        }
-        if let user, memory.user != user { try await onQueue { try self.file.remember(user: user) } }
-        try await learn(caller)
-        try await cloud.setUp(isKnown: memory.token != nil)
-        if file.scope == .public {
-            permissions.learn(deletionsTravel: cloud.ways.hasFeed)
-            followFeed(cloud)
-        }
-        return .done
     }
 
     /// Works on the file after all that was begun before, without waiting for it.

@@ -17,84 +17,7 @@ package import Foundation
 /// The shell performs one operation at a time, says when it finished with the identifier that it was given, and
 /// feeds what happens around it. An answer with an older identifier is late and changes nothing.
 package struct SyncMachine: Sendable {
-    package struct OperationID: Hashable, Sendable { let number: Int }
-    package struct TimerID: Hashable, Sendable { let number: Int }
-
-    /// Somebody who waits for both directions to be quiet.
-    package struct AskID: Hashable, Sendable {
-        package let number: Int
-
-        package init(number: Int) { self.number = number }
-    }
-
-    package enum Reset: Hashable, Sendable {
-        /// Forget the token; everything is fetched and merged again, and what does not come is deleted.
-        case fetchAgain
-        /// Forget what the server had; everything is sent again, under the same names.
-        case uploadAgain
-        /// The user deleted the data: delete the mirrored rows and all bookkeeping.
-        case removeRows
-    }
-
-    package enum Operation: Hashable, Sendable {
-        case setUp
-        /// Fetch one page and apply it.
-        case fetchChanges
-        /// Read history and prepare a batch of at most so many items.
-        case planExport(itemsMax: Int)
-        /// Send the batch that was prepared last and settle it.
-        case sendBatch
-        /// Put the only item of the batch that was sent last aside, so that it holds nothing else up: marked as refused if
-        /// the failure is certain, else at the end of the queue.
-        case quarantine(CloudFailure)
-        case reset(Reset)
-    }
-
-    package enum Outcome: Hashable, Sendable {
-        case done
-        /// - Parameter remaining: Changes that are still to come, where that is known.
-        case pageApplied(records: Int, moreComing: Bool, remaining: Int? = nil)
-        /// - Parameters:
-        ///   - pending: All that waits to be sent, the batch included.
-        ///   - refusal: Why something was refused for good and is not sent again, if something was.
-        case batchPlanned(count: Int, pending: Int, refusal: String?)
-        case batchSettled(BatchVerdict)
-        case failed(CloudFailure)
-    }
-
-    package enum Event: Hashable, Sendable {
-        case started
-        case stopped
-        case paused
-        case resumed
-        case accountUnavailable(reason: String)
-        /// Somebody saved.
-        case storeChanged
-        case pushArrived
-        /// The push connection stands: what was pushed before is not known.
-        case connected
-        case networkLost
-        case timerFired(TimerID)
-        case finished(OperationID, Outcome)
-        case pendingCounted(Int)
-        /// Somebody waits until both directions are quiet, and wants a round to begin now.
-        case asked(AskID)
-    }
-
-    package enum Effect: Hashable, Sendable {
-        case perform(Operation, OperationID)
-        /// Stop what is being performed; its answer is not wanted.
-        case cancel(OperationID)
-        /// Open the push connection and keep it open.
-        case listen
-        case wait(seconds: Double, TimerID)
-        case countPending
-        case report(SyncStatus)
-        /// Both directions are quiet since these asked, or nothing will happen by itself, for a reason.
-        case answer([AskID], failure: CloudFailure?)
-    }
-
-    private enum State: Hashable {
+    enum State: Hashable {
         case stopped
         case settingUp(OperationID)
         case importing(OperationID, done: Int, total: Int?)
@@ -110,7 +33,7 @@ package struct SyncMachine: Sendable {
     }
 
     /// What is still to be done when nothing is being done.
-    private struct Wishes: Hashable {
+    struct Wishes: Hashable {
         var reset: Reset?
         var setUp = true
         var importing = true
@@ -122,28 +45,28 @@ package struct SyncMachine: Sendable {
     /// Failures in a row, of what may be the server's own fault, after which an item that was sent alone is put aside.
     package static let aloneAttemptsMax = 4
 
-    private var state = State.stopped
-    private var wishes = Wishes()
-    private var isListening = false
-    private var attempt = 0
+    var state = State.stopped
+    var wishes = Wishes()
+    var isListening = false
+    var attempt = 0
     /// How often fetching began anew since everything was imported last.
-    private var fetchesAgain = 0
-    private var conflictRounds = 0
-    private var pending = 0
+    var fetchesAgain = 0
+    var conflictRounds = 0
+    var pending = 0
     /// Whether something was saved while an operation ran.
-    private var isCountDue = false
+    var isCountDue = false
     /// Items that the server took or refused since something was last planned from the start.
-    private var sent = 0
-    private var refusal: String?
+    var sent = 0
+    var refusal: String?
     /// Why nothing is tried any more, while that is so.
-    private var halt: CloudFailure?
+    var halt: CloudFailure?
     /// What stood in the way last. It stays the status while the next attempt runs, until the server answers.
-    private var trouble: SyncStatus.Activity?
-    private var itemsMax: Int
-    private let itemsLimit: Int
-    private var lastSuccess: Date?
+    var trouble: SyncStatus.Activity?
+    var itemsMax: Int
+    let itemsLimit: Int
+    var lastSuccess: Date?
     private var lastReported: SyncStatus?
-    private var nextNumber = 0
+    var nextNumber = 0
     private var asks: [AskID] = []
 
     /// - Parameter itemsMax: Items of a request.
@@ -202,7 +125,7 @@ package struct SyncMachine: Sendable {
                 wait(failureOffline, now, unit, &effects)
             }
         case .timerFired(let timer): if case .waiting(timer, _, _, _) = state { next(now, &effects) }
-        case .pendingCounted(let count): pending = count
+        case .pendingCounted(let count): counted(count)
         case .asked(let ask): asked(ask, now, &effects)
         case .finished(let id, let outcome): if id == operation { finished(outcome, now, unit, &effects) }
         }
@@ -279,6 +202,14 @@ package struct SyncMachine: Sendable {
         }
     }
 
+    /// A count that comes late, since planning began to count, is older than what is known.
+    private mutating func counted(_ count: Int) {
+        switch state {
+        case .stopped, .settingUp, .importing, .resetting, .waiting, .paused, .halted: pending = count
+        case .idle, .planning, .sending, .quarantining: break
+        }
+    }
+
     /// Something is new on the server, or may be; that it could say so means that it can be reached.
     private mutating func somethingIsNew(_ now: Date, _ effects: inout [Effect]) {
         wishes.importing = true
@@ -288,213 +219,5 @@ package struct SyncMachine: Sendable {
             next(now, &effects)
         case .waiting, .stopped, .paused, .halted, .settingUp, .importing, .planning, .sending, .quarantining, .resetting: break
         }
-    }
-}
-
-// MARK: - Steps
-
-extension SyncMachine {
-    private mutating func next(_ now: Date, _ effects: inout [Effect]) {
-        if let reset = wishes.reset {
-            wishes.reset = nil
-            state = .resetting(begin(.reset(reset), &effects), reset)
-        } else if wishes.setUp {
-            wishes.setUp = false
-            state = .settingUp(begin(.setUp, &effects))
-        } else if wishes.importing {
-            wishes.importing = false
-            state = .importing(begin(.fetchChanges, &effects), done: 0, total: nil)
-        } else if wishes.exporting {
-            wishes.exporting = false
-            sent = 0
-            state = .planning(begin(.planExport(itemsMax: itemsMax), &effects))
-        } else {
-            attempt = 0
-            conflictRounds = 0
-            sent = 0
-            lastSuccess = now
-            state = .idle
-        }
-    }
-
-    private mutating func begin(_ operation: Operation, _ effects: inout [Effect]) -> OperationID {
-        nextNumber += 1
-        let id = OperationID(number: nextNumber)
-        effects.append(.perform(operation, id))
-        return id
-    }
-
-    private mutating func finished(_ outcome: Outcome, _ now: Date, _ unit: Double, _ effects: inout [Effect]) {
-        switch outcome {
-        case .done, .pageApplied, .batchSettled: trouble = nil
-        // Planning is local, and proves nothing about the server.
-        case .batchPlanned, .failed: break
-        }
-        switch (state, outcome) {
-        case (_, .failed(let failure)): failed(failure, now, unit, &effects)
-        case (.settingUp, .done):
-            attempt = 0
-            wishes.importing = true
-            wishes.exporting = true
-            listen(&effects)
-            next(now, &effects)
-        case (.resetting(_, let reset), .done):
-            if reset != .fetchAgain { wishes.setUp = true }
-            wishes.importing = true
-            wishes.exporting = true
-            next(now, &effects)
-        case (.importing(_, let done, _), .pageApplied(let records, let moreComing, let remaining)):
-            attempt = 0
-            if moreComing {
-                state = .importing(begin(.fetchChanges, &effects), done: done + records, total: remaining.map { done + records + $0 })
-            } else {
-                fetchesAgain = 0
-                next(now, &effects)
-            }
-        case (.planning, .batchPlanned(let count, let waiting, let refusal)):
-            pending = waiting
-            isCountDue = false
-            self.refusal = refusal
-            if count > 0 {
-                state = .sending(begin(.sendBatch, &effects), count: count)
-            } else {
-                next(now, &effects)
-            }
-        case (.sending(_, let count), .batchSettled(let verdict)):
-            settled(verdict, of: count, now, unit, &effects)
-        case (.quarantining(_, let failure), .batchSettled(let verdict)):
-            wishes.exporting = true
-            // An item that only went to the end of the queue: the next one shows whether it was the item.
-            guard verdict.failed > 0 else { return wait(failure, now, unit, &effects) }
-            attempt = 0
-            pending = max(0, pending - verdict.failed)
-            next(now, &effects)
-        case (.settingUp, _), (.resetting, _), (.importing, _), (.planning, _), (.sending, _), (.quarantining, _), (.stopped, _), (.idle, _),
-            (.waiting, _), (.paused, _), (.halted, _):
-            preconditionFailure("an operation finishes with an outcome of its own kind")
-        }
-    }
-
-    private mutating func listen(_ effects: inout [Effect]) {
-        guard !isListening else { return }
-        isListening = true
-        effects.append(.listen)
-    }
-
-    private mutating func settled(
-        _ verdict: BatchVerdict, of count: Int, _ now: Date, _ unit: Double, _ effects: inout [Effect]
-    ) {
-        pending = max(0, pending - verdict.accepted - verdict.failed)
-        sent += verdict.accepted + verdict.failed
-        wishes.exporting = true
-        if let failure = verdict.requestFailure { return failed(failure, now, unit, &effects) }
-        if verdict.isTooLarge {
-            itemsMax = max(1, count / 2)
-        } else if verdict.accepted > 0 {
-            attempt = 0
-            itemsMax = min(itemsLimit, itemsMax * 2)
-        }
-        if verdict.needImport > 0 {
-            wishes.importing = true
-            conflictRounds += 1
-            if conflictRounds > Self.conflictRoundsMax {
-                let failure = CloudFailure(.zoneBusy, "other devices keep changing the same records")
-                return wait(failure, now, unit, &effects)
-            }
-        }
-        if verdict.postponed > 0, verdict.accepted == 0, !verdict.isTooLarge || verdict.postponement?.retryAfter != nil {
-            let failure = verdict.postponement ?? CloudFailure(.serverResponseLost, "the server did not answer for every record")
-            return failed(failure, now, unit, &effects)
-        }
-        if verdict.needImport > 0 { return next(now, &effects) }
-        wishes.exporting = false
-        state = .planning(begin(.planExport(itemsMax: itemsMax), &effects))
-    }
-
-    private mutating func failed(_ failure: CloudFailure, _ now: Date, _ unit: Double, _ effects: inout [Effect]) {
-        switch state {
-        case .settingUp: wishes.setUp = true
-        case .importing: wishes.importing = true
-        case .planning: wishes.exporting = true
-        case .sending(_, let count):
-            wishes.exporting = true
-            if isolate(failure, in: count, now, &effects) { return }
-        case .quarantining(_, let reason):
-            // The store could not be written; whatever comes of it, the item is sent no more often than before.
-            wishes.exporting = true
-            wait(CloudFailure(.serviceUnavailable, reason.reason), now, unit, &effects)
-            return
-        case .resetting(_, let reset): wishes.reset = reset
-        case .stopped, .idle, .waiting, .paused, .halted: break
-        }
-        wait(failure, now, unit, &effects)
-        // The push connection is what notices first that the server can be reached.
-        if case .halted(_, isFinal: true) = state { return }
-        listen(&effects)
-    }
-
-    /// Looks for the item because of which a whole request was refused: by halves, and alone it is put aside.
-    ///
-    /// - Returns: Whether that is what happens next. What may be the server's own fault is waited for as well; an item that
-    ///   failed alone several times is sent after all others.
-    private mutating func isolate(_ failure: CloudFailure, in count: Int, _ now: Date, _ effects: inout [Effect]) -> Bool {
-        let isCertain = failure.code == .invalidArguments
-        guard isCertain || [.internalError, .serverRejectedRequest].contains(failure.code) else { return false }
-        if count > 1 {
-            itemsMax = max(1, count / 2)
-            if isCertain { next(now, &effects) }
-            return isCertain
-        }
-        guard isCertain || attempt + 1 >= Self.aloneAttemptsMax else { return false }
-        state = .quarantining(begin(.quarantine(failure), &effects), failure)
-        return true
-    }
-
-    private mutating func wait(_ failure: CloudFailure, _ now: Date, _ unit: Double, _ effects: inout [Effect]) {
-        attempt += 1
-        // What was saved while the operation ran is not among what waits yet.
-        if isCountDue { effects.append(.countPending) }
-        isCountDue = false
-        switch RetryPolicy.decide(failure, attempt: attempt, unit: unit) {
-        case .wait(let seconds, let isOffline, let reason):
-            nextNumber += 1
-            let timer = TimerID(number: nextNumber)
-            state = .waiting(timer, isOffline: isOffline, isAsked: failure.retryAfter != nil, reason: reason)
-            trouble = isOffline ? .offline : .error(reason: reason)
-            effects.append(.wait(seconds: seconds, timer))
-        case .pause(let reason):
-            halt = failure
-            state = .halted(reason: reason, isFinal: false)
-        case .stop(let reason):
-            halt = failure
-            state = .halted(reason: reason, isFinal: true)
-        case .fetchAgain: resetSoon(.fetchAgain, failure, now, unit, &effects)
-        case .uploadAgain: resetSoon(.uploadAgain, failure, now, unit, &effects)
-        case .removeRows: resetSoon(.removeRows, failure, now, unit, &effects)
-        case .split:
-            itemsMax = max(1, itemsMax / 2)
-            retry(failure, now, unit, &effects)
-        case .importFirst:
-            wishes.importing = true
-            retry(failure, now, unit, &effects)
-        }
-    }
-
-    /// At once for the first times, then like any failure.
-    private mutating func retry(_ failure: CloudFailure, _ now: Date, _ unit: Double, _ effects: inout [Effect]) {
-        if attempt < RetryPolicy.attemptsMax { return next(now, &effects) }
-        wait(CloudFailure(.serverRejectedRequest, failure.reason), now, unit, &effects)
-    }
-
-    /// At once for the first times, then after a wait: it is never given up. Pages that come in between do not count: of
-    /// servers behind one address each may refuse what the other one gave.
-    private mutating func resetSoon(_ reset: Reset, _ failure: CloudFailure, _ now: Date, _ unit: Double, _ effects: inout [Effect]) {
-        wishes.reset = reset
-        if reset == .fetchAgain {
-            fetchesAgain += 1
-            attempt = max(attempt, fetchesAgain)
-        }
-        if attempt < RetryPolicy.attemptsMax { return next(now, &effects) }
-        wait(CloudFailure(.serviceUnavailable, failure.reason), now, unit, &effects)
     }
 }

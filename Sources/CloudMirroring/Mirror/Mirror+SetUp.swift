@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudWire
+import MirroringCore
+import ObjectGraph
+
+extension Mirror {
+    func setUp() async throws -> SyncMachine.Outcome {
+        var memory = try await onQueue { try self.file.open() }
+        try await countIncomplete()
+        // Until the server can be asked, it is who it was.
+        permissions.signIn(memory.user)
+        permissions.learn(memory.permissions)
+        permissions.learn(deletionsTravel: memory.token.flatMap(FeedToken.syncToken) != nil)
+        let cloud = try cloud.open()
+        let caller = try await cloud.caller()
+        let user = caller?.identity.userRecordName
+        // What everybody may read stays, whoever is signed in.
+        if let known = memory.user, let user, known != user, file.scope != .public {
+            let removed = try await onQueue { try self.file.changeAccount() }
+            tellContexts(deleted: removed)
+            memory = MirrorFile.Memory()
+        }
+        if let user, memory.user != user { try await onQueue { try self.file.remember(user: user) } }
+        try await learn(caller)
+        try await cloud.setUp(isKnown: memory.token != nil)
+        if file.scope == .public {
+            permissions.learn(deletionsTravel: cloud.ways.hasFeed)
+            followFeed(cloud)
+        }
+        return .done
+    }
+}
