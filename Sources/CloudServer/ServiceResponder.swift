@@ -45,11 +45,12 @@ package struct ServiceResponder: HTTPResponder {
             guard access.allows(isLocal: context.isLocal, headers: headers) else { return Response(status: .forbidden) }
             if request.method == .get, request.uri.path == "/metrics" { return await measurements() }
         }
+        let reader = BodyReader(request.body, pace: pace, start: start) { context.stopReading() }
         let incoming = ServiceRequest(
             method: request.method.rawValue, path: request.uri.path, query: request.uri.query ?? "", headers: headers,
-            body: .stream(PacedBody(base: request.body, pace: pace, start: start) { context.stopReading() }),
+            body: .stream(PacedBody(reader: reader)),
             baseURL: "\(scheme(headers))://\(request.head.authority ?? fallbackHost)")
-        if let page = await pages?.respond(to: incoming) { return response(to: page) }
+        if let page = await pages?.respond(to: incoming) { return response(to: page, unread: unread(reader, of: request)) }
         let answer = await answer(to: incoming, context)
         let duration = ContinuousClock.now - start
         metrics.count(endpoint: answer.endpoint, status: answer.status, took: duration)
@@ -62,7 +63,13 @@ package struct ServiceResponder: HTTPResponder {
                 errorCode: answer.errorCode, milliseconds: duration / .milliseconds(1), requestUUID: answer.requestUUID))
         // A device that went is not heard of again: nothing is kept for it until something cannot be sent to it.
         if case .events(let listener) = answer.body { context.whenClosed(listener.close) }
-        return response(to: answer)
+        return response(to: answer, unread: unread(reader, of: request))
+    }
+
+    /// The body of a request, if there is more of it than the service wanted.
+    private func unread(_ reader: BodyReader, of request: Request) -> BodyReader? {
+        let hasBody = request.headers[.transferEncoding] != nil || request.headers[.contentLength].map { $0 != "0" } == true
+        return hasBody && !reader.isAtEnd ? reader : nil
     }
 
     /// Who waits for a notification and goes takes none with it: it stays for the next wait.
@@ -85,14 +92,23 @@ package struct ServiceResponder: HTTPResponder {
         speaksTLS || headers["x-forwarded-proto"] == "https" ? "https" : "http"
     }
 
-    private func response(to answer: ServiceResponse) -> Response {
+    private func response(to answer: ServiceResponse, unread: BodyReader?) -> Response {
         var headers = HTTPFields()
         for (name, value) in answer.headers {
             if let name = HTTPFields.Element.Name(name) { headers[name] = value }
         }
         let body: ResponseBody =
             switch answer.body {
-            case .bytes(let bytes): ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+            case .bytes(let bytes):
+                if let unread {
+                    ResponseBody(contentLength: bytes.count) { writer in
+                        try await writer.write(ByteBuffer(bytes: bytes))
+                        try await writer.finish(nil)
+                        await unread.skip()
+                    }
+                } else {
+                    ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+                }
             case .file(let reader, let range): Self.body(of: reader, range)
             case .events(let listener): Self.body(of: listener)
             }

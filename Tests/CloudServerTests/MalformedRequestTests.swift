@@ -91,6 +91,27 @@ import Testing
         }
     }
 
+    /// Whoever took the name of a user, or made one, would stand for somebody else.
+    @Test(arguments: ["private", "public"])
+    func recordsOfUsersCannotBeMade(_ database: String) async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            let path = "\(Self.container)/development/\(database)/records/modify"
+            let others = "_" + String(repeating: "0", count: 32)
+            for (name, type) in [(others, "Plant"), ("_mia", "Plant"), (others, "Users"), ("u", "Users")] {
+                for kind in [RecordOperation.Kind.create, .forceUpdate, .forceReplace] {
+                    let request = ModifyRecordsRequest(operations: [.init(kind, Record(recordName: name, recordType: type))])
+                    let answer = try await server.send("POST", path, token: token, body: request.encoded())
+                    guard case .failure(_, let error, _)? = try ModifyRecordsResponse(json: answer.body).results.first else {
+                        Issue.record("\(kind) made \(name) of type \(type)")
+                        continue
+                    }
+                    #expect([.badRequest, .accessDenied].contains(error.code))
+                }
+            }
+        }
+    }
+
     @Test func aBrokenBodySaysWhatAndWhere() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")

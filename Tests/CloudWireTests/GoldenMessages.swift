@@ -153,6 +153,15 @@ let feedGoldens: [Golden] = [
             + #"{"zoneID":{"zoneName":"K"},"serverErrorCode":"ZONE_NOT_FOUND","reason":"gone","didResetEncryptedData":true}]}"#),
 ]
 
+private var spokenIdentity: UserIdentity {
+    var identity = UserIdentity(userRecordName: "_7a1c", givenName: "Siân")
+    (identity.name.namePrefix, identity.name.nameSuffix, identity.name.nickname) = ("Dr", "Jr", "S")
+    var phonetic = NameComponents(givenName: "Sharn")
+    phonetic.middleName = "Em"
+    identity.name.phoneticRepresentation = phonetic
+    return identity
+}
+
 private var lostKeys: WireError {
     var error = WireError(.zoneNotFound, "gone")
     error.didResetEncryptedData = true
@@ -197,6 +206,10 @@ let otherGoldens: [Golden] = [
     Golden(
         UserIdentity(userRecordName: "_7a1c", givenName: "Mia", familyName: "Ott"),
         #"{"userRecordName":"_7a1c","nameComponents":{"givenName":"Mia","familyName":"Ott"}}"#),
+    Golden(
+        spokenIdentity,
+        #"{"userRecordName":"_7a1c","nameComponents":{"namePrefix":"Dr","givenName":"Siân","nameSuffix":"Jr","nickname":"S","#
+            + #""phoneticRepresentation":{"givenName":"Sharn","middleName":"Em"}}}"#),
     Golden(
         UserIdentity(userRecordName: "", lookupInfo: .emailAddress("ana@example.org")),
         #"{"lookupInfo":{"emailAddress":"ana@example.org"}}"#),

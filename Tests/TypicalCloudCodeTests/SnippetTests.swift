@@ -124,6 +124,21 @@ import Testing
         await #expect(throws: CKError.self) { try await retrying(sleep: { _ in }) { try await database.record(for: id) } }
     }
 
+    @Test func queriesInTheirOlderFormGiveRecords() async throws {
+        let cloud = try TestCloud()
+        let database = try await cloud.device("phone").container.privateCloudDatabase
+        let zone = try await database.save(CKRecordZone(zoneName: "Trips"))
+        let record = CKRecord(recordType: "Trip", recordID: CKRecord.ID(recordName: "alps", zoneID: zone.zoneID))
+        record["title"] = "Alps"
+        try await database.save(record)
+        let query = CKQuery(recordType: "Trip", predicate: NSPredicate(format: "title == %@", "Alps"))
+        let found: [CKRecord] = try await database.records(matching: query, inZoneWith: zone.zoneID)
+        #expect(found.map(\.recordID) == [record.recordID])
+        // Where nothing asks for a list, the form that tells of each record and of further pages is meant.
+        let page = try await database.records(matching: query, inZoneWith: zone.zoneID)
+        #expect(page.matchResults.count == 1 && page.queryCursor == nil)
+    }
+
     @Test func changesAreFollowedPageByPage() async throws {
         let cloud = try TestCloud()
         let phone = try await cloud.device("phone").container

@@ -12,6 +12,7 @@ extension CloudKitScript {
               throw failure("CONFIGURATION_ERROR", "a container needs apiTokenAuth with an apiToken");
             }
             this._config = { environment: "production", ...config, apiTokenAuth: config.apiTokenAuth || {} };
+            try { new URL(config.server || serverAddress); } catch { throw failure("CONFIGURATION_ERROR", "the server has no address"); }
             this._services = services;
             this._token = null;
             this._identity = null;
@@ -42,31 +43,58 @@ extension CloudKitScript {
             if (this._config.apiTokenAuth.apiToken) address.searchParams.set("ckAPIToken", this._config.apiTokenAuth.apiToken);
             if (this._token) address.searchParams.set("ckWebAuthToken", this._token);
             address.searchParams.set("clientId", this._services.clientID);
-            let answer;
-            try {
-              answer = await this._services.fetch(address.href, {
-                method: method || (body === undefined ? "GET" : "POST"),
-                body: body === undefined ? undefined : JSON.stringify(body),
-                headers: {
-                  ...(body === undefined ? {} : { "Content-Type": "text/plain" }),
-                  ...(this._config.sessionAuth ? this._config.sessionAuth.headers : {})
-                }
-              });
-            } catch (error) {
-              throw failure("NETWORK_ERROR", String(error && error.message || error));
-            }
+            const { answer, text } = await this._exchange(address.href, {
+              method: method || (body === undefined ? "GET" : "POST"),
+              body: body === undefined ? undefined : encoded(body),
+              headers: {
+                ...(body === undefined ? {} : { "Content-Type": "text/plain" }),
+                ...(this._config.sessionAuth ? this._config.sessionAuth.headers : {})
+              }
+            });
             const next = answer.headers.get("X-Apple-CloudKit-Web-Auth-Token");
             if (next && this._token) this._keep(next);
+            return this._values(answer, text);
+          }
+
+          /** One request with its whole answer, or an error once `seconds` are over. */
+          async _exchange(address, options, seconds = this._services.timeoutSeconds) {
+            const stop = new AbortController();
+            if (options.signal) options.signal.addEventListener("abort", () => stop.abort());
+            let timer;
+            const late = new Promise((resolve, reject) => {
+              timer = setTimeout(() => {
+                reject(failure("NETWORK_ERROR", `there was no answer within ${seconds} seconds`));
+                stop.abort();
+              }, seconds * 1000);
+            });
+            const ask = async () => {
+              const answer = await this._services.fetch(address, { ...options, signal: stop.signal });
+              return { answer, text: await answer.text() };
+            };
+            try {
+              return await Promise.race([ask(), late]);
+            } catch (error) {
+              throw error instanceof CKError ? error : failure("NETWORK_ERROR", String(error && error.message || error));
+            } finally {
+              clearTimeout(timer);
+            }
+          }
+
+          /** The dictionary of an answer. */
+          _values(answer, text) {
             let values;
-            try { values = await answer.json(); } catch { throw failure("UNEXPECTED_SERVER_RESPONSE", "the answer is no JSON"); }
+            try { values = JSON.parse(text); } catch { throw unexpected(`the answer is no JSON (status ${answer.status})`); }
+            if (values === null || typeof values !== "object" || Array.isArray(values)) throw unexpected("the answer is no dictionary");
             if (values.serverErrorCode) throw new CKError(values);
-            if (!answer.ok) throw failure("UNEXPECTED_SERVER_RESPONSE", "status " + answer.status);
+            if (!answer.ok) throw unexpected("status " + answer.status);
             return values;
           }
 
-          _database(scope, operation, body, method) {
-            return this._send(`/database/1/${this.containerIdentifier}/${this.environment}/${scope}/${operation}`, body, method);
+          _path(root, rest) {
+            return `/${root}/1/${encodeURIComponent(this.containerIdentifier)}/${encodeURIComponent(this.environment)}/${rest}`;
           }
+
+          _database(scope, operation, body, method) { return this._send(this._path("database", `${scope}/${operation}`), body, method); }
 
           _keep(token) {
             this._token = token;
@@ -79,16 +107,17 @@ extension CloudKitScript {
           async setUpAuth(options) {
             const auth = { ...this._config.apiTokenAuth, ...options };
             try {
-              this._identity = await this._database("public", "users/caller");
+              this._identity = await this.fetchCurrentUserIdentity();
               this._place(auth, true);
               return this._identity;
             } catch (error) {
-              if (error.ckErrorCode !== "AUTHENTICATION_REQUIRED" && error.ckErrorCode !== "AUTHENTICATION_FAILED") throw error;
-              if (this._token) {
+              const isRefused = error.ckErrorCode === "AUTHENTICATION_REQUIRED" || error.ckErrorCode === "AUTHENTICATION_FAILED";
+              if (isRefused && this._token) {
                 // The token was of an old session.
                 this._keep(null);
                 return this.setUpAuth(options);
               }
+              if (error.ckErrorCode !== "AUTHENTICATION_REQUIRED") throw error;
               this._redirect = error.redirectURL;
               this._place(auth, false);
               return null;
@@ -104,15 +133,25 @@ extension CloudKitScript {
           }
 
           /** Opens the sign-in page in a window and waits for the token that it hands over. */
-          signIn() {
-            if (!this._redirect) return Promise.reject(failure("SIGN_IN_FAILED", "call setUpAuth first"));
+          async signIn() {
+            if (!this._redirect) throw failure("SIGN_IN_FAILED", "call setUpAuth first");
             const origin = new URL(this._redirect).origin;
             const window_ = window.open(this._redirect, "_blank", "popup,width=480,height=560");
+            if (!window_) throw failure("SIGN_IN_FAILED", "the browser opened no window");
             return new Promise((resolve, reject) => {
+              const stop = () => {
+                window.removeEventListener("message", listen);
+                clearInterval(watch);
+              };
+              const watch = setInterval(() => {
+                if (!window_.closed) return;
+                stop();
+                reject(failure("SIGN_IN_FAILED", "the window was closed"));
+              }, 500);
               const listen = async event => {
                 if (event.origin !== origin || !event.data || !event.data.ckWebAuthToken) return;
-                window.removeEventListener("message", listen);
-                if (window_) window_.close();
+                stop();
+                window_.close();
                 this._keep(event.data.ckWebAuthToken);
                 try {
                   const identity = await this.setUpAuth();
@@ -149,7 +188,13 @@ extension CloudKitScript {
             place.append(button);
           }
 
-          fetchCurrentUserIdentity() { return this._database("public", "users/caller"); }
+          async fetchCurrentUserIdentity() {
+            const answer = await this._database("public", "users/caller");
+            // Documents and practice differ.
+            const identity = Array.isArray(answer.users) ? answer.users[0] : answer;
+            if (!identity || typeof identity.userRecordName !== "string") throw unexpected("the answer has no userRecordName");
+            return identity;
+          }
 
           async _discover(lookupInfos) {
             return new UserIdentitiesResponse(await this._database("public", "users/discover", { lookupInfos }));
@@ -178,11 +223,21 @@ extension CloudKitScript {
 
           async registerForNotifications() {
             if (this._courier) return;
-            const path = `/device/1/${this.containerIdentifier}/${this.environment}/tokens/`;
-            const created = await this._send(path + "create", { apnsEnvironment: this.apnsEnvironment, clientId: this._services.clientID });
-            await this._send(path + "register", { apnsEnvironment: this.apnsEnvironment, apnsToken: created.apnsToken, clientId: this._services.clientID });
+            const register = (operation, values) => this._send(this._path("device", "tokens/" + operation), {
+              apnsEnvironment: this.apnsEnvironment, clientId: this._services.clientID, ...values
+            });
+            const created = await register("create", {});
+            if (typeof created.webcourierURL !== "string") throw unexpected("the answer has no webcourierURL");
+            await register("register", { apnsToken: created.apnsToken });
+            if (this._courier) return;
             this._courier = new AbortController();
             this._listen(created.webcourierURL, this._courier.signal);
+          }
+
+          _tell(notification) {
+            for (const listener of this._listeners) {
+              try { listener(notification); } catch (error) { this._services.logger.error(error); }
+            }
           }
 
           unregisterForNotifications() {
@@ -194,14 +249,11 @@ extension CloudKitScript {
             let pause = 0;
             while (!signal.aborted) {
               try {
-                const answer = await this._services.fetch(address, { signal });
-                const text = await answer.text();
+                // Longer than the server holds a request.
+                const { answer, text } = await this._exchange(address, { signal }, 2 * this._services.timeoutSeconds);
                 if (!answer.ok) throw failure("SERVICE_UNAVAILABLE", "status " + answer.status);
+                if (text) this._tell(new Notification_(JSON.parse(text)));
                 pause = 0;
-                if (text) {
-                  const notification = new Notification_(JSON.parse(text));
-                  for (const listener of this._listeners) listener(notification);
-                }
               } catch (error) {
                 if (signal.aborted) return;
                 pause = Math.min(pause * 2 || 500, 30000);
@@ -210,6 +262,11 @@ extension CloudKitScript {
             }
           }
         }
+
+        promising(Container, ["setUpAuth", "whenUserSignsIn", "whenUserSignsOut", "signIn", "signOut", "fetchCurrentUserIdentity",
+          "discoverUserIdentities", "discoverUserIdentityWithEmailAddress", "discoverUserIdentityWithPhoneNumber",
+          "discoverUserIdentityWithUserRecordName", "discoverAllUserIdentities", "fetchRecordInfos", "acceptShares",
+          "registerForNotifications"]);
 
         /** What a subscription says when it fires. */
         class Notification_ {

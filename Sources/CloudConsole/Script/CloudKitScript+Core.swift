@@ -23,12 +23,30 @@ extension CloudKitScript {
         }
 
         const failure = (ckErrorCode, reason) => new CKError({ ckErrorCode, reason });
+        const unexpected = reason => failure("UNEXPECTED_SERVER_RESPONSE", reason);
+
+        /** Makes methods answer with a promise that can only be rejected with a CKError, whatever they were called with. */
+        const promising = (kind, names) => {
+          for (const name of names) {
+            const work = kind.prototype[name];
+            kind.prototype[name] = async function (...values) {
+              try {
+                return await work.apply(this, values);
+              } catch (error) {
+                throw error instanceof CKError ? error : failure("INVALID_ARGUMENTS", String(error && error.message || error));
+              }
+            };
+          }
+        };
 
         /** What a request answers: results, and the errors of single items. */
         class Response {
           constructor(body, listName) {
             this._body = body;
-            const items = listName ? body[listName] || [] : [];
+            const items = body[listName] === undefined || body[listName] === null ? [] : body[listName];
+            if (!Array.isArray(items) || items.some(item => item === null || typeof item !== "object")) {
+              throw unexpected(`the answer's '${listName}' is no list of dictionaries`);
+            }
             this._results = items.filter(item => !item.serverErrorCode);
             this._errors = items.filter(item => item.serverErrorCode).map(item => new CKError(item));
           }
@@ -49,7 +67,7 @@ extension CloudKitScript {
             this._options = options;
           }
           get continuationMarker() { return this._body.continuationMarker; }
-          get moreComing() { return this._body.continuationMarker !== undefined; }
+          get moreComing() { return Boolean(this._body.continuationMarker); }
         }
 
         class RecordZonesResponse extends Response {
@@ -92,16 +110,47 @@ extension CloudKitScript {
         const withZone = options => options && options.zoneID ? { zoneID: zoneID(options.zoneID) }
           : options && options.zoneName ? { zoneID: { zoneName: options.zoneName } } : {};
         const recordName = value => typeof value === "string" ? value : value.recordName;
+
+        // Values of fields. Dates, bytes and big integers are what JSON has no form for.
+
+        const isA = (value, name) => Object.prototype.toString.call(value) === `[object ${name}]`;
+        const isBytes = value => ArrayBuffer.isView(value) || isA(value, "ArrayBuffer");
+        const typeOf = value => Array.isArray(value) ? (value.length && typeOf(value[0]) ? typeOf(value[0]) + "_LIST" : undefined)
+          : isA(value, "Date") ? "TIMESTAMP" : isBytes(value) ? "BYTES" : typeof value === "bigint" ? "INT64" : undefined;
+        const base64 = value => {
+          const bytes = ArrayBuffer.isView(value) ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength) : new Uint8Array(value);
+          let text = "";
+          for (let start = 0; start < bytes.length; start += 8192) text += String.fromCharCode(...bytes.subarray(start, start + 8192));
+          return btoa(text);
+        };
+        const plain = value => {
+          if (Array.isArray(value)) return value.map(plain);
+          if (isA(value, "Date")) return value.getTime();
+          if (isBytes(value)) return base64(value);
+          if (isA(value, "Blob") || isA(value, "File")) throw failure("INVALID_ARGUMENTS", "a file is sent by uploadAsset, which answers what to save");
+          return typeof value === "bigint" ? String(value) : value;
+        };
         const field = value => {
-          if (value === null || typeof value !== "object" || Array.isArray(value) || !("value" in value)) return { value };
-          return value;
+          const given = value !== null && typeof value === "object" && "value" in value ? value : { value };
+          if (given.value === undefined) throw failure("INVALID_ARGUMENTS", "a field has no value: null removes it");
+          const type = given.type === undefined ? typeOf(given.value) : undefined;
+          return { ...given, value: plain(given.value), ...(type ? { type } : {}) };
         };
         const record = value => {
+          if (value === null || typeof value !== "object") throw failure("INVALID_ARGUMENTS", "a record is a dictionary");
           if (!value.fields) return value;
           const fields = {};
-          for (const key of Object.keys(value.fields)) fields[key] = field(value.fields[key]);
+          // As in JSON, what is undefined is not there.
+          for (const key of Object.keys(value.fields)) if (value.fields[key] !== undefined) fields[key] = field(value.fields[key]);
           return { ...value, fields };
         };
+
+        /** The text of a request. What JSON would quietly make null of, or leave out, is an error. */
+        const encoded = body => JSON.stringify(body, (key, value) => {
+          if (typeof value === "number" && !Number.isFinite(value)) throw failure("INVALID_ARGUMENTS", `'${key}' is no finite number`);
+          if (["bigint", "function", "symbol"].includes(typeof value)) throw failure("INVALID_ARGUMENTS", `'${key}' is a ${typeof value}`);
+          return value;
+        });
 
         /** Keeps web auth tokens for as long as the person wants to stay signed in. */
         const cookieStore = {

@@ -25,6 +25,7 @@ extension CloudKitScript {
 
           async performQuery(query, options) {
             if (query instanceof QueryResponse) {
+              if (!query.moreComing) throw failure("INVALID_ARGUMENTS", "there is no further page");
               return this.performQuery(query._query, { ...query._options, continuationMarker: query.continuationMarker });
             }
             const { filterBy, sortBy } = query;
@@ -119,17 +120,25 @@ extension CloudKitScript {
 
           /** Sends a file and resolves with the value to save in the record's field. */
           async uploadAsset(file, target, options) {
+            if (file === undefined || file === null) throw failure("INVALID_ARGUMENTS", "there is no file");
             const answer = await this._post("assets/upload", {
               tokens: [pick(target, ["recordType", "recordName", "fieldName"])], ...withZone(options)
             });
-            const token = answer.tokens[0];
+            const token = answer.tokens && answer.tokens[0];
+            if (!token) throw unexpected("the answer has no tokens");
             if (token.serverErrorCode) throw new CKError(token);
-            const sent = await this._container._services.fetch(token.url, { method: "POST", body: file });
-            const values = await sent.json();
-            if (values.serverErrorCode) throw new CKError(values);
+            // A slow connection sends 16 KiB in a second.
+            const seconds = this._container._services.timeoutSeconds + (file.size || file.byteLength || 0) / 16384;
+            const { answer: sent, text } = await this._container._exchange(token.url, { method: "POST", body: file }, seconds);
+            const values = this._container._values(sent, text);
+            if (!values.singleFile) throw unexpected("the answer has no singleFile");
             return { recordName: token.recordName, value: values.singleFile };
           }
         }
+
+        promising(Database, ["performQuery", "fetchRecords", "saveRecords", "deleteRecords", "fetchAllRecordZones", "fetchRecordZones",
+          "saveRecordZones", "deleteRecordZones", "fetchDatabaseChanges", "fetchRecordZoneChanges", "fetchAllSubscriptions",
+          "fetchSubscriptions", "saveSubscriptions", "deleteSubscriptions", "uploadAsset"]);
 
         /** Operations of several kinds that are sent as one. */
         class RecordsBatch {
@@ -138,9 +147,14 @@ extension CloudKitScript {
             this._options = options;
             this._operations = [];
           }
+          /** What cannot be sent is the error of `commit`. */
           _add(operationType, records) {
-            for (const value of array(records)) {
-              this._operations.push({ operationType, record: typeof value === "string" ? { recordName: value } : record(value) });
+            try {
+              for (const value of array(records)) {
+                this._operations.push({ operationType, record: typeof value === "string" ? { recordName: value } : record(value) });
+              }
+            } catch (error) {
+              this._failure = this._failure || error;
             }
             return this;
           }
@@ -152,11 +166,15 @@ extension CloudKitScript {
           delete(records) { return this._add("delete", records); }
           forceDelete(records) { return this._add("forceDelete", records); }
           createOrUpdate(records) {
-            for (const value of array(records)) this._add(value.recordChangeTag ? "update" : "create", value);
+            for (const value of array(records)) this._add(value && value.recordChangeTag ? "update" : "create", [value]);
             return this;
           }
-          commit() { return this._database._modify(this._operations, this._options); }
+          commit() {
+            if (this._failure) throw this._failure;
+            return this._database._modify(this._operations, this._options);
+          }
         }
+        promising(RecordsBatch, ["commit"]);
 
         const configured = { containers: [], services: null };
 
@@ -180,8 +198,10 @@ extension CloudKitScript {
           PRODUCTION_ENVIRONMENT: "production",
 
           configure(config) {
+            if (config === null || typeof config !== "object") throw failure("CONFIGURATION_ERROR", "there is no configuration");
             configured.services = {
-              fetch: (...values) => fetch(...values), logger: console, authTokenStore: cookieStore,
+              // `timeoutSeconds` is how long an answer may take; a file has more time by its size.
+              fetch: (...values) => fetch(...values), logger: console, authTokenStore: cookieStore, timeoutSeconds: 60,
               clientID: Array.from(crypto.getRandomValues(new Uint8Array(8)), byte => byte.toString(16).padStart(2, "0")).join(""),
               ...(config.services || {})
             };

@@ -149,7 +149,7 @@ extension OpenAPISchemas {
                 key: "NameComponents",
                 value: object([
                     "namePrefix": string, "givenName": string, "middleName": string, "familyName": string, "nameSuffix": string,
-                    "nickname": string,
+                    "nickname": string, "phoneticRepresentation": ref("NameComponents"),
                 ])
             ),
             (

@@ -5,13 +5,23 @@ import CloudWire
 
 /// What names may look like.
 ///
-/// Source: Apple, `CKRecord.ID` and `CKRecordZone.ID` (ASCII, at most 255 characters, a zone's name does not begin
-/// with an underscore) and `CKRecord` (types and keys begin with a letter and hold letters, digits, underscores).
+/// Source: Apple, `CKRecord.ID` and `CKRecordZone.ID` (ASCII, at most 255 characters, no underscore at the beginning) and
+/// `CKRecord` (types and keys begin with a letter and hold letters, digits, underscores).
 enum NameChecks {
     static func record(_ name: String, _ limits: Limits) -> WireError? {
         guard !name.isEmpty, name.utf8.count <= limits.recordNameCharacters, name.utf8.allSatisfy({ $0 < 0x80 }) else {
             return WireError(
                 .badRequest, "a record name has 1 to \(limits.recordNameCharacters) ASCII characters")
+        }
+        return nil
+    }
+
+    /// Whether a record may be made. Names with an underscore at the beginning are those of users, whose records the server
+    /// makes: who took the name of another one would stand for them.
+    static func newRecord(_ record: Record) -> WireError? {
+        if record.recordType == UsersType.name { return WireError(.badRequest, "records of type Users are made by the server") }
+        guard !record.recordName.hasPrefix("_") else {
+            return WireError(.badRequest, "the name of a new record does not begin with an underscore")
         }
         return nil
     }

@@ -57,7 +57,7 @@ enum RecordDecision {
     private static let staleTag = WireError(.conflict, "client oplock error updating record")
 
     private static func created(_ incoming: Record) throws(WireError) -> Record {
-        if let error = NameChecks.recordType(incoming.recordType) { throw error }
+        if let error = NameChecks.recordType(incoming.recordType) ?? NameChecks.newRecord(incoming) { throw error }
         var record = incoming
         record.fields = incoming.fields.filter { $0.value.value != nil }
         return record

@@ -26,25 +26,4 @@ extension CKContainer {
     public func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
         answer(completionHandler) { try await self.userRecordID() }
     }
-
-    // MARK: Long-lived operations
-
-    /// None: operations end with their process.
-    @preconcurrency
-    public func fetchAllLongLivedOperationIDs(
-        completionHandler: @escaping @Sendable ([CKOperation.ID]?, (any Error)?) -> Void
-    ) {
-        answer(completionHandler) { [] }
-    }
-
-    public func allLongLivedOperationIDs() async throws -> [CKOperation.ID] { [] }
-
-    @preconcurrency
-    public func fetchLongLivedOperation(
-        withID operationID: CKOperation.ID, completionHandler: @escaping @Sendable (CKOperation?, (any Error)?) -> Void
-    ) {
-        DispatchQueue.global().async { completionHandler(nil, nil) }
-    }
-
-    public func longLivedOperation(for operationID: CKOperation.ID) async throws -> CKOperation? { nil }
 }

@@ -31,10 +31,6 @@ extension CKOperation {
             get { stored.value.allowsCellularAccess }
             set { stored.update { $0.allowsCellularAccess = newValue } }
         }
-        public var isLongLived: Bool {
-            get { stored.value.isLongLived }
-            set { stored.update { $0.isLongLived = newValue } }
-        }
         /// Seconds to wait for one answer.
         public var timeoutIntervalForRequest: TimeInterval {
             get { stored.value.timeoutForRequest ?? OperationSettings.requestSeconds }
@@ -58,7 +54,6 @@ struct OperationSettings: Sendable {
     var container: CKContainer?
     var qualityOfService: QualityOfService?
     var allowsCellularAccess = true
-    var isLongLived = false
     var timeoutForRequest: TimeInterval?
     var timeoutForResource: TimeInterval?
     var groupID: String?
@@ -76,7 +71,6 @@ struct OperationSettings: Sendable {
         container = container ?? other.container
         qualityOfService = qualityOfService ?? other.qualityOfService
         allowsCellularAccess = allowsCellularAccess && other.allowsCellularAccess
-        isLongLived = isLongLived || other.isLongLived
         timeoutForRequest = timeoutForRequest ?? other.timeoutForRequest
         timeoutForResource = timeoutForResource ?? other.timeoutForResource
     }

@@ -10,7 +10,7 @@ public import Foundation
 /// Blocks for single items are called before the final block, one at a time, on a queue of the operation's own. The
 /// final block is called exactly once, also after `cancel()`, and before `completionBlock`.
 ///
-/// Source: Apple's documentation of `CKOperation`. Differs: long-lived operations end with their process.
+/// Source: Apple's documentation of `CKOperation`. Differs: there are no long-lived operations.
 open class CKOperation: Operation, @unchecked Sendable {
     // @unchecked: properties are set before the operation is started and only read afterwards; what changes while it
     // runs is behind the lock of `progress`.
@@ -25,8 +25,6 @@ open class CKOperation: Operation, @unchecked Sendable {
     public let operationID: ID = UUID().uuidString
     public var configuration: Configuration! = Configuration()
     public var group: CKOperationGroup?
-    /// Called before the work begins if the operation is long-lived.
-    @preconcurrency public var longLivedOperationWasPersistedBlock: (@Sendable () -> Void)?
 
     private let progress = Locked(Progress())
     private let callbacks = DispatchQueue(label: "CloudKit.operation")
@@ -93,7 +91,6 @@ open class CKOperation: Operation, @unchecked Sendable {
     private func outcome() async -> Result<Void, any Error> {
         do {
             if isCancelled { throw CKError(.operationCancelled) }
-            if settings.isLongLived, let persisted = longLivedOperationWasPersistedBlock { await tell(persisted) }
             try await carryOut(settings)
             return .success(())
         } catch {
@@ -139,11 +136,6 @@ extension CKOperation {
     public var allowsCellularAccess: Bool {
         get { configuration?.allowsCellularAccess ?? true }
         set { configuration?.allowsCellularAccess = newValue }
-    }
-    @available(*, deprecated, message: "use configuration.isLongLived")
-    public var isLongLived: Bool {
-        get { configuration?.isLongLived ?? false }
-        set { configuration?.isLongLived = newValue }
     }
     @available(*, deprecated, message: "use configuration.timeoutIntervalForRequest")
     public var timeoutIntervalForRequest: TimeInterval {

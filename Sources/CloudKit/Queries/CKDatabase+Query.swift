@@ -77,7 +77,7 @@ extension CKDatabase {
         }
     }
 
-    /// Fetches the first page of the records that a query matches, without those that failed.
+    /// Fetches the first page of the records that a query matches, or the error of the first that failed.
     @preconcurrency
     public func perform(
         _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?,
@@ -90,5 +90,12 @@ extension CKDatabase {
         let page: (matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?)
         page = try await records(matching: query, inZoneWith: zoneID)
         return try page.matchResults.map { try $0.1.get() }
+    }
+
+    /// Older form of ``perform(_:inZoneWith:)``, for code that says that it wants a list of records.
+    @available(*, deprecated, message: "use records(matching:inZoneWith:desiredKeys:resultsLimit:), which tells of each record and of further pages")
+    @_disfavoredOverload
+    public func records(matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
+        try await perform(query, inZoneWith: zoneID)
     }
 }

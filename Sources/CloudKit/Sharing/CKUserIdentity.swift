@@ -163,6 +163,7 @@ extension PersonNameComponents {
         familyName = name.familyName
         nameSuffix = name.nameSuffix
         nickname = name.nickname
+        phoneticRepresentation = name.phoneticRepresentation.map { PersonNameComponents($0) }
     }
 }
 
@@ -173,5 +174,6 @@ extension NameComponents {
         middleName = name?.middleName
         nameSuffix = name?.nameSuffix
         nickname = name?.nickname
+        phoneticRepresentation = (name?.phoneticRepresentation).map { NameComponents($0) }
     }
 }

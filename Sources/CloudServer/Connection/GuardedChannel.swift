@@ -37,7 +37,7 @@ private final class BrokenConnectionHandler: ChannelInboundHandler, RemovableCha
     typealias InboundIn = NIOAny
 
     /// Time for the refusal to arrive.
-    private static let grace = TimeAmount.seconds(1)
+    private static let grace = TimeAmount.seconds(5)
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         let channel = context.channel

@@ -3,36 +3,76 @@
 
 import CloudWire
 import Hummingbird
+import NIOCore
 
 /// The body of a request, for as long as it arrives at a pace. Who sends a byte now and then would hold a connection, and
 /// what belongs to it, for as long as he likes.
+///
+/// It is read once, in one go or in several.
 struct PacedBody: AsyncSequence, Sendable {
     typealias Element = [UInt8]
     typealias Failure = any Error
 
     struct Iterator: AsyncIteratorProtocol {
-        var base: RequestBody.AsyncIterator
-        let body: PacedBody
-        var bytes = 0
+        let reader: BodyReader
 
-        mutating func next() async throws -> [UInt8]? {
-            guard let buffer = try await base.next() else { return nil }
-            bytes += buffer.readableBytes
-            guard !body.pace.isTooSlow(bytes: bytes, in: ContinuousClock.now - body.start) else {
-                body.onTooSlow()
-                throw WireError(.badRequest, "the body arrives too slowly")
-            }
-            return Array(buffer: buffer)
+        mutating func next() async throws -> [UInt8]? { try await reader.next().map { Array(buffer: $0) } }
+    }
+
+    let reader: BodyReader
+
+    func makeAsyncIterator() -> Iterator { Iterator(reader: reader) }
+}
+
+/// How far a request's body was read.
+final class BodyReader: @unchecked Sendable {
+    // @unchecked: used by one at a time, by the service and, once it has answered, by who passes over the rest.
+    private var base: RequestBody.AsyncIterator
+    private let pace: BodyPace
+    private let start: ContinuousClock.Instant
+    private let onTooSlow: @Sendable () -> Void
+    private var bytes = 0
+    /// Whether nothing more comes.
+    private(set) var isAtEnd = false
+
+    init(_ body: RequestBody, pace: BodyPace, start: ContinuousClock.Instant, onTooSlow: @escaping @Sendable () -> Void) {
+        base = body.makeAsyncIterator()
+        self.pace = pace
+        self.start = start
+        self.onTooSlow = onTooSlow
+    }
+
+    /// - Throws: `WireError` with `.badRequest` for a body that is too slow, after `onTooSlow`, and for one that breaks off.
+    func next() async throws -> ByteBuffer? {
+        guard !isAtEnd else { return nil }
+        guard let buffer = try await arriving() else {
+            isAtEnd = true
+            return nil
+        }
+        bytes += buffer.readableBytes
+        guard !pace.isTooSlow(bytes: bytes, in: ContinuousClock.now - start) else {
+            isAtEnd = true
+            onTooSlow()
+            throw WireError(.badRequest, "the body arrives too slowly")
+        }
+        return buffer
+    }
+
+    private func arriving() async throws -> ByteBuffer? {
+        var iterator = base
+        defer { base = iterator }
+        do {
+            return try await iterator.next()
+        } catch is CancellationError {
+            throw WireError(.tryAgainLater, "the server stops", retryAfter: 1)
+        } catch {
+            isAtEnd = true
+            throw WireError(.badRequest, "the body breaks off, or is no HTTP")
         }
     }
 
-    /// - Throws: `WireError` with `.badRequest` for a body that is too slow, after `onTooSlow`.
-    let base: RequestBody
-    let pace: BodyPace
-    let start: ContinuousClock.Instant
-    let onTooSlow: @Sendable () -> Void
-
-    func makeAsyncIterator() -> Iterator { Iterator(base: base.makeAsyncIterator(), body: self) }
+    /// Passes over what nobody wants to read. Who sends all of a request before he reads its answer would not get there.
+    func skip() async { while (try? await next()) != nil {} }
 }
 
 /// How fast bodies arrive at least.

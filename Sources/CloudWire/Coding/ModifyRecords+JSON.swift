@@ -173,15 +173,26 @@ extension JSONReader {
     mutating func readList<Element: WireMessage>(
         _ name: StaticString, orFault what: StaticString
     ) throws(JSONFault) -> [Element] {
-        var elements: [Element]?
+        try readMember(name, orFault: what) { reader throws(JSONFault) in try reader.readArray() }
+    }
+
+    /// Reads an object of which one key, a text, is all that counts.
+    mutating func readText(_ name: StaticString, orFault what: StaticString) throws(JSONFault) -> String {
+        try readMember(name, orFault: what) { reader throws(JSONFault) in try reader.readString() }
+    }
+
+    private mutating func readMember<Value>(
+        _ name: StaticString, orFault what: StaticString, _ read: (inout JSONReader) throws(JSONFault) -> Value
+    ) throws(JSONFault) -> Value {
+        var value: Value?
         let start = try beginObject()
         while let key = try nextKey() {
             if name ~= key {
-                elements = try readArray()
+                value = try read(&self)
             } else {
                 try skipValue()
             }
         }
-        return try elements.required(what, at: start)
+        return try value.required(what, at: start)
     }
 }

@@ -59,15 +59,7 @@ extension PushTokenResponse: WireMessage {
 
 extension WebAuthTokenRequest: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
-        var apiToken: String?
-        let start = try reader.beginObject()
-        while let key = try reader.nextKey() {
-            switch key {
-            case "apiToken": apiToken = try reader.readString()
-            default: try reader.skipValue()
-            }
-        }
-        self.init(apiToken: try apiToken.required("the request has no apiToken", at: start))
+        self.init(apiToken: try reader.readText("apiToken", orFault: "the request has no apiToken"))
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -77,15 +69,7 @@ extension WebAuthTokenRequest: WireMessage {
 
 extension WebAuthTokenResponse: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
-        var webAuthToken: String?
-        let start = try reader.beginObject()
-        while let key = try reader.nextKey() {
-            switch key {
-            case "webAuthToken": webAuthToken = try reader.readString()
-            default: try reader.skipValue()
-            }
-        }
-        self.init(webAuthToken: try webAuthToken.required("the answer has no webAuthToken", at: start))
+        self.init(webAuthToken: try reader.readText("webAuthToken", orFault: "the answer has no webAuthToken"))
     }
 
     package func write(to writer: inout JSONWriter) {

@@ -2,11 +2,15 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 extension NameComponents: WireMessage {
-    package init(from reader: inout JSONReader) throws(JSONFault) {
+    package init(from reader: inout JSONReader) throws(JSONFault) { try self.init(from: &reader, isPhonetic: false) }
+
+    private init(from reader: inout JSONReader, isPhonetic: Bool) throws(JSONFault) {
         self.init()
         try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
+            case "phoneticRepresentation" where !isPhonetic:
+                phoneticRepresentation = try NameComponents(from: &reader, isPhonetic: true)
             case "namePrefix": namePrefix = try reader.readString()
             case "givenName": givenName = try reader.readString()
             case "middleName": middleName = try reader.readString()
@@ -26,6 +30,7 @@ extension NameComponents: WireMessage {
             writer.member("familyName", familyName)
             writer.member("nameSuffix", nameSuffix)
             writer.member("nickname", nickname)
+            writer.member("phoneticRepresentation", phoneticRepresentation)
         }
     }
 }

@@ -11,6 +11,13 @@ package struct NameComponents: Hashable, Sendable {
     package var familyName: String?
     package var nameSuffix: String?
     package var nickname: String?
+    /// How the name is said. It has none of its own.
+    package var phoneticRepresentation: NameComponents? {
+        get { phonetic.first }
+        set { phonetic = newValue.map { [$0] } ?? [] }
+    }
+    /// One at most; a list, since a structure cannot hold one of its own kind.
+    private var phonetic: [NameComponents] = []
 
     package init(givenName: String? = nil, familyName: String? = nil) {
         self.givenName = givenName

@@ -257,7 +257,6 @@ import Testing
         #expect(operation.configuration.timeoutIntervalForRequest == 60)
         #expect(operation.configuration.timeoutIntervalForResource == 7 * 24 * 3600)
         #expect(operation.configuration.allowsCellularAccess)
-        #expect(!operation.configuration.isLongLived)
         operation.qualityOfService = .userInitiated
         #expect(operation.configuration.qualityOfService == .userInitiated)
         let configuration = CKOperation.Configuration()
@@ -285,16 +284,5 @@ import Testing
         #expect(saved.recordChangeTag != nil)
         let scope = database.configuredWith(group: CKOperationGroup()) { $0.databaseScope }
         #expect(scope == .private)
-    }
-
-    @Test func longLivedOperationsSayThatTheyBegan() async throws {
-        let (database, zoneID) = try await garden()
-        let log = Log()
-        let operation = CKModifyRecordsOperation(recordsToSave: [plant("a", in: zoneID)])
-        operation.configuration.isLongLived = true
-        operation.longLivedOperationWasPersistedBlock = { log.add("persisted") }
-        operation.modifyRecordsResultBlock = { _ in log.add("done") }
-        await finish(operation, on: database)
-        #expect(log.all == ["persisted", "done"])
     }
 }

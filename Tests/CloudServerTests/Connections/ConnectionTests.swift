@@ -119,8 +119,41 @@ import Testing
             let body = #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Half"}}}]}"#
             await broken.send(Self.head(server, "\(LiveServer.database)/zones/modify", token, "Content-Length: \(body.utf8.count + 1)") + body)
             broken.finishSending()
-            #expect(try await broken.readToEnd().hasPrefix("HTTP/1.1 200") == false)
+            let answer = try await broken.readToEnd()
+            #expect(answer.hasPrefix("HTTP/1.1 400") && answer.contains(#""serverErrorCode":"BAD_REQUEST""#), "\(answer)")
             #expect(!(try await server.send("GET", "\(LiveServer.database)/zones/list", token: token).text.contains("Half")))
+        }
+    }
+
+    @Test func aBodyThatIsNoHTTPIsABadRequest() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            var answer = ""
+            // The connection is closed soon, which may be too soon for the answer on a busy machine.
+            for _ in 0..<10 where answer.isEmpty {
+                let raw = try RawConnection(port: server.port)
+                await raw.send(Self.head(server, "\(LiveServer.database)/zones/modify", token, "Transfer-Encoding: chunked") + "zz\r\n{}\r\n")
+                answer = try await raw.readToEnd()
+            }
+            #expect(answer.hasPrefix("HTTP/1.1 400") && answer.contains("the body breaks off, or is no HTTP"), "\(answer)")
+            try await stillAnswers(server, token)
+        }
+    }
+
+    /// A program that reads the answer only once it has sent its whole request.
+    @Test(arguments: ["Connection: close\r\n", ""])
+    func whoSendsTooMuchCanSendItAndIsToldSo(_ header: String) async throws {
+        var limits = Limits()
+        (limits.requestBodyBytes, limits.idleSeconds) = (1000, 10)
+        try await LiveServer.run(limits: limits) { server in
+            let token = try await server.addUser("mia")
+            let raw = try RawConnection(port: server.port)
+            let bytes = 30_000_000
+            await raw.send(Self.head(server, "\(LiveServer.database)/zones/modify", token, header + "Content-Length: \(bytes)"))
+            let isSent = await raw.send(Array(repeating: 0x20, count: bytes))
+            #expect(isSent)
+            #expect(try await raw.read(until: "\"nativeErrorCode\":27}").hasPrefix("HTTP/1.1 413"))
+            try await stillAnswers(server, token)
         }
     }
 

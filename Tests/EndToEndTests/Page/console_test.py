@@ -98,6 +98,11 @@ def use_script(browser, server, token, container, complaints):
     assert seen == "Kitchen Salt Pepper CONFLICT 1 j1 DATABASE +j2,-j1 NOT_FOUND", seen
     page.reload()
     assert page.evaluate("() => CloudKit.getDefaultContainer().setUpAuth()")["userRecordName"].startswith("_"), "the token is lost"
+    # It configures the script anew.
+    odd = page.evaluate(Path(__file__).with_name("odd_inputs.js").read_text(encoding="utf-8"))
+    assert not odd, odd
+    page.reload()
+    assert page.evaluate("() => CloudKit.getDefaultContainer().setUpAuth()")["userRecordName"].startswith("_"), "the token is lost"
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
     own.shutdown()
