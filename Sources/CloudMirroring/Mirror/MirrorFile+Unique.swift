@@ -86,6 +86,11 @@ extension MirrorFile {
             owners[unique] = key
             if !same.isEmpty { found += same + [key] }
         }
+        for (unique, key) in plan.given {
+            found += try writer.keys(with: unique.constraint, values: unique.values).filter {
+                try $0 != key && !plan.deletes($0) && bookkeeping.zone(of: $0) == zone
+            }
+        }
         var new: [RowKey] = []
         for key in found where !key.isTemporary && !loaded.surrounded.contains(key) && !new.contains(key) { new.append(key) }
         if new.isEmpty { return false }

@@ -9,19 +9,31 @@ import ManagedModel
 // conflict log, and what was related to the other is related to the one that stays.
 
 extension ImportDraft {
-    /// Finds deletions of the page that are none: somebody else has merged the object into one that comes with the page.
+    /// Finds deletions of the page that are none: somebody else has merged the object into one that comes with the page, or that
+    /// has come before, when it had other values here.
     mutating func setTwinsAside(_ records: [Record]) {
         guard mapping.hasUniqueness, !page.deletions.isEmpty else { return }
-        var coming: [UniqueValues: String] = [:]
-        for record in records { for unique in mapping.uniqueValues(of: record) { coming[unique] = record.recordName } }
-        if coming.isEmpty { return }
-        for name in page.deletions {
-            guard let state = states[name], state.changeTag != nil, let row = rows[state.key], let entity = mapping.entities[state.key.entityIndex] else { continue }
-            // Who merged it knew it as the server has it.
-            let known = Record(recordName: name, recordType: entity.recordType, fields: state.ancestor.fields)
-            let into = (mapping.uniqueValues(of: row) + mapping.uniqueValues(of: known)).lazy.compactMap { coming[$0] }.first
-            if let into { goingTwins.append((name, into)) }
+        var others: [UniqueValues: String] = [:]
+        let deleted = Set(page.deletions)
+        for key in loaded.surrounded {
+            // Nobody else could merge anything into what only this device knows.
+            guard let name = names[key], !deleted.contains(name), let state = states[name], state.changeTag != nil else { continue }
+            for unique in values(of: state) { others[unique] = name }
         }
+        for record in records { for unique in mapping.uniqueValues(of: record) { others[unique] = record.recordName } }
+        for name in page.deletions {
+            guard let state = states[name], state.changeTag != nil, rows[state.key] != nil, mapping.isUnique(state.key.entityIndex) else { continue }
+            let values = values(of: state)
+            given += values.map { ($0, state.key) }
+            if let into = values.lazy.compactMap({ others[$0] }).first { goingTwins.append((name, into)) }
+        }
+    }
+
+    /// Values that an object has here, and those that the server knew: who merged it knew those.
+    private func values(of state: RecordState) -> [UniqueValues] {
+        guard let row = rows[state.key], let entity = mapping.entities[state.key.entityIndex] else { return [] }
+        let known = Record(recordName: state.recordName, recordType: entity.recordType, fields: state.ancestor.fields)
+        return mapping.uniqueValues(of: row) + mapping.uniqueValues(of: known)
     }
 
     /// Whether a record that is to be deleted, because its object was merged into another, has other values by now.

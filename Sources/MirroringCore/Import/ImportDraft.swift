@@ -28,6 +28,8 @@ struct ImportDraft {
     var links: LinkLedger
     /// Records that were merged into others elsewhere, and are to be here.
     var goingTwins: [(name: String, into: String)] = []
+    /// Values of records that the page says are deleted.
+    var given: [(values: UniqueValues, key: RowKey)] = []
     /// Records that no row shows.
     var incomplete: [IncompleteRecord] = []
     /// Rows that were there before the page and lost what they must have, or were merged into others.

@@ -68,6 +68,9 @@ package struct ImportPlan: Sendable {
     package private(set) var pairsTouched: [LinkPair] = []
     /// Values that must be unique, of the rows that are inserted or changed.
     package private(set) var unique: [(values: UniqueValues, key: RowKey)] = []
+    /// Values that must be unique and that records had which the page says are deleted: what has them now may be what they were
+    /// merged into elsewhere.
+    package private(set) var given: [(values: UniqueValues, key: RowKey)] = []
     /// Rows that go because they lost what they must have, or were merged into others.
     package private(set) var takenBack: [RowKey] = []
     package private(set) var bookkeeping = BookkeepingChanges()
@@ -89,6 +92,7 @@ package struct ImportPlan: Sendable {
             case .delete: continue
             }
         }
+        given = draft.given
         recordsApplied = draft.recordsApplied
     }
 

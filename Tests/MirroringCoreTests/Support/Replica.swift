@@ -317,6 +317,10 @@ struct Replica {
                 + liveKeys.filter { rows[$0].map { mapping.uniqueValues(of: $0).contains(unique) } == true && $0 != key && !plan.deletes($0) }
             if !same.isEmpty { found.formUnion(same + [key]) }
         }
+        for (unique, key) in plan.given {
+            let same = liveKeys.filter { rows[$0].map { mapping.uniqueValues(of: $0).contains(unique) } == true }
+            found.formUnion(same.filter { $0 != key && !plan.deletes($0) })
+        }
         let new = found.filter { !$0.isTemporary && !loaded.surrounded.contains($0) }.sorted { $0.primaryKey < $1.primaryKey }
         for key in new {
             loaded.rows[key] = rows[key]
