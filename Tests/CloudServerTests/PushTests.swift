@@ -141,7 +141,7 @@ import Testing
     }
 
     /// When a network breaks, everybody goes at once: nobody looks through all for each.
-    @Test(.timeLimit(.minutes(1))) func manyListenersComeAndGo() async {
+    @Test(.timeLimit(.minutes(10))) func manyListenersComeAndGo() async {
         let hub = PushHub()
         let everybody = PushAudience.public(containerIdentifier: "c", environment: .production)
         let listeners = (0..<50_000).map { hub.listen(everybody, deviceID: "d\($0)") }

@@ -167,7 +167,9 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
     @Test func plainTextWhereTLSIsExpectedIsSaid() async throws {
         try await LiveServer.run { server in
             let address = try #require(ServerAddress("https://127.0.0.1:\(server.port)"))
-            let transport = HTTPTransport(server: address, token: "t")
+            var timeouts = HTTPTransport.Timeouts()
+            timeouts.connect = .seconds(120)
+            let transport = HTTPTransport(server: address, token: "t", timeouts: timeouts)
             let container = CKContainer(
                 identifier: LiveServer.container,
                 connection: OwnConnection(Connection(environment: .development, transport: transport)))
