@@ -58,7 +58,7 @@ import Testing
 
     @Test func savesOfAnotherProcessArePosted() async throws {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent(
-            "process-\(ProcessInfo.processInfo.processIdentifier).sqlite")
+            "process-\(UUID().uuidString).sqlite")
         setenv("TARN_PARITY_STORE", url.path, 1)
         let container = try Notes.container(at: url, postsChanges: true)
         try Notes.save(container, author: "parent") { Notes.insert("mine", into: $0) }
