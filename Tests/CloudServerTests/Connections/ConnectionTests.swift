@@ -36,7 +36,9 @@ import Testing
     }
 
     @Test func headersWithoutEndAreRefused() async throws {
-        try await LiveServer.run { server in
+        var limits = Limits()
+        limits.idleSeconds = 3600
+        try await LiveServer.run(limits: limits) { server in
             let token = try await server.addUser("mia")
             let raw = try RawConnection(port: server.port)
             await raw.send(Self.list + "X-Long: ")
