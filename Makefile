@@ -12,6 +12,9 @@ OPTIONS :=
 # Where `make bench-anchors` puts what the server is compared with.
 ANCHORS := "$${TARN_BENCH_ANCHORS:-$$HOME/.cache/tarn-bench-anchors}"
 
+# All at once, a test with a few seconds of work would end minutes after it began, and every limit of time be too short.
+TESTS_AT_ONCE := 8
+
 # Suites that `make sanitize` runs.
 SANITIZED := '^(ManagedModel|ObjectGraph|Parity|PredicateKit|SQLiteStore)Tests\.'
 
@@ -42,8 +45,8 @@ build: packages
 test: packages test-packages
 	$(BUILD) --build-tests
 	TARN_PAGE_PYTHON="$$(.ci/browser-python "$$HOME/.cache/tarn-python")" \
-		swift test --skip-build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error \
-		-Xswiftc -disable-incremental-imports
+		.ci/failures-last swift test --skip-build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error \
+		-Xswiftc -disable-incremental-imports --experimental-maximum-parallelization-width $(TESTS_AT_ONCE)
 	@$(MAKE) examples
 
 ## The example package, built as an app's own package would be, and run: in debug and in release.

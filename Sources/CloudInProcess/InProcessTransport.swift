@@ -61,7 +61,7 @@ package final class InProcessTransport: CloudTransport {
     // MARK: CloudTransport
 
     /// No connection in a process falls silent without ending, however long the process is held up.
-    package var heartbeatDeadline: Duration? { nil }
+    package var fallsSilent: Bool { false }
 
     package func send(_ request: TransportRequest) async throws -> TransportResponse {
         let response = try await exchange(request)

@@ -15,7 +15,7 @@ final class FaultyTransport: CloudTransport {
     }
 
     let base: InProcessTransport
-    var heartbeatDeadline: Duration? { base.heartbeatDeadline }
+    var fallsSilent: Bool { base.fallsSilent }
     private let clock: TestClock
     private let containerIdentifier: String
     private let plans = Mutex<[Plan]>([])

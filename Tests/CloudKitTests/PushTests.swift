@@ -117,7 +117,7 @@ private let notification = PushNotification(
                 events.append(event)
                 guard event == .heartbeat else { continue }
                 await clock.untilSomebodySleeps()
-                clock.advance(by: try #require(transport.heartbeatDeadline))
+                clock.advance(by: CloudDatabaseClient.heartbeatDeadline)
             }
         }
         #expect(events == [.connected, .heartbeat])

@@ -29,7 +29,7 @@ final class Faults: CloudTransport {
     }
 
     private let transport: InProcessTransport
-    var heartbeatDeadline: Duration? { transport.heartbeatDeadline }
+    var fallsSilent: Bool { transport.fallsSilent }
     private let gate: Gate?
     private let state = Mutex(State())
 
@@ -130,7 +130,7 @@ final class Faults: CloudTransport {
 final class Holding: CloudTransport {
     let gate = Gate()
     private let transport: InProcessTransport
-    var heartbeatDeadline: Duration? { transport.heartbeatDeadline }
+    var fallsSilent: Bool { transport.fallsSilent }
     private let isHeld: @Sendable (_ path: String, _ body: [UInt8]) -> Bool
 
     init(_ transport: InProcessTransport, where isHeld: @escaping @Sendable (_ path: String, _ body: [UInt8]) -> Bool) {

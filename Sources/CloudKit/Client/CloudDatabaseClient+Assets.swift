@@ -145,12 +145,13 @@ extension CloudDatabaseClient {
         guard let address = asset.downloadURL else {
             throw CKError(.assetNotAvailable, "the record names an asset without an address; fetch the record again")
         }
+        let limit = transport.fallsSilent ? Self.silenceDeadline : nil
         let silence = CKError(.networkFailure, "the server fell silent while it sent an asset; try again")
         var failure: CKError?
         while true {
             let start = sink.received
             do {
-                try await whileHeard(within: Self.silenceDeadline, by: clock, orThrow: silence) { heard in
+                try await whileHeard(within: limit, by: clock, orThrow: silence) { heard in
                     try await download(from: address, sink, heard)
                 }
                 return try sink.finish()

@@ -9,7 +9,7 @@ extension CloudDatabaseClient {
     /// Where something on the way holds a stream back, or the server has none, notifications are waited for one by one.
     ///
     /// Nothing is opened before the first event is asked for. The stream ends with ``CKError``: with `.networkFailure`
-    /// if nothing was heard for ``CloudTransport/heartbeatDeadline`` or the server closed it. Whoever wants it again opens a new one,
+    /// if nothing was heard for ``heartbeatDeadline`` or the server closed it. Whoever wants it again opens a new one,
     /// and asks for changes once it is connected. Giving up the sequence closes the stream.
     ///
     /// The client of the public database hears of every change there, where the server has its feed, and needs no account
@@ -57,6 +57,9 @@ extension CloudDatabaseClient {
         }
     }
 
+    /// How long a held connection may say nothing before it counts as broken: three heartbeats may be lost.
+    package static var heartbeatDeadline: Duration { .seconds(3 * Capability.heartbeatSeconds) }
+
     private func hold<C: Clock<Duration>>(clock: C, _ tell: @escaping @Sendable (PushEvent) -> Void) async throws {
         let path = DevicePath(containerIdentifier: containerIdentifier, environment: environment, operation: .pushStream)
         let isPublic = scope == .public
@@ -64,7 +67,7 @@ extension CloudDatabaseClient {
             method: "GET", target: .service(path: path.path + (isPublic ? "?database=\(DatabaseScope.public.rawValue)" : "")),
             headers: headers(asking: isPublic ? [.publicChanges] : []), responseBytesMax: Limits.messageBytes)
         let silence = CKError(.networkFailure, "the push stream fell silent; it is to be opened again")
-        try await whileHeard(within: transport.heartbeatDeadline, by: clock, orThrow: silence) { heard in
+        try await whileHeard(within: transport.fallsSilent ? Self.heartbeatDeadline : nil, by: clock, orThrow: silence) { heard in
             let stream = try await transport.stream(request)
             guard stream.status == 200 else { throw try await refusal(stream) }
             heard()

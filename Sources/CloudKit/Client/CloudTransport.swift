@@ -23,15 +23,15 @@ package protocol CloudTransport: Sendable {
     /// Where tasks run that outlive a call; nil is wherever there is room.
     var executor: (any TaskExecutor)? { get }
 
-    /// How long a held connection may say nothing before it counts as broken; nil where its end is told in any case.
-    var heartbeatDeadline: Duration? { get }
+    /// Whether a connection may say nothing for ever, so that it is broken off after a while; not where its end is told in
+    /// any case.
+    var fallsSilent: Bool { get }
 }
 
 extension CloudTransport {
     package var executor: (any TaskExecutor)? { nil }
 
-    /// Three heartbeats may be lost.
-    package var heartbeatDeadline: Duration? { .seconds(3 * Capability.heartbeatSeconds) }
+    package var fallsSilent: Bool { true }
 
     package var linkBase: String { "https://tarn.invalid" }
 }

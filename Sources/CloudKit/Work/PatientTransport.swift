@@ -14,7 +14,7 @@ struct PatientTransport: CloudTransport {
     private let base: any CloudTransport
     var linkBase: String { base.linkBase }
     var executor: (any TaskExecutor)? { base.executor }
-    var heartbeatDeadline: Duration? { base.heartbeatDeadline }
+    var fallsSilent: Bool { base.fallsSilent }
     private let pace: Pace
     private let isPatient: Bool
     private let timeout: Duration?

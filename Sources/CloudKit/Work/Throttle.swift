@@ -20,7 +20,7 @@ final class Throttle: CloudTransport {
     private let base: any CloudTransport
     var linkBase: String { base.linkBase }
     var executor: (any TaskExecutor)? { base.executor }
-    var heartbeatDeadline: Duration? { base.heartbeatDeadline }
+    var fallsSilent: Bool { base.fallsSilent }
     private let pace: Pace
     private let state = Mutex(State())
 

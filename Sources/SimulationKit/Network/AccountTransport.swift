@@ -11,7 +11,7 @@ struct AccountTransport: CloudTransport {
     let simulation: SimulationExecutor
 
     var executor: (any TaskExecutor)? { simulation }
-    var heartbeatDeadline: Duration? { base.heartbeatDeadline }
+    var fallsSilent: Bool { base.fallsSilent }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
         try await Task(executorPreference: simulation) { [base] in try SimulationExecutor().run { try await base.send(request) } }.value

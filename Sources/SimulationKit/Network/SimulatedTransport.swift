@@ -27,7 +27,7 @@ final class SimulatedTransport: CloudTransport, @unchecked Sendable {
     }
 
     var executor: (any TaskExecutor)? { network.executor }
-    var heartbeatDeadline: Duration? { base.heartbeatDeadline }
+    var fallsSilent: Bool { base.fallsSilent }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
         try refuseIfEnded()
