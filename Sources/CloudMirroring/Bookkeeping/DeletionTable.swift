@@ -3,8 +3,8 @@
 
 import SQLiteStore
 
-/// Names of records of the home zone that this device deleted because the user did. Another device may have moved such an
-/// object to a share's zone at the same moment, where it comes back under that name: then it is deleted there, too.
+/// Names of records that this device deleted because the user did. Another device may move such an object, or such a link, to
+/// a share's zone at the same moment, where it comes back under that name: then it is deleted there, too.
 enum DeletionTable {
     /// Names that are kept; older ones go.
     static let namesMax: Int64 = 10_000

@@ -9,44 +9,50 @@ import SQLiteStore
 
 // An object that one device of the user moves to a share's zone, while another one deletes it, or takes a link apart: the
 // deletion is sent to the old zone, and what was deleted comes back in the new one. Whoever deleted it knows that it was
-// no part of a move, and deletes it again where it is now.
+// no part of a move, and deletes it again where it is now. A link may also be taken apart in the new zone before another
+// device knows that its objects are there, and brings it along.
 
 extension MirrorFile {
-    /// Remembers what of a batch was deleted in the home zone by the user's wish. What moved away from there was not.
+    /// Remembers what of a batch was deleted by the user's wish. What moved away from the home zone was not. Of links those of
+    /// other zones are remembered, too: whoever hears late that their objects moved may bring them there once more.
     func rememberDeletions(
-        of sent: ZonedBatch, _ changes: BookkeepingChanges, _ records: [String: RecordState], _ links: [String: LinkState], _ writer: StoreWriter
+        of sent: ZonedBatch, _ changes: BookkeepingChanges, _ records: [String: RecordState], _ writer: StoreWriter
     ) throws {
-        guard scope == .private, sent.zone.isHome else { return }
-        var names = changes.removedRecords.filter { records[$0]?.isMovedOut != true }
-        for name in changes.removedLinks {
-            guard let pair = links[name]?.pair else { continue }
-            // What is known to have moved took its links along, or will.
-            var isMoving = false
-            try writer.query(
-                "SELECT 1 FROM TARN_RECORD WHERE name IN (?, ?) AND (zone > \(MirrorZone.home) OR pk < 0) LIMIT 1",
-                [.text(pair.first), .text(pair.second)]
-            ) { _ in isMoving = true }
-            if !isMoving { names.append(name) }
+        if scope == .public { return }
+        var names = changes.removedLinks
+        if sent.zone.isHome {
+            names += changes.removedRecords.filter { records[$0]?.isMovedOut != true }
+            for name in changes.removedLinks {
+                var isMoved = false
+                try writer.query(
+                    "SELECT 1 FROM TARN_LINK WHERE zone IN (SELECT number FROM TARN_ZONE WHERE number > \(MirrorZone.home)) AND name = ? LIMIT 1",
+                    [.text(name)]
+                ) { _ in isMoved = true }
+                if isMoved { names.removeAll { $0 == name } }
+            }
         }
         try DeletionTable.add(names, writer)
     }
 
     /// Takes out of a page of a share's zone what this device deleted before it came there, and marks it for deletion.
-    func deleteAgain(in page: inout ImportPage, _ zone: MirrorZone, _ writer: StoreWriter) throws {
-        guard scope == .private, !zone.isHome else { return }
-        let bookkeeping = reader(writer, zone: zone.number)
+    ///
+    /// - Returns: How much it was; it has to be sent.
+    func deleteAgain(in page: inout ImportPage, _ zone: MirrorZone, _ writer: StoreWriter) throws -> Int {
+        let bookkeeping = reader(writer, zone: zone.number), home = reader(writer)
         var changes = BookkeepingChanges()
         var gone: Set<String> = []
         let mark = try writer.latestTransaction()
         for record in page.records {
             if let pair = mapping.pair(of: record) {
-                guard try DeletionTable.contains(record.recordName, writer), try bookkeeping.link(named: record.recordName) == nil else { continue }
+                guard try DeletionTable.contains(record.recordName, writer), try bookkeeping.link(named: record.recordName) == nil,
+                    try home.link(named: record.recordName) == nil
+                else { continue }
                 var link = LinkState(recordName: record.recordName, pair: pair, stage: .needsDelete, mark: mark)
                 link.changeTag = record.recordChangeTag
                 link.generation = page.generation ?? 0
                 changes.links.append(link)
             } else {
-                guard let name = Self.oldName(of: record), try DeletionTable.contains(name, writer),
+                guard scope == .private, let name = Self.oldName(of: record), try DeletionTable.contains(name, writer),
                     let entity = mapping.entity(of: record), try bookkeeping.record(named: record.recordName) == nil,
                     let key = try writer.allocateKeys(for: entity.entity.index, count: 1).first
                 else { continue }
@@ -61,8 +67,9 @@ extension MirrorFile {
             }
             gone.insert(record.recordName)
         }
-        if gone.isEmpty { return }
+        if gone.isEmpty { return 0 }
         page.records.removeAll { gone.contains($0.recordName) }
         try self.writer(writer, zone: zone.number).write(changes, now: now)
+        return gone.count
     }
 }

@@ -132,7 +132,7 @@ extension MirrorFile {
                 of: sent.batch, outcomes: outcomes, assets: assets,
                 generation: zone.token == nil ? zone.generation - 1 : zone.generation, records: records, links: links, mapping: mapping)
             try self.writer(writer, zone: sent.zone.number).write(settlement.changes, now: now)
-            try rememberDeletions(of: sent, settlement.changes, records, links, writer)
+            try rememberDeletions(of: sent, settlement.changes, records, writer)
             // Of anything that was not settled the server says more in its changes.
             if let token, let known = sent.token, zone.token == known, !zone.isFullFetch, settlement.verdict.accepted == sent.batch.items.count {
                 try ZoneTable.set("token", .text(token), of: sent.zone.number, writer)

@@ -37,9 +37,10 @@ extension MirrorFile {
                 page.follows(row.token, generation: row.isFullFetch ? row.generation : nil)
             else { return .dropped }
             var page = page
+            var deleted = 0
             if !zone.isHome {
                 try keepShare(in: page, row, writer)
-                try deleteAgain(in: &page, zone, writer)
+                deleted = try deleteAgain(in: &page, zone, writer)
                 try rebind(&page, zone, writer)
             }
             let bookkeeping = reader(writer, zone: zone.number)
@@ -67,7 +68,7 @@ extension MirrorFile {
             let receives = try ZoneTable.row(zone.number, writer)?.receives == true
             try ZoneTable.advance(zone.number, to: page.token, moreComing: page.moreComing, writer)
             if receives, !page.moreComing { try gather(into: zone, writer) }
-            return .applied(records: plan.recordsApplied, commit)
+            return .applied(records: plan.recordsApplied + deleted, commit)
         }
     }
 

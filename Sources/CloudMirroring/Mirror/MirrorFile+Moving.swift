@@ -208,8 +208,8 @@ extension MirrorFile {
         }
     }
 
-    /// What others wrote into a record whose object has moved goes to the object, and has to be sent from there; so do links
-    /// between two that have moved.
+    /// What others wrote into a record whose object has moved goes to the object, and has to be sent from there; what they
+    /// connected with it follows.
     func passOn(_ plan: ImportPlan, _ writer: StoreWriter) throws {
         var updated: Set<RowKey> = []
         for case .update(let row, _) in plan.rows { updated.insert(row.key) }
@@ -220,10 +220,26 @@ extension MirrorFile {
         }
         guard scope == .private, try ZoneTable.all(writer).count > 1 else { return }
         let home = reader(writer)
+        for intent in plan.rows {
+            switch intent {
+            case .insert(let row), .update(let row, _): try follow(row.key, row.references, writer, home)
+            case .delete: continue
+            }
+        }
         for link in plan.bookkeeping.links where link.stage == .uploaded {
-            guard let end = try home.record(named: link.pair.first), end.isMovedOut, let zone = try home.zone(of: end.key), zone != MirrorZone.home
-            else { continue }
+            let ends = try [link.pair.first, link.pair.second].compactMap { try home.record(named: $0) }
+            guard ends.count == 2, ends.contains(where: \.isMovedOut) else { continue }
+            for (end, other) in [(0, 1), (1, 0)] { try follow(ends[end].key, [ends[other].key], writer, home) }
+            guard let zone = try home.zone(of: ends[0].key), zone != MirrorZone.home else { continue }
             try moveLinks(touching: link.pair.first, to: zone, mark: try writer.latestTransaction(), writer, home)
         }
+    }
+
+    /// Moves an object of the home zone to where one of others is.
+    private func follow(_ key: RowKey, _ others: [RowKey], _ writer: StoreWriter, _ home: BookkeepingReader) throws {
+        if others.isEmpty { return }
+        guard try home.zone(of: key) == MirrorZone.home else { return }
+        let zones = try others.compactMap { try home.zone(of: $0) }
+        if let zone = zones.filter({ $0 != MirrorZone.home }).min() { try move([key], to: zone, writer) }
     }
 }

@@ -46,16 +46,19 @@ extension MirrorFile {
     func rebind(_ page: inout ImportPage, _ zone: MirrorZone, _ writer: StoreWriter) throws {
         guard scope == .private else { return }
         let (home, there) = (reader(writer), reader(writer, zone: zone.number))
-        var rebound: [String] = []
+        var rebound: [String] = [], arrived: [String] = []
         for (index, record) in page.records.enumerated() {
             if record.recordType == MirrorNames.linkRecordType {
                 guard try there.link(named: record.recordName) == nil, try home.link(named: record.recordName) != nil else { continue }
                 try rename("TARN_LINK", record.recordName, to: record.recordName, in: zone, writer)
             } else if let known = try there.record(named: record.recordName), known.changeTag == nil, known.key.primaryKey > 0 {
                 // Somebody else has moved it as well, and was first: they see to what is left of it in the home zone.
-                try writer.execute(
-                    "DELETE FROM TARN_RECORD WHERE entity = ? AND pk = ?",
-                    [.text(home.entityName(known.key)), .int(-known.key.primaryKey)])
+                guard let place = try receiptPlace(of: known.key, writer), place.zone == MirrorZone.home, let old = try home.record(named: place.name) else { continue }
+                try takeUp(old, as: known, there, writer)
+                if let receipt = Self.homeReceipt(of: record), let entity = mapping.entities[known.key.entityIndex] {
+                    page.records[index] = entity.completed(record, with: old, receipt)
+                }
+                arrived.append(record.recordName)
             } else if let receipt = Self.homeReceipt(of: record), try there.record(named: record.recordName) == nil,
                 let known = try home.record(named: receipt.name), !known.isMovedOut,
                 mapping.entity(of: record)?.entity.root == mapping.model.entities[known.key.entityIndex].root
@@ -68,8 +71,22 @@ extension MirrorFile {
                 rebound.append(record.recordName)
             }
         }
-        for name in rebound { try release(name, there, writer) }
+        for name in rebound + arrived { try release(name, there, writer) }
         if !rebound.isEmpty { try ZoneTable.set("receives", .int(1), of: zone.number, writer) }
+    }
+
+    /// Measures what this device and another one made of an object, which both have moved, against what it was before.
+    private func takeUp(_ old: RecordState, as known: RecordState, _ bookkeeping: BookkeepingReader, _ writer: StoreWriter) throws {
+        var state = known
+        state.ancestor.fields = old.ancestor.fields
+        state.ancestor.digests = old.ancestor.digests
+        state.modified = old.modified
+        // As of a record that is renamed.
+        state.changeTag = ""
+        var changes = BookkeepingChanges()
+        changes.records = [state]
+        try writer.execute("DELETE FROM TARN_RECORD WHERE zone = \(MirrorZone.home) AND name = ?", [.text(old.recordName)])
+        try self.writer(writer, zone: bookkeeping.zone).write(changes, now: now)
     }
 
     /// An empty change tag is older than any that the server gives, and known: what differs is merged and noted.

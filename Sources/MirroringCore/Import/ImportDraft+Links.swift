@@ -81,7 +81,7 @@ extension ImportDraft {
         }
         recordsApplied += 1
         let others = links.ofPair(pair)
-        let isEndGoing = [pair.first, pair.second].contains { states[$0]?.stage == .needsDelete }
+        let isEndGoing = [pair.first, pair.second].contains { isGoing($0) }
         // Linked by two devices, and unlinked here since: what this device took apart stays apart.
         let isUnlinkedHere = !others.isEmpty && others.allSatisfy { !$0.isLive }
         var link = LinkState(recordName: record.recordName, pair: pair, stage: isEndGoing || isUnlinkedHere ? .needsDelete : .uploaded)
@@ -89,6 +89,12 @@ extension ImportDraft {
         link.ranks = mapping.ranks(of: record, for: pair)
         if let generation = page.generation { link.generation = generation }
         links.put(link)
+    }
+
+    /// Whether an object is deleted here; one that has moved to another zone takes its links along.
+    private func isGoing(_ name: String) -> Bool {
+        guard let state = states[name], state.stage == .needsDelete else { return false }
+        return !state.isMovedOut || !rows.exists(state.key)
     }
 
     /// A pair is linked while any record for it exists and both its objects do.
