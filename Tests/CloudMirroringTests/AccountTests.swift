@@ -2,9 +2,13 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudInProcess
+import CloudKit
+import CloudMirroring
+import CloudWire
 import CoreData
 import Foundation
 import ManagedModel
+import Synchronization
 import Testing
 
 /// Another user signs in on a device that has a store.
@@ -72,5 +76,66 @@ import Testing
         try await bo.container.sync(timeout: .seconds(600))
         #expect(try bo.dump == "" && archives(beside: file).map { try titles(in: $0) } == [["Mia's"]])
         try await bo.discard()
+    }
+
+    // MARK: While the app runs
+
+    /// The connection that somebody else's sign-in changes.
+    private final class SignIn: Sendable {
+        private let current: Mutex<Result<InProcessTransport, CKError>>
+
+        init(_ transport: Result<InProcessTransport, CKError>) { current = Mutex(transport) }
+
+        func change(to transport: InProcessTransport) { current.withLock { $0 = .success(transport) } }
+
+        func client(_ identifier: String, _ scope: CKDatabase.Scope) throws -> CloudDatabaseClient {
+            CloudDatabaseClient(
+                containerIdentifier: identifier, environment: .development, scope: scope.wire, transport: try current.withLock { $0 }.get())
+        }
+    }
+
+    /// - Parameter isTold: Whether somebody says that the account changed, or the next save finds it out.
+    @Test(arguments: [true, false])
+    func whoSignsInWhileTheAppRunsGetsNothingOfTheOthers(isTold: Bool) async throws {
+        let cloud = try InProcessCloud()
+        let mias = try await cloud.addUser("mia", device: "tablet")
+        let laptop = try Device("laptop", try await cloud.addUser("bo", device: "laptop"))
+        try laptop.edit { $0.insert("Post", ["title": "Bo's"]) }
+        try await laptop.container.sync(timeout: .seconds(600))
+
+        let signIn = SignIn(.success(mias))
+        let tablet = try Device("tablet", mias, surround: { $0.connect = signIn.client })
+        try tablet.edit { $0.insert("Post", ["title": "Mia's"]) }
+        try await tablet.container.sync(timeout: .seconds(600))
+        mias.goOffline()
+        try tablet.edit { $0.insert("Post", ["title": "Mia's, unsent"]) }
+        signIn.change(to: try await cloud.addDevice("tablet", of: "bo"))
+        if isTold {
+            NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
+        } else {
+            tablet.timers.runFreely()
+        }
+        try await tablet.settles { try tablet.dump == "Post  title Bo's" }
+        #expect(try archives(beside: tablet.file).count == 1, "what Mia did not send is kept")
+        try await laptop.container.sync(timeout: .seconds(600))
+        #expect(try laptop.dump == "Post  title Bo's", "and nothing of it goes to Bo")
+        for device in [laptop, tablet] { try await device.discard() }
+    }
+
+    @Test(arguments: [CKError.Code.notAuthenticated, .badContainer])
+    func signingInBeginsToSync(_ code: CKError.Code) async throws {
+        let cloud = try InProcessCloud()
+        let mias = try await cloud.addUser("mia", device: "tablet")
+        let signIn = SignIn(.failure(CKError(code)))
+        let tablet = try Device("tablet", mias, surround: { $0.connect = signIn.client })
+        try tablet.edit { $0.insert("Post", ["title": "Before"]) }
+        try await tablet.until { if case .error = $0.activity { true } else { false } }
+        signIn.change(to: mias)
+        NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
+        try await tablet.settles()
+        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
+        try await phone.container.sync(timeout: .seconds(600))
+        #expect(try phone.dump == "Post  title Before")
+        for device in [tablet, phone] { try await device.discard() }
     }
 }

@@ -294,4 +294,35 @@ import Testing
         #expect(script.finish(.batchPlanned(count: 0, pending: 0, refusal: "refused")) == ["[error(reason: \"refused\")]"])
         #expect(script.tell(.pushArrived).first == "fetchChanges")
     }
+
+    // MARK: Accounts
+
+    @Test func anotherAccountIsFoundOutBeforeAnythingElse() {
+        var script = Script.idle
+        #expect(script.tell(.accountChanged) == ["setUp", "[starting]"])
+        #expect(script.finish(.done) == ["listen", "fetchChanges", "[importing(done: 0, total: nil)]"])
+
+        script = Script.idle
+        _ = script.tell(.storeChanged)
+        _ = script.finish(.batchPlanned(count: 1, pending: 1, refusal: nil))
+        #expect(script.tell(.accountChanged) == ["cancel", "setUp", "[starting 1 pending]"])
+    }
+
+    @Test(arguments: [CloudFailure.Code.badContainer, .notAuthenticated, .networkUnavailable])
+    func whoSignsInIsAskedNoMatterWhatStoodInTheWay(_ code: CloudFailure.Code) {
+        var script = Script()
+        _ = script.tell(.started)
+        _ = script.fail(code)
+        #expect(script.tell(.accountChanged).first == "setUp")
+        #expect(script.finish(.done).contains("listen"))
+    }
+
+    @Test func whoSignsInDuringAPauseIsAskedAfterIt() {
+        var script = Script.idle
+        _ = script.tell(.paused)
+        #expect(script.tell(.accountChanged) == [])
+        #expect(script.tell(.resumed).first == "setUp")
+        var stopped = Script()
+        #expect(stopped.tell(.accountChanged) == ["[paused]"])
+    }
 }

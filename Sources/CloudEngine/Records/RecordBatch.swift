@@ -47,7 +47,8 @@ struct RecordBatch {
         self.stored = stored
         let types = operations.map(\.record.recordType) + stored.values.map(\.record.recordType)
         schema = try SchemaCheck(
-            recordTypes: Set(types), growsByUse: engine.schemaByUse.contains(call.partition.environment), unit)
+            recordTypes: Set(types), growsByUse: engine.schemaByUse.contains(call.partition.environment),
+            isPublic: call.partition.scope == .public, unit)
     }
 
     /// Bytes of the records that are there already and come back in the answer.

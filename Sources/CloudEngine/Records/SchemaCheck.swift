@@ -9,9 +9,12 @@ struct SchemaCheck {
     private var unknownTypes: Set<String> = []
     private(set) var added: [String: [String: FieldSchema]] = [:]
     private let growsByUse: Bool
+    /// Whether the records are everybody's, so that nothing in them can be encrypted.
+    private let isPublic: Bool
 
-    init(recordTypes: Set<String>, growsByUse: Bool, _ view: any PartitionView) throws {
+    init(recordTypes: Set<String>, growsByUse: Bool, isPublic: Bool, _ view: any PartitionView) throws {
         self.growsByUse = growsByUse
+        self.isPublic = isPublic
         for recordType in recordTypes.sorted() {
             if let schema = try view.schema(ofType: recordType) {
                 known[recordType] = schema.fields
@@ -37,6 +40,9 @@ struct SchemaCheck {
         var new: [String: FieldSchema] = [:]
         for (name, field) in record.fields.sorted(by: { $0.key < $1.key }) {
             guard let value = field.value else { continue }
+            guard !isPublic || !field.isEncrypted else {
+                throw WireError(.badRequest, "encrypted fields are not supported in the public database")
+            }
             guard let expected = known[recordType]?[name] ?? added[recordType]?[name] else {
                 if let error = NameChecks.field(name) { throw error }
                 guard growsByUse else {

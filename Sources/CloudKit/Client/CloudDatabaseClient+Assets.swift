@@ -126,8 +126,10 @@ extension CloudDatabaseClient {
     ) async throws(CKError) {
         let partial = destination.appendingPathExtension("part-" + UUID().uuidString)
         do {
-            try Data().write(to: partial)
-            let handle = try FileHandle(forWritingTo: partial)
+            // Whoever else uses this machine may look into the folder; the content is this user's from the first byte on.
+            let descriptor = open(partial.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+            let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
             defer { try? handle.close() }
             try await download(asset, AssetSink(asset, to: handle, progress), clock: clock)
             try handle.synchronize()

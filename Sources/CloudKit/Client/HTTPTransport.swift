@@ -6,6 +6,7 @@ import CloudWire
 import Foundation
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 
 /// The transport over HTTP, with connections that are kept and shared by all containers of the process.
 package struct HTTPTransport: CloudTransport {
@@ -128,7 +129,7 @@ package struct HTTPTransport: CloudTransport {
             return try await body()
         } catch {
             let failure = HTTPFailure.translate(error)
-            guard request.changesData, let failure = failure as? CKError, failure.code == .networkFailure else { throw failure }
+            guard request.changesData, !HTTPFailure.isOfAHandshake(error), let failure = failure as? CKError, failure.code == .networkFailure else { throw failure }
             throw CKError(
                 .serverResponseLost,
                 failure.localizedDescription + "; what was sent may be saved: fetch it, or send it again", cause: failure)
@@ -165,6 +166,15 @@ enum HTTPFailure {
         default:
             // Whatever else there is comes from finding the host and making a connection.
             return unreachable(error)
+        }
+    }
+
+    /// Whether a protected connection was never there, so that nothing was sent on it.
+    static func isOfAHandshake(_ error: any Error) -> Bool {
+        switch error {
+        case let error as NIOSSLError: if case .handshakeFailed = error { true } else { false }
+        case is NIOSSLExtraError: true
+        default: false
         }
     }
 

@@ -78,6 +78,28 @@ public struct CKError: Error, CustomNSError, LocalizedError, Hashable, Sendable 
     public var ancestorRecord: CKRecord? { userInfo[CKRecordChangedErrorAncestorRecordKey] as? CKRecord }
 }
 
+/// `error as? CKError` and `catch let error as CKError` also find errors that came as an `NSError` of this domain, as they do
+/// on Apple's platforms.
+extension CKError: _ObjectiveCBridgeable {
+    public func _bridgeToObjectiveC() -> NSError { _nsError }
+
+    public static func _forceBridgeFromObjectiveC(_ source: NSError, result: inout CKError?) {
+        _ = _conditionallyBridgeFromObjectiveC(source, result: &result)
+    }
+
+    public static func _conditionallyBridgeFromObjectiveC(_ source: NSError, result: inout CKError?) -> Bool {
+        guard source.domain == CKErrorDomain, Code(rawValue: source.code) != nil else { return false }
+        result = CKError(_nsError: source)
+        return true
+    }
+
+    public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> CKError {
+        var result: CKError?
+        if let source { _forceBridgeFromObjectiveC(source, result: &result) }
+        return result ?? CKError(.internalError)
+    }
+}
+
 extension CKError: CustomStringConvertible {
     public var description: String { "CKError \(errorCode) (\(code)): \(localizedDescription)" }
 }

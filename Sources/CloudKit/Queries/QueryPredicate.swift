@@ -69,6 +69,9 @@ enum QueryPredicate {
         switch comparison.operator {
         case .equalTo where isAny, .contains: return try one(.listContains, not: .notListContains)
         case .in where isAny: return try one(.listContainsAny, not: .notListContainsAny)
+        // A query that finds less than it asks for is worse than one that is refused.
+        case .beginsWith where !comparison.options.isDisjoint(with: [.caseInsensitive, .diacriticInsensitive]):
+            throw refusal(part, "the service compares beginnings as they are written; leave [cd] out")
         case .beginsWith where isAny: return try one(.listMemberBeginsWith, not: .notListMemberBeginsWith)
         case _ where isAny: throw refusal(part, "ANY goes with =, IN and BEGINSWITH only")
         case .equalTo: return try one(.equals, not: .notEquals)

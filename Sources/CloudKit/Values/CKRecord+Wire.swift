@@ -36,14 +36,27 @@ extension CKRecord {
         }
     }
 
+    /// Keys that a query takes for what the server itself says of records, which fields of an app cannot be called.
+    private static let reservedKeys: Set<FieldKey> = [
+        "recordID", "recordType", "recordChangeTag", "creationDate", "creatorUserRecordID", "modificationDate",
+        "lastModifiedUserRecordID", "parent", "share",
+    ]
+
     /// What to send so that the record is saved. New assets are sent first.
     ///
+    /// - Throws: ``CKError`` with `.invalidArguments` for a name that no record and no field can have, where Apple raises an
+    ///   exception.
     /// - Parameter progress: Told which part of the assets was sent, if there are any.
     func operation(
         _ policy: CKModifyRecordsOperation.RecordSavePolicy, _ edits: Edits, uploadingWith client: CloudDatabaseClient,
         progress: @escaping @Sendable (Double) async -> Void = { _ in }
     ) async throws -> RecordOperation {
         let state = stored.value
+        // Without a name the server would make one up, which the record here would not have.
+        guard !recordID.recordName.isEmpty else { throw CKError(.invalidArguments, "the name of a record is not empty") }
+        if let key = state.changed.keys.sorted().first(where: Self.reservedKeys.contains) {
+            throw CKError(.invalidArguments, "no field can be called \(key): records have a property of that name")
+        }
         let tag = state.server?.recordChangeTag
         let kind: RecordOperation.Kind
         let keys: Set<FieldKey>

@@ -98,11 +98,25 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         }
         for (description, error) in refused { block(description, error) }
         super.persistentStoreDescriptions = all.filter { description in !refused.contains { $0.0 === description } }
+        // Apps ask to be told of events once their stores are loaded; the first ones are not over before that.
+        let loaded = Mutex<[Mirror]?>([])
         super.loadPersistentStores { [weak self] description, error in
-            if error == nil { self?.mirror(description) }
+            if error == nil, let mirror = self?.mirror(description) {
+                let waits = loaded.withLock { loaded in
+                    loaded?.append(mirror)
+                    return loaded != nil
+                }
+                // A store that is added on another thread may come after all others have begun.
+                if !waits { mirror.start() }
+            }
             block(description, error)
         }
         super.persistentStoreDescriptions = all
+        let mirrors = loaded.withLock { loaded in
+            defer { loaded = nil }
+            return loaded ?? []
+        }
+        for mirror in mirrors { mirror.start() }
     }
 
     private func isLoaded(_ description: NSPersistentStoreDescription) -> Bool {
@@ -137,10 +151,11 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         description.setOption(NSNumber(value: true), forKey: NSPersistentHistoryTrackingKey)
     }
 
-    private func mirror(_ description: NSPersistentStoreDescription) {
+    /// Makes what mirrors a store, which begins when it is started.
+    private func mirror(_ description: NSPersistentStoreDescription) -> Mirror? {
         guard let options = description.cloudKitContainerOptions, let url = description.url, let model = persistentStoreCoordinator.model,
             let store = persistentStoreCoordinator.persistentStore(for: url)
-        else { return }
+        else { return nil }
         let identifier = options.containerIdentifier
         let scope = options.databaseScope
         var mapping = RecordMapping(model: model, configuration: description.configuration, allowing: options.modelExtensions.core)
@@ -168,7 +183,8 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
                 status: { [board] status in board.put(status, of: number) }, event: { [weak self] in self?.post($0) }))
         mirrors.withLock { $0.append(mirror) }
         stopWhenRemoved(mirror)
-        mirror.start()
+        followAccount(of: mirror)
+        return mirror
     }
 
     private func post(_ event: Event) {
@@ -186,6 +202,14 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         ) { [weak mirror] notification in
             let removed = notification.userInfo?[NSRemovedPersistentStoresKey] as? [NSPersistentStore]
             if let mirror, removed?.contains(where: { $0 === mirror.store }) == true { mirror.cancel() }
+        }
+        observers.withLock { $0.append(Observation(token)) }
+    }
+
+    /// Another user's data are not to be mixed with those that are here, nor these to go to the other's database.
+    private func followAccount(of mirror: Mirror) {
+        let token = NotificationCenter.default.addObserver(forName: .CKAccountChanged, object: nil, queue: nil) { [weak mirror] _ in
+            mirror?.accountMayHaveChanged()
         }
         observers.withLock { $0.append(Observation(token)) }
     }

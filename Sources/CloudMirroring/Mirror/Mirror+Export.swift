@@ -12,7 +12,7 @@ extension Mirror {
         try await settleOutbox()
         let before = waiting.withLock { $0 }
         // Who has to sign in first sends nothing yet.
-        let opened = file.scope == .public ? nil : try? cloud.open()
+        let opened = file.scope == .public ? nil : try? openCloud()
         let plan = try await onQueue {
             try self.file.nextBatch(itemsMax: itemsMax, pending: before.count) { [surroundings = self.surroundings] in
                 try? opened?.request(for: $0, key: surroundings.makeName())
@@ -22,7 +22,7 @@ extension Mirror {
         waiting.withLock { if $0.changes == before.changes { $0.count = plan.pending } }
         if plan.batch != nil, permissions.isSignedOut {
             // Reading needs nobody; writing does.
-            let caller = try await cloud.open().caller()
+            let caller = try await openCloud().caller()
             try await learn(caller)
             guard let user = caller?.identity.userRecordName else {
                 return .batchPlanned(count: 0, pending: plan.pending, refusal: "nobody is signed in: what was changed here is sent after signing in")
@@ -38,7 +38,7 @@ extension Mirror {
             preconditionFailure("a batch is planned before it is sent")
         }
         sent.withLock { $0 = batch }
-        let cloud = try cloud.open()
+        let cloud = try openCloud()
         let (prepared, refused): (OutgoingRequest?, [String: ItemOutcome])
         do {
             (prepared, refused) = try await prepare(batch, plan.request, cloud)
@@ -111,7 +111,7 @@ extension Mirror {
         let batch = MirrorFile.ZonedBatch(batch: request.batch, zone: request.zone)
         let outcomes: [String: ItemOutcome]
         do {
-            outcomes = try await exchange(request, try cloud.open()).outcomes
+            outcomes = try await exchange(request, try openCloud()).outcomes
         } catch {
             _ = try await unsent(batch, CloudFailure(error))
             return

@@ -29,7 +29,7 @@ extension Mirror {
     /// Fetches one page and applies it.
     func fetchChanges() async throws -> SyncMachine.Outcome {
         try await settleOutbox()
-        let cloud = try cloud.open()
+        let cloud = try openCloud()
         var round = round.withLock { round in
             defer { round = ImportRound() }
             return round
@@ -147,7 +147,7 @@ extension Mirror {
     func explained(_ failure: CloudFailure) async -> CloudFailure {
         guard failure.code == .zoneNotFound, !failure.didResetEncryptedData, file.scope == .private else { return failure }
         do {
-            let cloud = try cloud.open()
+            let cloud = try openCloud()
             try await list(cloud)
             switch try await onQueue({ try self.file.homeDeletion() }) {
             case .deleted, .purged: return CloudFailure(.userDeletedZone, "the app's data was deleted on another device")
@@ -229,7 +229,7 @@ extension Mirror {
         let waited = joined.records[page.records.count...]
         if waited.isEmpty { return joined }
         // What an asset's address was good for may be over.
-        joined.records = page.records + (try await cloud.open().fresh(Array(waited), in: zone.id))
+        joined.records = page.records + (try await openCloud().fresh(Array(waited), in: zone.id))
         return joined
     }
 

@@ -5,6 +5,7 @@ import CloudKit
 import CloudWire
 import MirroringCore
 import ObjectGraph
+import Synchronization
 
 extension Mirror {
     func setUp() async throws -> SyncMachine.Outcome {
@@ -14,13 +15,18 @@ extension Mirror {
         permissions.signIn(memory.user)
         permissions.learn(memory.permissions)
         permissions.learn(deletionsTravel: memory.token.flatMap(FeedToken.syncToken) != nil)
+        connection.forget()
         let cloud = try cloud.open()
+        connection.use(cloud.client.transport)
         let caller = try await cloud.caller()
         let user = caller?.identity.userRecordName
         // What everybody may read stays, whoever is signed in.
         if let known = memory.user, let user, known != user, file.scope != .public {
             let removed = try await onQueue { try self.file.changeAccount() }
             tellContexts(deleted: removed)
+            // What was fetched and not applied yet is the other user's as well.
+            round.withLock { $0 = ImportRound() }
+            ahead.withLock { $0.take() }?.page.cancel()
             memory = MirrorFile.Memory()
         }
         if let user, memory.user != user { try await onQueue { try self.file.remember(user: user) } }

@@ -75,6 +75,7 @@ final class Mirror: Sendable {
     private let remembered = Mutex(Date.distantPast)
     private let asks = Asks()
     let permissions: PermissionCache
+    let connection = SetUpConnection()
     private let queue: DispatchQueue
     let logger = Logger(label: "tarn.mirror")
 
@@ -118,6 +119,31 @@ final class Mirror: Sendable {
     }
 
     func send(_ event: SyncMachine.Event) { feed.yield(event) }
+
+    /// Finds out who is signed in before anything else is sent or fetched, unless the connection is the one there was.
+    func accountMayHaveChanged() {
+        if let cloud = try? cloud.open(), connection.isInUse(cloud.client.transport) { return }
+        accountChanged()
+    }
+
+    func accountChanged() {
+        running.withLock { running in
+            running.listener?.cancel()
+            running.feedListener?.cancel()
+            running.feedListener = nil
+        }
+        feed.yield(.accountChanged)
+    }
+
+    /// The database, while the connection to it is the one that was set up: another one may be another user's.
+    func openCloud() throws -> MirrorCloud {
+        let cloud = try cloud.open()
+        guard connection.mayBeUsed(cloud.client.transport) else {
+            accountChanged()
+            throw CloudFailure(.operationCancelled, "another account may be signed in")
+        }
+        return cloud
+    }
 
     /// Returns when both directions have been quiet since the call.
     ///
@@ -175,6 +201,7 @@ final class Mirror: Sendable {
         case .listen:
             running.withLock { running in
                 guard !running.isStopped else { return }
+                running.listener?.cancel()
                 running.listener = begin { [file, self] in if file.scope == .public { await poll() } else { await listen() } }
             }
         case .wait(let seconds, let timer): wait(seconds, timer)

@@ -52,7 +52,8 @@ extension SyncMachine {
         case stopped
         case paused
         case resumed
-        case accountUnavailable(reason: String)
+        /// Another user may be signed in, or somebody where nobody was, or another server be configured.
+        case accountChanged
         /// Somebody saved.
         case storeChanged
         case pushArrived

@@ -104,9 +104,7 @@ package struct SyncMachine: Sendable {
         case .stopped: interrupt(.stopped, &effects)
         case .paused: interrupt(.paused, &effects)
         case .resumed: if state == .paused { next(now, &effects) }
-        case .accountUnavailable(let reason):
-            halt = CloudFailure(.accountTemporarilyUnavailable, reason)
-            interrupt(.halted(reason: reason, isFinal: false), &effects)
+        case .accountChanged: accountChanged(now, &effects)
         case .storeChanged: storeChanged(now, &effects)
         case .pushArrived: somethingIsNew(now, &effects)
         case .connected:
@@ -165,6 +163,34 @@ package struct SyncMachine: Sendable {
         if case .halted(_, isFinal: true) = state, new != .stopped { return }
         if state == .stopped { return }
         state = new
+    }
+
+    /// Nothing goes on before it is known whose the database is; what stood in the way may be gone.
+    private mutating func accountChanged(_ now: Date, _ effects: inout [Effect]) {
+        wishes.setUp = true
+        // The connection that stands is the other user's.
+        isListening = false
+        switch state {
+        case .stopped: return
+        case .paused: break
+        case .halted:
+            // Also what was given up for good: what is configured now is something else.
+            state = .idle
+            resume(now, &effects)
+        case .settingUp, .importing, .planning, .sending, .quarantining, .resetting, .idle, .waiting:
+            interrupt(.idle, &effects)
+            resume(now, &effects)
+        }
+    }
+
+    private mutating func resume(_ now: Date, _ effects: inout [Effect]) {
+        attempt = 0
+        conflictRounds = 0
+        halt = nil
+        trouble = nil
+        wishes.importing = true
+        wishes.exporting = true
+        next(now, &effects)
     }
 
     private mutating func asked(_ ask: AskID, _ now: Date, _ effects: inout [Effect]) {

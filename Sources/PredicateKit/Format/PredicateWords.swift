@@ -19,6 +19,8 @@ enum PredicateWords {
         "<=": .lessThanOrEqualTo, "=<": .lessThanOrEqualTo, ">=": .greaterThanOrEqualTo, "=>": .greaterThanOrEqualTo,
         "BETWEEN": .between, "IN": .in, "CONTAINS": .contains, "BEGINSWITH": .beginsWith, "ENDSWITH": .endsWith,
         "LIKE": .like, "MATCHES": .matches,
+        // Of CloudKit's queries: `allTokens TOKENMATCHES[cdl] "words"` asks what `self CONTAINS "words"` does (unverified).
+        "TOKENMATCHES": .contains,
     ]
 
     static let literals: [String: PredicateValue] = [

@@ -47,6 +47,8 @@ import Testing
         let there = try #require(asset.fileURL)
         #expect(there != url)
         #expect(try Data(contentsOf: there) == content)
+        let permissions = try FileManager.default.attributesOfItem(atPath: there.path)[.posixPermissions] as? NSNumber
+        #expect(permissions?.intValue == 0o600, "for this user only")
     }
 
     @Test func severalFilesAreOneProgress() async throws {

@@ -189,6 +189,9 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
             let error = await #expect(throws: CKError.self) { try await container.privateCloudDatabase.allRecordZones() }
             #expect(error?.code == .networkFailure)
             #expect(error?.localizedDescription.contains("its certificate is not trusted") == true)
+            // Nothing was sent on a connection that never was.
+            let unsaved = await #expect(throws: CKError.self) { try await container.privateCloudDatabase.save(CKRecord(recordType: "T")) }
+            #expect(unsaved?.code == .networkFailure)
             #expect(error.map { !"\($0) \($0.userInfo)".contains("s3cr3t") } == true)
         }
     }
