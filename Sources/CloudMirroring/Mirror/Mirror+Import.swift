@@ -55,7 +55,7 @@ extension Mirror {
         if let page = round.held {
             guard try await zonesToFetch().isEmpty else { return try await readShared(cloud) }
             round.held = nil
-            let (records, isRead) = try await apply(page, of: try await row(MirrorZone.home), cloud)
+            let (records, isRead) = try await apply(page, of: try await homeRow(), cloud)
             round.isHomeRead = isRead
             return records
         }
@@ -65,7 +65,7 @@ extension Mirror {
             return try await readShared(cloud)
         }
         // Most changes are in the home zone: they are there before the list of the others is asked for.
-        let home = try await row(MirrorZone.home)
+        let home = try await homeRow()
         let page = try await page(of: home, cloud)
         if !page.deletions.isEmpty || page.generation != nil && !page.moreComing {
             // Deleted, or moved: the list that was asked for later than the page tells where to look first. What the last page of
@@ -84,15 +84,16 @@ extension Mirror {
 
     private func readHome(_ cloud: MirrorCloud) async throws -> (records: Int, isRead: Bool) {
         try await askPermissionsIfDue(cloud)
-        let home = try await row(MirrorZone.home)
+        let home = try await homeRow()
         let page = try await page(of: home, cloud)
         permissions.learn(deletionsTravel: cloud.ways.hasFeed)
         followFeed(cloud)
         return try await apply(page, of: home, cloud)
     }
 
-    private func row(_ number: Int64) async throws -> ZoneTable.Row {
-        guard let row = try await onQueue({ try self.file.zoneRow(number) }) else {
+    private func homeRow() async throws -> ZoneTable.Row {
+        if let known = home.withLock({ $0 }) { return known }
+        guard let row = try await onQueue({ try self.file.zoneRow(MirrorZone.home) }) else {
             throw CloudFailure(.internalError, "the local store: its bookkeeping is not there")
         }
         return row
@@ -208,7 +209,8 @@ extension Mirror {
             }
             let assets = try await cloud.download(needed)
             switch try await onQueue({ try self.file.apply(asked, of: row.zone, assets: assets) }) {
-            case .applied(let records, let commit):
+            case .applied(let records, let commit, let zone):
+                if row.zone.isHome { home.withLock { $0 = zone } }
                 permissions.forget()
                 coordinator.didCommit([commit], by: nil)
                 // What changes no row may be to be sent on, or allow what was refused.
@@ -217,7 +219,9 @@ extension Mirror {
                 try await countIncomplete()
                 return (records, !page.moreComing)
             // Asked again from where the store stands now.
-            case .dropped, .lacksAssets: return (0, false)
+            case .dropped, .lacksAssets:
+                home.withLock { $0 = nil }
+                return (0, false)
             }
         }
     }

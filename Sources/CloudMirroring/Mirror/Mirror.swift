@@ -63,6 +63,9 @@ final class Mirror: Sendable {
     /// How far the import has come that is under way.
     let round = Mutex(ImportRound())
     let ahead = Mutex<PageAhead?>(nil)
+    /// The home zone as the last page left it; nil where that is not known any more. A page that was asked for with what is
+    /// over by then is dropped.
+    let home = Mutex<ZoneTable.Row?>(nil)
     let waiting = Mutex(Waiting())
     /// How much of the zone is still to come that is being read.
     let coming = Mutex(ImportCount())
@@ -277,6 +280,10 @@ final class Mirror: Sendable {
         case .planExport, .sendBatch: break
         case .setUp, .fetchChanges, .quarantine, .reset: waiting.withLock { $0.forget() }
         }
+        switch operation {
+        case .planExport, .fetchChanges: break
+        case .setUp, .sendBatch, .quarantine, .reset: home.withLock { $0 = nil }
+        }
         do {
             switch operation {
             case .setUp: return try await setUp()
@@ -291,6 +298,7 @@ final class Mirror: Sendable {
                 return .done
             }
         } catch {
+            home.withLock { $0 = nil }
             return .failed(await explained(CloudFailure(error)))
         }
     }

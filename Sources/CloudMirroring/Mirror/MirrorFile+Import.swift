@@ -21,7 +21,8 @@ extension MirrorFile {
     }
 
     enum PageOutcome {
-        case applied(records: Int, StoreCommit)
+        /// - Parameter zone: Where the zone stands now.
+        case applied(records: Int, StoreCommit, zone: ZoneTable.Row?)
         /// It came twice or late.
         case dropped
         /// What is known changed since the assets were looked for.
@@ -68,7 +69,7 @@ extension MirrorFile {
             let receives = try ZoneTable.row(zone.number, writer)?.receives == true
             try ZoneTable.advance(zone.number, to: page.token, moreComing: page.moreComing, writer)
             if receives, !page.moreComing { try gather(into: zone, writer) }
-            return .applied(records: plan.recordsApplied + deleted, commit)
+            return .applied(records: plan.recordsApplied + deleted, commit, zone: try ZoneTable.row(zone.number, writer))
         }
     }
 
