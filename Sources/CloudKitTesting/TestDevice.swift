@@ -57,6 +57,7 @@ public final class TestDevice: Sendable {
 
     private func change(to connection: Connection) {
         self.connection.change(to: connection)
+        if Self.ofProcess.withLock({ $0 }) == ObjectIdentifier(self) { CKContainer.connect(connection, for: nil) }
         NotificationCenter.default.post(name: .CKAccountChanged, object: container)
     }
 
@@ -66,9 +67,14 @@ public final class TestDevice: Sendable {
             pace: cloud.clock.pace)
     }
 
+    private static let ofProcess = Mutex<ObjectIdentifier?>(nil)
+
     /// Makes this the device that all containers of the process belong to, `CKContainer.default()` and those of Core
-    /// Data's stores included, until another device is.
-    public func useForWholeProcess() { CKContainer.connect(connection.connection, for: nil) }
+    /// Data's stores included, until another device is. Stores whose options were made with ``container`` stay with it.
+    public func useForWholeProcess() {
+        Self.ofProcess.withLock { $0 = ObjectIdentifier(self) }
+        CKContainer.connect(connection.connection, for: nil)
+    }
 
     // MARK: Faults
 

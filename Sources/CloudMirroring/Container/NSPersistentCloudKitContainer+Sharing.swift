@@ -65,7 +65,7 @@ extension NSPersistentCloudKitContainer {
             throw CKError(CloudFailure(.badDatabase, "only objects of a store of the private database can be shared"))
         }
         let keys = ids.map(\.key)
-        let container = surroundings.container(mirror.file.containerIdentifier)
+        let container = mirror.container
         do {
             var target = share?.recordID.zoneID.wire
             if share != nil, target?.zoneName.hasPrefix(MirrorNames.shareZonePrefix) != true {
@@ -100,7 +100,7 @@ extension NSPersistentCloudKitContainer {
     public func persistUpdatedShare(_ share: CKShare, in persistentStore: NSPersistentStore) async throws -> CKShare {
         let mirror = try synced(persistentStore)
         do {
-            let database = surroundings.container(mirror.file.containerIdentifier).database(with: mirror.file.scope)
+            let database = mirror.container.database(with: mirror.file.scope)
             let saved = try await Self.save(share, in: database)
             if let described = saved.described {
                 let zone = share.recordID.zoneID.wire
@@ -149,7 +149,7 @@ extension NSPersistentCloudKitContainer {
         guard mirror.file.scope == .shared else {
             throw CKError(CloudFailure(.badDatabase, "invitations are accepted into a store of the shared database"))
         }
-        let container = surroundings.container(mirror.file.containerIdentifier)
+        let container = mirror.container
         defer { mirror.send(.pushArrived) }
         let results = try await container.accept(metadata)
         for result in results.values { _ = try result.get() }
@@ -177,7 +177,7 @@ extension NSPersistentCloudKitContainer {
     public func fetchParticipants(
         matching lookupInfos: [CKUserIdentity.LookupInfo], into persistentStore: NSPersistentStore
     ) async throws -> [CKShare.Participant] {
-        let container = surroundings.container(try synced(persistentStore).file.containerIdentifier)
+        let container = try synced(persistentStore).container
         var participants: [CKShare.Participant] = []
         for info in lookupInfos {
             if let address = info.emailAddress {

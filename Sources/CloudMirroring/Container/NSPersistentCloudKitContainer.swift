@@ -158,6 +158,11 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         else { return nil }
         let identifier = options.containerIdentifier
         let scope = options.databaseScope
+        var surroundings = surroundings
+        if let container = options.container {
+            surroundings.connect = { _, scope in try container.client(for: scope) }
+            surroundings.container = { _ in container }
+        }
         var mapping = RecordMapping(model: model, configuration: description.configuration, allowing: options.modelExtensions.core)
         mapping.resolver = options.resolver
         let file = MirrorFile(

@@ -63,7 +63,24 @@ open class NSPersistentCloudKitContainerOptions: NSObject, @unchecked Sendable {
     /// app that sync the same data should allow the same.
     open var modelExtensions: ModelExtensions = []
 
-    public init(containerIdentifier: String) { self.containerIdentifier = containerIdentifier }
+    /// The container itself, where it is not the one that the process has for the identifier.
+    let container: CKContainer?
+
+    public init(containerIdentifier: String) {
+        self.containerIdentifier = containerIdentifier
+        container = nil
+    }
+
+    /// Syncs with this container, whatever the process has for its identifier: a test has several devices, each with a
+    /// container of its own.
+    ///
+    ///     description.cloudKitContainerOptions = NSPersistentCloudKitContainerOptions(container: phone.container)
+    ///
+    /// Differs: Apple's options know identifiers only.
+    public init(container: CKContainer) {
+        containerIdentifier = container.containerIdentifier ?? ""
+        self.container = container
+    }
 }
 
 extension NSPersistentStoreDescription {

@@ -5,7 +5,7 @@ public import Foundation
 
 extension NSPersistentCloudKitContainerOptions {
     /// Where the keys are with which attributes are sealed that allow cloud encryption. They never leave the device but
-    /// by ``text(of:)`` and the like: no server sees them, and what was sealed cannot be read without them.
+    /// by ``text(_:)`` and the like: no server sees them, and what was sealed cannot be read without them.
     ///
     /// Several keys may be in use: the first seals, all of them open.
     ///

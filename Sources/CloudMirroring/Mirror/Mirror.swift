@@ -84,6 +84,9 @@ final class Mirror: Sendable {
 
     var surroundings: MirrorSurroundings { file.surroundings }
 
+    /// For what has to do with people and shares.
+    var container: CKContainer { surroundings.container(file.containerIdentifier) }
+
     init(
         store: NSPersistentStore, file: MirrorFile, coordinator: NSPersistentStoreCoordinator,
         cloud: CloudAccess, observer: Observer
