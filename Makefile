@@ -25,7 +25,7 @@ FIRST := 1
 # Seconds for each target of `make fuzz`.
 SECONDS_EACH := 60
 
-.PHONY: demo check build test examples sanitize fuzz bench bench-anchors simulate packages test-packages
+.PHONY: demo check build test docs examples sanitize fuzz bench bench-anchors simulate packages test-packages
 .DEFAULT_GOAL := build
 
 ## The server and two devices, on one page.
@@ -83,6 +83,12 @@ bench-anchors:
 simulate: packages
 	@$(BUILD) -c release --product simulate
 	@$(SCRATCH)/release/simulate $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --first $(FIRST))
+
+## The guides of Documentation/Tarn.docc and the reference, as pages in OUTPUT.
+OUTPUT := .build-docs
+docs: packages
+	$(BUILD) --build-tests
+	@.ci/docs $(SCRATCH) $(OUTPUT)
 
 # What the build needs besides Swift.
 packages:

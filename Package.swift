@@ -190,7 +190,7 @@ let package = Package(
             name: "ManagedAccessorsTests", dependencies: ["CoreData", "ManagedAccessors"], plugins: ["ModelCompilerPlugin"]),
         .testTarget(name: "CloudWireTests", dependencies: ["CloudWire"]),
         .testTarget(name: "CloudKitTests", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
-        .testTarget(name: "CloudKitTestingTests", dependencies: ["CloudKit", "CloudKitTesting"]),
+        .testTarget(name: "CloudKitTestingTests", dependencies: ["CloudKit", "CloudKitTesting", "CoreData"]),
         // Uses Apple's public API and nothing else, but for one file that starts a cloud.
         .testTarget(name: "CloudParityTests", dependencies: ["CloudKit", "CloudKitTesting", "CoreData"]),
         // Code as apps have it, in the language mode that most apps have.
