@@ -30,6 +30,8 @@ WORK = """async () => {
   const container = CloudKit.getDefaultContainer();
   const database = container.privateCloudDatabase;
   const seen = [];
+  // A data folder that was used before has one.
+  await database.deleteRecordZones("Kitchen");
   const zones = await database.saveRecordZones("Kitchen");
   seen.push(zones.zones[0].zoneID.zoneName);
   const zone = { zoneID: { zoneName: "Kitchen" } };
@@ -46,12 +48,16 @@ WORK = """async () => {
   seen.push(changes.zones[0].records.map(record => record.recordName).join());
   await database.saveSubscriptions({ subscriptionID: "all", subscriptionType: CloudKit ? "DATABASE" : "" });
   await container.registerForNotifications();
-  const told = new Promise(resolve => container.addNotificationListener(resolve));
+  const told = new Promise((resolve, reject) => {
+    container.addNotificationListener(resolve);
+    setTimeout(() => reject(new Error("no notification came within a minute")), 60000);
+  });
   // Another page of the same person.
   const other = CloudKit.configure({ containers: [{ containerIdentifier: container.containerIdentifier,
     environment: "development", apiTokenAuth: { apiToken: container._config.apiTokenAuth.apiToken, persist: true } }] });
   const batch = other.getDefaultContainer().privateCloudDatabase.newRecordsBatch(zone);
-  await batch.create({ recordType: "Jar", recordName: "j2" }).forceDelete("j1").commit();
+  const committed = await batch.create({ recordType: "Jar", recordName: "j2" }).forceDelete("j1").commit();
+  if (committed.hasErrors) throw committed.errors[0];
   seen.push((await told).notificationType);
   const after = await database.fetchRecordZoneChanges({ ...zone, syncToken: changes.zones[0].syncToken });
   seen.push(after.zones[0].records.map(record => (record.deleted ? "-" : "+") + record.recordName).sort().join());
