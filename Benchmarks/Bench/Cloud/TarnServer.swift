@@ -8,8 +8,8 @@ final class TarnServer {
     static let container = "iCloud.org.example.bench"
     static let zone = "Bench"
 
-    let program: Program
-    let port: Int
+    private(set) var program: Program
+    private(set) var port: Int
     let token: String
     /// Records in the zone, as far as a work filled it.
     var rows = 0
@@ -23,7 +23,13 @@ final class TarnServer {
         self.folder = folder
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         token = try Self.newUser("ann", path, folder)
-        program = try Program(
+        (program, port) = try Self.start(path, folder)
+        let zones = #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"\#(Self.zone)"}}}]}"#
+        _ = try HTTPLoad(port: port, clients: 1).run(1) { _ in post("zones/modify", Array(zones.utf8)) }
+    }
+
+    private static func start(_ path: String, _ folder: URL) throws -> (Program, port: Int) {
+        let program = try Program(
             path,
             [
                 "serve", "--data", folder.path, "--port", "0", "--log-level", "warning", "--limit", "assetBytes=4000000000",
@@ -31,9 +37,15 @@ final class TarnServer {
             ], log: folder.appendingPathComponent("log"))
         let line = try program.line()
         guard let text = line.split(separator: ":").last, let port = Int(text) else { throw Program.Failure(description: line) }
-        self.port = port
-        let zones = #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"\#(Self.zone)"}}}]}"#
-        _ = try HTTPLoad(port: port, clients: 1).run(1) { _ in post("zones/modify", Array(zones.utf8)) }
+        return (program, port)
+    }
+
+    func stop() { program.stop() }
+
+    /// Starts it again on what it has stored, until it says that its data can be read.
+    func start() throws {
+        (program, port) = try Self.start(path, folder)
+        _ = try HTTPLoad(port: port, clients: 1).run(1) { _ in HTTPLoad.request("GET", "/ready") }
     }
 
     var address: String { "http://127.0.0.1:\(port)" }

@@ -67,6 +67,8 @@ struct Goal {
         Goal(id: "P1", work: "P1", anchor: .unit, limit: 1000),
         Goal(id: "G21", work: "G21I", anchor: .unit, limit: 64),
         Goal(id: "G21", work: "G21B", anchor: .unit, limit: 128),
+        Goal(id: "U1", work: "U1", anchor: .unit, limit: 200),
+        Goal(id: "U2", work: "U2", anchor: .unit, limit: 128),
     ]
 
     /// - Returns: nil if the work was not measured.

@@ -74,7 +74,7 @@ extension Serving {
     }
 
     /// A server whose zone has that many records.
-    private static func filled(_ stage: CloudStage, _ name: String, _ count: Int) throws -> TarnServer {
+    static func filled(_ stage: CloudStage, _ name: String, _ count: Int) throws -> TarnServer {
         let server = try stage.tarn(name)
         if server.rows < count {
             let batch = 400

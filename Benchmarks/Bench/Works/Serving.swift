@@ -12,12 +12,13 @@ enum Serving {
     static let bareConstant = "S4 HTTP+SQLite"
 
     static func works(_ stage: CloudStage, large: Bool) -> [Work] {
-        [
+        let rows = large ? 1_000_000 : 100_000
+        return [
             memory(stage, "G21I", "megabytes of the server at rest", clients: 0),
             creating(stage, "S1", clients: 16, count: 3200, withKinto: true),
             creating(stage, "S1W", clients: 64, count: 6400, withKinto: false),
             memory(stage, "G21B", "megabytes of the server under 64 clients", clients: 64),
-            batches(stage), pages(stage), oneChange(stage, rows: large ? 1_000_000 : 100_000),
+            batches(stage), pages(stage), oneChange(stage, rows: rows), starting(stage, rows: rows), listening(stage),
         ]
     }
 
