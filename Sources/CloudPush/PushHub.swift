@@ -15,35 +15,53 @@ package final class PushHub: PushBus {
     /// The same for a public database.
     static let listenersPerPublicDatabase = 100_000
 
-    /// Those who listen to one audience, by the order in which they came. To come and to go costs the same however many
-    /// there are: when a network breaks, all of them go at once.
+    /// Those who listen to one audience, in the order in which they came. To come and to go costs the same however many there
+    /// are: when a network breaks, all of them go at once.
     private struct Listeners {
-        private(set) var mailboxes: [Int: PushMailbox] = [:]
-        private var next = 0
-        private var oldest = 0
+        /// Numbers rise; who went leaves an empty place until half of the places are empty.
+        private var places: [(number: Int, mailbox: PushMailbox?)] = []
+        /// Places before it are empty.
+        private var start = 0
+        private(set) var count = 0
 
-        mutating func add(_ mailbox: PushMailbox) -> Int {
-            defer { next += 1 }
-            mailboxes[next] = mailbox
-            return next
+        var mailboxes: [PushMailbox] { places[start...].compactMap(\.mailbox) }
+
+        /// - Parameter mailbox: Made after those that are here.
+        mutating func add(_ mailbox: PushMailbox) {
+            places.append((mailbox.number, mailbox))
+            count += 1
         }
 
-        mutating func remove(_ mailbox: PushMailbox, number: Int) {
-            if mailboxes[number] === mailbox { mailboxes[number] = nil }
+        mutating func remove(_ mailbox: PushMailbox) {
+            var (low, high) = (start, places.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if places[middle].number < mailbox.number { low = middle + 1 } else { high = middle }
+            }
+            if low < places.count, places[low].mailbox === mailbox { empty(low) }
         }
 
         /// Takes the oldest out, if there are more than `most`.
         mutating func takeOldest(beyond most: Int) -> PushMailbox? {
-            guard mailboxes.count > most else { return nil }
-            while mailboxes[oldest] == nil { oldest += 1 }
-            return mailboxes.removeValue(forKey: oldest)
+            guard count > most else { return nil }
+            while places[start].mailbox == nil { start += 1 }
+            defer { empty(start) }
+            return places[start].mailbox
+        }
+
+        private mutating func empty(_ place: Int) {
+            places[place].mailbox = nil
+            count -= 1
+            guard places.count > 2 * count else { return }
+            places.removeAll { $0.mailbox == nil }
+            start = 0
         }
     }
 
     private struct State {
         var audiences: [PushAudience: Listeners] = [:]
-        /// Mailboxes of devices that ask for each notification anew, with their numbers, and the heartbeats since they last did.
-        var polled: [Poller: (mailbox: PushMailbox, number: Int, idleBeats: Int)] = [:]
+        /// Mailboxes of devices that ask for each notification anew, and the heartbeats since they last did.
+        var polled: [Poller: (mailbox: PushMailbox, idleBeats: Int)] = [:]
         var isClosed = false
         private var mailboxes = 0
 
@@ -73,7 +91,7 @@ package final class PushHub: PushBus {
     package func publish(
         _ notifications: [PushNotification], to audience: PushAudience, exceptDevice deviceID: String
     ) {
-        let mailboxes = Self.inOrder(state.withLock { $0.audiences[audience]?.mailboxes.values.map(\.self) ?? [] })
+        let mailboxes = state.withLock { $0.audiences[audience]?.mailboxes ?? [] }
         // Devices of different users may have one name.
         for mailbox in mailboxes where audience.isPublic || mailbox.deviceID != deviceID {
             for notification in notifications { mailbox.put(notification) }
@@ -81,40 +99,51 @@ package final class PushHub: PushBus {
     }
 
     package func listen(_ audiences: [PushAudience], deviceID: String) -> PushListener {
-        let (mailbox, isClosed, ended, numbers) = state.withLock { state -> (PushMailbox, Bool, [PushMailbox], [Int]) in
+        let (mailbox, isClosed, ended) = state.withLock { state -> (PushMailbox, Bool, [PushMailbox]) in
             let mailbox = state.makeMailbox(deviceID)
-            guard !state.isClosed else { return (mailbox, true, [], []) }
+            guard !state.isClosed else { return (mailbox, true, []) }
             var ended: [PushMailbox] = []
-            var numbers: [Int] = []
             for audience in audiences {
                 let most = audience.isPublic ? Self.listenersPerPublicDatabase : Self.listenersPerAudience
-                numbers.append(state.audiences[audience, default: Listeners()].add(mailbox))
+                state.audiences[audience, default: Listeners()].add(mailbox)
                 if let oldest = state.audiences[audience]?.takeOldest(beyond: most) { ended.append(oldest) }
             }
-            return (mailbox, false, ended, numbers)
+            return (mailbox, false, ended)
         }
         if isClosed { mailbox.close() }
         for mailbox in ended { mailbox.close() }
         let close: @Sendable () -> Void = { [weak self] in
             mailbox.close()
-            for (audience, number) in zip(audiences, numbers) { self?.remove(mailbox, number, from: audience) }
+            for audience in audiences { self?.remove(mailbox, from: audience) }
         }
         return PushListener(events: AsyncStream(unfolding: { await mailbox.next() }, onCancel: close), close: close)
     }
 
-    package func poll(_ audience: PushAudience, deviceID: String) async -> PushNotification? {
-        let poller = Poller(audience: audience, deviceID: deviceID)
-        let mailbox: PushMailbox? = state.withLock { state in
-            guard !state.isClosed else { return nil }
+    package func expectPolls(_ audience: PushAudience, deviceID: String) { _ = mailbox(of: Poller(audience: audience, deviceID: deviceID)) }
+
+    /// The mailbox of a device that asks for each notification; nil once the hub is closed.
+    private func mailbox(of poller: Poller) -> PushMailbox? {
+        let (mailbox, ended) = state.withLock { state -> (PushMailbox?, PushMailbox?) in
+            guard !state.isClosed else { return (nil, nil) }
             if let known = state.polled[poller] {
                 state.polled[poller]?.idleBeats = 0
-                return known.mailbox
+                return (known.mailbox, nil)
             }
-            let mailbox = state.makeMailbox(deviceID, closesWithItsReader: false)
-            state.polled[poller] = (mailbox, state.audiences[audience, default: Listeners()].add(mailbox), 0)
-            return mailbox
+            let mailbox = state.makeMailbox(poller.deviceID, closesWithItsReader: false)
+            state.audiences[poller.audience, default: Listeners()].add(mailbox)
+            state.polled[poller] = (mailbox, 0)
+            guard let oldest = state.audiences[poller.audience]?.takeOldest(beyond: Self.listenersPerAudience) else { return (mailbox, nil) }
+            let other = Poller(audience: poller.audience, deviceID: oldest.deviceID)
+            if state.polled[other]?.mailbox === oldest { state.polled[other] = nil }
+            return (mailbox, oldest)
         }
-        guard let mailbox else { return nil }
+        ended?.close()
+        return mailbox
+    }
+
+    package func poll(_ audience: PushAudience, deviceID: String) async -> PushNotification? {
+        let poller = Poller(audience: audience, deviceID: deviceID)
+        guard let mailbox = mailbox(of: poller) else { return nil }
         for _ in 0..<Self.waitingBeats {
             switch await mailbox.next() {
             case .notification(let notification): return notification
@@ -128,12 +157,12 @@ package final class PushHub: PushBus {
     }
 
     private func forget(_ poller: Poller, _ mailbox: PushMailbox) {
-        let number = state.withLock { state -> Int? in
-            guard let known = state.polled[poller], known.mailbox === mailbox else { return nil }
+        let isKnown = state.withLock { state in
+            guard state.polled[poller]?.mailbox === mailbox else { return false }
             state.polled[poller] = nil
-            return known.number
+            return true
         }
-        if let number { remove(mailbox, number, from: poller.audience) }
+        if isKnown { remove(mailbox, from: poller.audience) }
     }
 
     /// Lets every listener's connection show that it is alive. Called by a clock.
@@ -141,7 +170,7 @@ package final class PushHub: PushBus {
         let (mailboxes, idle) = state.withLock { state in
             for poller in state.polled.keys { state.polled[poller]?.idleBeats += 1 }
             let idle = state.polled.filter { $0.value.idleBeats > Self.idleBeatsMax }
-            return (state.audiences.values.flatMap(\.mailboxes.values), idle.map { ($0.key, $0.value.mailbox) })
+            return (state.audiences.values.flatMap(\.mailboxes), idle.map { ($0.key, $0.value.mailbox) })
         }
         for mailbox in Self.inOrder(mailboxes) { mailbox.beat() }
         for (poller, mailbox) in idle.sorted(by: { $0.1.number < $1.1.number }) {
@@ -158,25 +187,25 @@ package final class PushHub: PushBus {
                 state.audiences = [:]
                 state.polled = [:]
             }
-            return state.audiences.values.flatMap(\.mailboxes.values)
+            return state.audiences.values.flatMap(\.mailboxes)
         }
         for mailbox in Self.inOrder(mailboxes) { mailbox.close() }
     }
 
     /// How many wait for their next event now.
     package var waiting: Int {
-        state.withLock { state in state.audiences.values.flatMap(\.mailboxes.values) }.count { $0.hasWaiter }
+        state.withLock { state in state.audiences.values.flatMap(\.mailboxes) }.count { $0.hasWaiter }
     }
 
     /// How many listen.
     package var listeners: Int {
-        state.withLock { state in Set(state.audiences.values.flatMap { $0.mailboxes.values.map(ObjectIdentifier.init) }).count }
+        state.withLock { state in Set(state.audiences.values.flatMap { $0.mailboxes.map(ObjectIdentifier.init) }).count }
     }
 
-    private func remove(_ mailbox: PushMailbox, _ number: Int, from audience: PushAudience) {
+    private func remove(_ mailbox: PushMailbox, from audience: PushAudience) {
         state.withLock { state in
-            state.audiences[audience]?.remove(mailbox, number: number)
-            if state.audiences[audience]?.mailboxes.isEmpty == true { state.audiences[audience] = nil }
+            state.audiences[audience]?.remove(mailbox)
+            if state.audiences[audience]?.count == 0 { state.audiences[audience] = nil }
         }
     }
 }

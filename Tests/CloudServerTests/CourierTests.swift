@@ -32,7 +32,7 @@ import Testing
     @Test func eachAnswerIsOneNotification() async throws {
         let (village, mia, courier) = try await Self.page()
         async let waiting = Self.poll(village, courier)
-        while village.hub.listeners == 0 { await Task.yield() }
+        while village.hub.waiting == 0 { await Task.yield() }
         try await mia.modify([RecordOperation(.create, .plant("sage"))])
         #expect(try PushNotification(json: await waiting.body).subscriptionID == "all")
         // What happens between two waits is kept.
@@ -40,10 +40,17 @@ import Testing
         #expect(try PushNotification(json: await Self.poll(village, courier).body).subject == .database(.private))
     }
 
+    /// A page that has registered hears of what happens before it first waits.
+    @Test func whatHappensBeforeTheFirstWaitIsKept() async throws {
+        let (village, mia, courier) = try await Self.page()
+        try await mia.modify([RecordOperation(.create, .plant("sage"))])
+        #expect(try PushNotification(json: await Self.poll(village, courier).body).subscriptionID == "all")
+    }
+
     @Test func aWaitInVainEndsWithAnEmptyAnswer() async throws {
         let (village, _, courier) = try await Self.page()
         async let waiting = Self.poll(village, courier)
-        while village.hub.listeners == 0 { await Task.yield() }
+        while village.hub.waiting == 0 { await Task.yield() }
         let beats = Task {
             while !Task.isCancelled {
                 village.hub.beat()
@@ -58,7 +65,7 @@ import Testing
     @Test func aSecondWaitEndsTheFirst() async throws {
         let (village, mia, courier) = try await Self.page()
         async let first = Self.poll(village, courier)
-        while village.hub.listeners == 0 { await Task.yield() }
+        while village.hub.waiting == 0 { await Task.yield() }
         async let second = Self.poll(village, courier)
         let started = await first
         #expect(started.body.isEmpty)

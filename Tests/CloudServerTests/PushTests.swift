@@ -71,6 +71,45 @@ import Testing
         #expect(await words == ["n1"])
     }
 
+    /// Whoever is there hears, whoever went does not, in whatever order they come and go.
+    @Test(arguments: 1...20) func thoseWhoAreThereHear(_ seed: UInt64) async {
+        var state = seed
+        func draw(_ below: Int) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(state >> 33) % below
+        }
+        let hub = PushHub()
+        var there: [PushListener] = [], gone: [PushListener] = []
+        for _ in 0..<300 {
+            if there.isEmpty || draw(2) == 0 {
+                // The sixty-fifth ends the oldest.
+                if there.count == 64 { gone.append(there.removeFirst()) }
+                there.append(hub.listen(Self.mia, deviceID: "d"))
+            } else {
+                let left = there.remove(at: draw(3) == 0 ? 0 : draw(there.count))
+                left.close()
+                gone.append(left)
+            }
+            #expect(hub.listeners == there.count)
+        }
+        hub.publish([Self.notification("n")], to: Self.mia, exceptDevice: "")
+        for listener in there { #expect(await Self.next(1, of: listener) == ["n"]) }
+        for listener in gone { #expect(await Self.next(1, of: listener).isEmpty) }
+    }
+
+    @Test func tooManyWhoWillAskEndTheOldest() async {
+        let hub = PushHub()
+        for number in 0..<100 { hub.expectPolls(Self.mia, deviceID: "p\(number)") }
+        #expect(hub.listeners == 64)
+        hub.publish([Self.notification("n")], to: Self.mia, exceptDevice: "")
+        #expect(await hub.poll(Self.mia, deviceID: "p99")?.notificationID == "n")
+        // One that was ended begins anew, and so ends another.
+        hub.expectPolls(Self.mia, deviceID: "p0")
+        hub.publish([Self.notification("m")], to: Self.mia, exceptDevice: "")
+        #expect(await hub.poll(Self.mia, deviceID: "p0")?.notificationID == "m")
+        #expect(hub.listeners == 64)
+    }
+
     @Test func tooManyListenersEndTheOldest() async {
         let hub = PushHub()
         let first = hub.listen(Self.mia, deviceID: "d")

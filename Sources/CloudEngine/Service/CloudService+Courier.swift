@@ -41,7 +41,7 @@ extension CloudService {
     package static let courierPrefix = CourierAddress.prefix
 
     /// Makes a push token, or takes one that was made before or elsewhere. The token and its courier stand for the user
-    /// and the page; nothing is stored.
+    /// and the page; nothing is stored. From now on notifications are kept for the page.
     ///
     /// - Throws: `WireError` with `.badRequest` for a token to register that is none.
     func courier(for message: PushTokenRequest, _ call: Call) throws(WireError) -> PushTokenResponse {
@@ -51,8 +51,10 @@ extension CloudService {
         if let token = message.apnsToken, token.isEmpty || token.utf8.count > 4096 {
             throw WireError(.badRequest, "the apnsToken is none")
         }
-        let sealed = CourierAddress(audience: audience(of: call), deviceID: message.clientID ?? call.caller.deviceID)
-            .sealed(by: engine.sealer)
+        let address = CourierAddress(audience: audience(of: call), deviceID: message.clientID ?? call.caller.deviceID)
+        // What happens before the page first asks is news to it, too.
+        push.expectPolls(address.audience, deviceID: address.deviceID)
+        let sealed = address.sealed(by: engine.sealer)
         return PushTokenResponse(
             apnsEnvironment: message.apnsEnvironment,
             apnsToken: message.apnsToken ?? Base64.encode(engine.sealer.code(of: Array(sealed.utf8), purpose: .courier)),

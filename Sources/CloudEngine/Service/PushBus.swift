@@ -12,6 +12,9 @@ package protocol PushBus: Sendable {
     /// Hears what any of the audiences is told.
     func listen(_ audiences: [PushAudience], deviceID: String) -> PushListener
 
+    /// Keeps what comes from now on for a device that is about to ask for each notification.
+    func expectPolls(_ audience: PushAudience, deviceID: String)
+
     /// Waits for the next notification of a device that asks for each anew. What comes between two waits is kept for it.
     ///
     /// - Returns: Nil after two or three heartbeats without news.
