@@ -21,6 +21,8 @@ package struct Console: PageResponder {
     package func note(_ note: RequestNote) { log.add(note) }
 
     package func respond(to request: ServiceRequest) async -> ServiceResponse? {
+        // Nearly all requests are for the service.
+        if request.path.hasPrefix("/database/") { return nil }
         switch (request.method, request.path) {
         case ("GET", "/cloudkit.js"): return Page.file(CloudKitScript.text, type: "text/javascript; charset=utf-8", isPublic: true)
         case ("GET", "/console.css"): return Page.file(ConsoleStyle.text, type: "text/css; charset=utf-8")

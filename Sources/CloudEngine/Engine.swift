@@ -111,11 +111,13 @@ extension Engine {
     /// Notifications of the subscriptions that fire when custom zones change.
     ///
     /// Database subscriptions fire once for each request, zone subscriptions for their zone.
+    ///
+    /// - Parameter subscriptions: Those of the partition, where they are known.
     func notifications(
-        forChangesIn zoneNames: Set<String>, _ view: any PartitionView, _ call: Call
+        forChangesIn zoneNames: Set<String>, _ view: any PartitionView, _ call: Call, subscriptions: [Subscription]? = nil
     ) throws -> [PushNotification] {
         guard !zoneNames.isEmpty else { return [] }
-        return try view.subscriptions().compactMap { subscription in
+        return try (subscriptions ?? view.subscriptions()).compactMap { subscription in
             let subject: PushNotification.Subject
             switch subscription.kind {
             case .database:

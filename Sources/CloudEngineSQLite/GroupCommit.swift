@@ -54,12 +54,14 @@ final class GroupCommit: Sendable {
                     run: { db in
                         var outcome: Result<Value, any Error> = .failure(StorageFailure(.unavailable, "the unit did not run"))
                         do {
-                            try db.inSavepoint {
-                                outcome = .success(try body(db))
-                                return .commit
-                            }
+                            try db.run("SAVEPOINT unit")
+                            outcome = .success(try body(db))
+                            try db.run("RELEASE unit")
                         } catch {
                             outcome = .failure(error)
+                            // What fails when there is no transaction any more is told by who runs the units.
+                            try? db.run("ROLLBACK TO unit")
+                            try? db.run("RELEASE unit")
                         }
                         return { [outcome] failure in
                             if let failure, case .success = outcome {
@@ -104,7 +106,11 @@ final class GroupCommit: Sendable {
             try lock.withLock {
                 try pool.writeWithoutTransaction { db in
                     try db.inTransaction(.immediate) {
-                        for unit in batch { finishers.append(unit.run(db)) }
+                        for unit in batch {
+                            finishers.append(unit.run(db))
+                            // SQLite gives a transaction up for some failures, such as a full disk, with all that was in it.
+                            guard db.isInsideTransaction else { throw StorageFailure(.busy, "the transaction was given up") }
+                        }
                         return .commit
                     }
                 }

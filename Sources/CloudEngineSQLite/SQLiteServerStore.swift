@@ -25,6 +25,8 @@ package final class SQLiteServerStore: Sendable {
     let writer: GroupCommit
     /// For what every request looks up by its key: it is over before a switch of threads would be.
     let lookups: DatabaseQueue
+    let briefReaders: BriefReaders
+    let parts = PartitionKeys()
     let userNames = Mutex<[UserNameKey: String]>([:])
     /// Users whose data are not processed; nil until they were first read.
     let restrictions = Mutex<Set<Restriction>?>(nil)
@@ -59,6 +61,8 @@ package final class SQLiteServerStore: Sendable {
             configuration.busyMode = .timeout(10)
             configuration.readonly = true
             lookups = try DatabaseQueue(path: folder.database, configuration: configuration)
+            configuration.label = "tarn.brief"
+            briefReaders = try BriefReaders(path: folder.database, configuration)
         } catch let error as DatabaseError {
             throw StorageFailure(error)
         }
@@ -71,6 +75,7 @@ package final class SQLiteServerStore: Sendable {
         readers.close()
         do {
             try lookups.close()
+            try briefReaders.close()
             try writeLock.withLock { try pool.close() }
             // Somebody whose request is just over may still hold the store itself.
             serverLock?.giveBack()
@@ -114,17 +119,38 @@ extension SQLiteServerStore: EngineStorage {
         _ partition: Partition, _ body: @escaping @Sendable (any PartitionView) throws -> Value
     ) async throws -> Value {
         do {
-            return try await readers.read { try body(try SQLiteUnit(reading: partition, $0)) }
+            return try await readers.read { [parts] in try body(try parts.unit(reading: partition, $0)) }
         } catch let error as DatabaseError {
             throw StorageFailure(error)
         }
+    }
+
+    package func readBriefly<Value: Sendable>(
+        _ partition: Partition, _ body: @escaping @Sendable (any PartitionView) throws -> Value
+    ) async throws -> Value {
+        try Task.checkCancellation()
+        do {
+            let value = try briefReaders.read { db, allowance in
+                try body(try parts.unit(reading: partition, db, allowance: allowance))
+            }
+            if let value { return value }
+        } catch let error as DatabaseError {
+            throw StorageFailure(error)
+        }
+        return try await read(partition, body)
     }
 
     package func write<Value: Sendable>(
         _ partition: Partition, _ body: @escaping @Sendable (any UnitOfWork) throws -> Value
     ) async throws -> Value {
         do {
-            return try await writer.submit { try body(try SQLiteUnit(writing: partition, $0)) }
+            let known = parts[partition]
+            let (value, part) = try await writer.submit { db in
+                let unit = try SQLiteUnit(writing: partition, part: known, db)
+                return (try body(unit), unit.writtenPart)
+            }
+            if known == nil { parts[partition] = part }
+            return value
         } catch let error as DatabaseError {
             throw StorageFailure(error)
         }

@@ -41,13 +41,14 @@ package struct ServiceResponder: HTTPResponder {
         let start = ContinuousClock.now
         var headers: [String: String] = [:]
         for field in request.headers { headers[field.name.canonicalName] = field.value }
-        if OperationsAccess.paths.contains(request.uri.path) {
+        let path = request.uri.path
+        if OperationsAccess.paths.contains(path) {
             guard access.allows(isLocal: context.isLocal, headers: headers) else { return Response(status: .forbidden) }
-            if request.method == .get, request.uri.path == "/metrics" { return await measurements() }
+            if request.method == .get, path == "/metrics" { return await measurements() }
         }
         let reader = BodyReader(request.body, pace: pace, start: start) { context.stopReading() }
         let incoming = ServiceRequest(
-            method: request.method.rawValue, path: request.uri.path, query: request.uri.query ?? "", headers: headers,
+            method: request.method.rawValue, path: path, query: request.uri.query ?? "", headers: headers,
             body: .stream(PacedBody(reader: reader)),
             baseURL: "\(scheme(headers))://\(request.head.authority ?? fallbackHost)")
         if let page = await pages?.respond(to: incoming) { return response(to: page, unread: unread(reader, of: request)) }

@@ -3,19 +3,40 @@
 
 package import CloudEngine
 import Foundation
+import Glibc
+import Synchronization
 
 extension CloudService.Surroundings {
     /// The system's clock and source of randomness.
     package static var system: CloudService.Surroundings {
         CloudService.Surroundings(
             now: { Int64((Date.now.timeIntervalSince1970 * 1000).rounded(.down)) },
-            randomBytes: { count in
-                // Each draw is a call of the system, so a draw gives eight bytes.
-                var random = SystemRandomNumberGenerator()
-                var bytes: [UInt8] = []
-                bytes.reserveCapacity(count + 7)
-                while bytes.count < count { withUnsafeBytes(of: random.next()) { bytes.append(contentsOf: $0) } }
-                return Array(bytes.prefix(count))
-            })
+            randomBytes: { RandomBytes.shared.take($0) })
+    }
+}
+
+/// Bytes of the system's source of randomness, drawn many at once: each draw is a call of the system, and each request needs
+/// some. A byte is handed out once, and forgotten.
+private final class RandomBytes: Sendable {
+    static let shared = RandomBytes()
+    /// As many as the system gives at most.
+    private static let bytesAtOnce = 256
+
+    private let drawn = Mutex<[UInt8]>([])
+
+    func take(_ count: Int) -> [UInt8] {
+        drawn.withLock { drawn in
+            while drawn.count < count { drawn += Self.draw() }
+            defer { drawn.removeLast(count) }
+            return Array(drawn.suffix(count))
+        }
+    }
+
+    private static func draw() -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: bytesAtOnce) { bytes, count in
+            let failed = getentropy(bytes.baseAddress, bytesAtOnce) != 0
+            precondition(!failed, "the system has no source of randomness")
+            count = bytesAtOnce
+        }
     }
 }

@@ -60,6 +60,7 @@ import Testing
             let photo = AssetValue(fileChecksum: "AQID", size: 3)
             let record = Record.plant("p4", tag: "1", ["photo": .asset(photo), "all": .list([.asset(photo)], of: .asset)])
             try unit.save([StoredRecord(record: record, change: zone.change)], in: zone.key, at: call.now)
+            _ = try unit.addLinks(["AQID": 2], in: zone.key, at: call.now)
             try unit.save(zone, at: call.now)
         }
         let start = try #require(try await bench.zoneChanges(limit: 1).changes?.syncToken)

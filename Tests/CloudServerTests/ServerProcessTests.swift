@@ -341,6 +341,47 @@ import Testing
         #expect(again.wait() == 0)
     }
 
+    /// Many systems let a program open 1,024 files until it asks for more.
+    @Test func aServerTakesAsManyConnectionsAsTheSystemAllows() async throws {
+        let folder = TemporaryFolder()
+        let server = try ServerProcess(
+            program: "/bin/sh",
+            ["-c", #"ulimit -Sn 64 && exec "$0" serve --data "$1" --port 0 --log-level error"#, ServerProcess.tarn.path, folder.path])
+        let held = try (0..<100).map { _ in try RawConnection(port: server.port) }
+        for connection in held { await connection.send("GET /health HTTP/1.1\r\nHost: x\r\n\r\n") }
+        for connection in held { #expect(try await connection.read(until: "}").contains(#"{"status":"ok"}"#)) }
+        server.signal(SIGTERM)
+        #expect(server.wait() == 0)
+    }
+
+    /// A request whose end the server does not wait for any more is to be sent again, and nothing of it is stored.
+    @Test func aRequestThatTheStopCutsOffIsForLaterAndStoresNothing() async throws {
+        let folder = TemporaryFolder(), log = TemporaryFolder()
+        let token = try await user(folder)
+        let server = try ServerProcess(
+            program: "/bin/sh",
+            ["-c", #"exec "$0" serve --data "$1" --port 0 --limit stopSeconds=1 2>"$2""#, ServerProcess.tarn.path, folder.path, log.path])
+        // So long that the server has read its beginning once the client has sent all but its end.
+        let body = #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Half"}}}],"rest":"\#(String(repeating: "x", count: 15_000_000))"}"#
+        let request = try RawConnection(port: server.port)
+        await request.send(
+            "POST \(LiveServer.database)/zones/modify HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\nContent-Length: \(body.utf8.count)\r\n\r\n")
+        await request.send(Array(body.utf8.dropLast()))
+        server.signal(SIGTERM)
+        #expect(try await !request.readToEnd().hasPrefix("HTTP/1.1 200"))
+        #expect(server.wait() == 0)
+        let lines = try String(contentsOfFile: log.path, encoding: .utf8).split(separator: "\n").filter { $0.contains("endpoint=zones/modify") }
+        #expect(lines.count == 1 && lines.allSatisfy { $0.contains("error=TRY_AGAIN_LATER") && $0.contains("status=503") }, "\(lines)")
+
+        let again = try ServerProcess(data: folder.path)
+        let names = ZonesLookupRequest(zones: [ZoneID(zoneName: "Half")])
+        let found = try await post(again.port, .lookupZones, names.encoded(), token: token)
+        #expect(String(decoding: found, as: UTF8.self).contains("ZONE_NOT_FOUND"))
+        #expect(String(decoding: try await post(again.port, .modifyZones, Array(body.utf8), token: token), as: UTF8.self).contains("syncToken"))
+        again.signal(SIGTERM)
+        #expect(again.wait() == 0)
+    }
+
     @Test func aServerThatIsToldToStopEndsHeldStreamsAndAnswersWhatIsUnderWay() async throws {
         let folder = TemporaryFolder()
         let token = try await user(folder)

@@ -63,12 +63,13 @@ extension Engine {
                 desiredKeys: isReadable ? operation.desiredKeys ?? request.desiredKeys : [], addresses)
         }
         let told = changes > 0 && !zone.isDefault ? [zone.name] : []
+        let subscriptions = changes > 0 && call.partition.scope == .private ? try unit.subscriptions() : []
         var outcome = Outcome(
             ModifyRecordsResponse(
                 results: results, syncToken: try currentToken(of: zone, in: unit, call),
                 nextSyncToken: try nextToken(after: changes, in: zone, batch, unit, call)),
-            notifications: try notifications(forChangesIn: Set(told), unit, call)
-                + notifications(for: batch.events, in: zone, unit, call),
+            notifications: try notifications(forChangesIn: Set(told), unit, call, subscriptions: subscriptions)
+                + notifications(for: batch.events, of: subscriptions, in: zone, unit, call),
             news: batch.news)
         outcome.changesPublicDatabase = changes > 0 && call.partition.scope == .public
         return outcome

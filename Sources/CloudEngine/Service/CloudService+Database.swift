@@ -84,7 +84,7 @@ extension CloudService {
         case .lookupRecords:
             let message = try LookupRecordsRequest(json: exchange.body)
             let exchange = try await self.exchange(exchange, for: message.zoneID)
-            return try await read(exchange, numbersAsStrings: message.numbersAsStrings) {
+            return try await read(exchange, numbersAsStrings: message.numbersAsStrings, isBrief: true) {
                 try engine.lookupRecords(message, in: $0, $1)
             }
         case .queryRecords:
@@ -111,13 +111,13 @@ extension CloudService {
             return try await read(exchange) { try engine.listZones(in: $0, $1) }
         case .lookupZones:
             let message = try ZonesLookupRequest(json: exchange.body)
-            return try await read(exchange) { try engine.lookupZones(message, in: $0, $1) }
+            return try await read(exchange, isBrief: true) { try engine.lookupZones(message, in: $0, $1) }
         case .modifyZones:
             let message = try ZonesModifyRequest(json: exchange.body)
             return try await write(exchange) { try engine.modifyZones(message, in: $0, $1) }
         case .databaseChanges:
             let message = try DatabaseChangesRequest(json: exchange.body)
-            return try await read(exchange) { try engine.databaseChanges(message, in: $0, $1) }
+            return try await read(exchange, isBrief: true) { try engine.databaseChanges(message, in: $0, $1) }
         case .zoneChanges:
             let message = try ZoneChangesRequest(json: exchange.body)
             if exchange.call.partition.scope == .shared {
@@ -126,14 +126,14 @@ extension CloudService {
                     response.encoded(numbersAsStrings: message.numbersAsStrings, as: exchange.call.form),
                     endpoint: exchange.operation.rawValue)
             }
-            return try await read(exchange, numbersAsStrings: message.numbersAsStrings) {
+            return try await read(exchange, numbersAsStrings: message.numbersAsStrings, isBrief: true) {
                 try engine.zoneChanges(message, asTexts: true, in: $0, $1)
             }
         case .listSubscriptions:
-            return try await read(exchange) { try engine.listSubscriptions(in: $0, $1) }
+            return try await read(exchange, isBrief: true) { try engine.listSubscriptions(in: $0, $1) }
         case .lookupSubscriptions:
             let message = try SubscriptionsLookupRequest(json: exchange.body)
-            return try await read(exchange) { try engine.lookupSubscriptions(message, in: $0, $1) }
+            return try await read(exchange, isBrief: true) { try engine.lookupSubscriptions(message, in: $0, $1) }
         case .modifySubscriptions:
             let message = try SubscriptionsModifyRequest(json: exchange.body)
             return try await write(exchange) { try engine.modifySubscriptions(message, in: $0, $1) }
@@ -169,10 +169,13 @@ extension CloudService {
     }
 
     private func read<Response: WireMessage>(
-        _ exchange: Exchange, numbersAsStrings: Bool = false, _ body: @escaping @Sendable (any PartitionView, Call) throws -> Response
+        _ exchange: Exchange, numbersAsStrings: Bool = false, isBrief: Bool = false,
+        _ body: @escaping @Sendable (any PartitionView, Call) throws -> Response
     ) async throws -> ServiceResponse {
         let call = exchange.call
-        let response = try await storage.read(call.partition) { try body($0, call) }
+        let response =
+            isBrief
+            ? try await storage.readBriefly(call.partition) { try body($0, call) } : try await storage.read(call.partition) { try body($0, call) }
         return .json(response.encoded(numbersAsStrings: numbersAsStrings, as: call.form), endpoint: exchange.operation.rawValue)
     }
 

@@ -88,8 +88,7 @@ package struct CloudService: Sendable {
         if request.path == "/ready" { return try await respondWhetherReady() }
         if request.path.hasPrefix(AssetPath.prefix) { return try await respondToAsset(request) }
         if request.path.hasPrefix(CourierAddress.prefix) { return try await respondToCourier(request) }
-        if request.path.hasPrefix("/device/") { return try await respondToDevice(request, try DevicePath(parsing: request.path)) }
-        if let path = try? DevicePath(parsing: request.path) { return try await respondToDevice(request, path) }
+        if DevicePath.isOne(request.path) { return try await respondToDevice(request, try DevicePath(parsing: request.path)) }
         return try await respondToDatabase(request)
     }
 
@@ -97,7 +96,7 @@ package struct CloudService: Sendable {
     private func respondWhetherReady() async throws -> ServiceResponse {
         let partition = Partition(
             containerIdentifier: "ready", environment: .production, scope: .public, owner: Partition.publicOwner)
-        _ = try await storage.read(partition) { try $0.state() }
+        _ = try await storage.readBriefly(partition) { try $0.state() }
         return .json(Array(#"{"status":"ready"}"#.utf8), endpoint: "ready")
     }
 
@@ -134,13 +133,19 @@ package struct CloudService: Sendable {
         var bytes = surroundings.randomBytes(16)
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
-        let text = Hex.text(bytes).uppercased()
-        var parts: [Substring] = []
-        var rest = text[...]
-        for count in [8, 4, 4, 4, 12] {
-            parts.append(rest.prefix(count))
-            rest = rest.dropFirst(count)
+        return String(unsafeUninitializedCapacity: 36) { text in
+            var place = 0
+            for (index, byte) in bytes.enumerated() {
+                if index == 4 || index == 6 || index == 8 || index == 10 {
+                    text[place] = UInt8(ascii: "-")
+                    place += 1
+                }
+                for digit in [byte >> 4, byte & 15] {
+                    text[place] = digit < 10 ? 48 + digit : 55 + digit
+                    place += 1
+                }
+            }
+            return place
         }
-        return parts.joined(separator: "-")
     }
 }

@@ -10,6 +10,12 @@ package protocol EngineStorage: SharingStorage {
         _ partition: Partition, _ body: @escaping @Sendable (any PartitionView) throws -> Value
     ) async throws -> Value
 
+    /// The same for a body that only reads a few records, or a page of them: where that is over before a switch of threads
+    /// would be, it happens on the caller's thread. The body may run twice.
+    func readBriefly<Value: Sendable>(
+        _ partition: Partition, _ body: @escaping @Sendable (any PartitionView) throws -> Value
+    ) async throws -> Value
+
     /// Carries out one unit of work and returns once it is durable. Units of a partition are serial.
     ///
     /// - Throws: What `body` throws, with nothing changed; or a storage failure, after which nothing of the unit
@@ -80,6 +86,8 @@ package protocol PartitionView: AccessView, SharingView, ReferenceView, QuerySub
     func subscription(id: String) throws -> Subscription?
 
     func upload(id: String) throws -> StoredUpload?
+    /// Whether records of a zone may refer to assets; false means that none does.
+    func hasAssets(inZone zone: Int64) throws -> Bool
     func asset(checksum: String) throws -> StoredAsset?
     /// Bytes of the uploads of the last day that no record refers to, those that arrive in parts as far as they are.
     func unusedUploadBytes() throws -> Int64

@@ -10,8 +10,10 @@ extension Engine {
     /// there did (unverified for changes by which a record stops to match). Subscriptions that fire once are removed.
     ///
     /// In the public database subscribers hear of records that they may read.
+    ///
+    /// - Parameter subscriptions: Those of the partition; looked up where it is the public one's.
     func notifications(
-        for events: [RecordEvent], in zone: StoredZone, _ unit: any UnitOfWork, _ call: Call
+        for events: [RecordEvent], of subscriptions: [Subscription], in zone: StoredZone, _ unit: any UnitOfWork, _ call: Call
     ) throws -> [PushNotification] {
         guard !events.isEmpty, call.partition.scope != .shared else { return [] }
         var firing = Firing(engine: self, zone: zone, unit: unit, call: call)
@@ -21,7 +23,7 @@ extension Engine {
                 for owned in try unit.publicQuerySubscriptions(ofType: recordType) { try firing.fire(owned, for: events) }
             }
         } else {
-            for subscription in try unit.subscriptions() {
+            for subscription in subscriptions {
                 guard case .query(let query) = subscription.kind, types.contains(query.query.recordType) else { continue }
                 try firing.fire(OwnedSubscription(owner: call.partition.owner, subscription: subscription), for: events)
             }

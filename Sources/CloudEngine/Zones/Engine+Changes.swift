@@ -169,6 +169,7 @@ extension Engine {
     ) throws -> (RecordTexts, moreComing: Bool) {
         let zoneID = zoneID(of: zone, call)
         var texts = RecordTexts(zoneID: zoneID, as: call.form)
+        let hasAssets = try view.hasAssets(inZone: zone.key)
         var last: Int64?
         var hasMore = false
         try view.recordTexts(walk.slice, in: zone.key, includingDeleted: walk.includesDeleted) { text, change in
@@ -176,7 +177,7 @@ extension Engine {
                 hasMore = true
                 return false
             }
-            if RecordTexts.isComplete(text) {
+            if !hasAssets || RecordTexts.isComplete(text) {
                 texts.append(text: text)
             } else {
                 texts.append(try Record(json: Array(text)).presented(zoneID: zoneID, desiredKeys: nil, addresses))

@@ -6,7 +6,7 @@ import CloudWire
 import GRDB
 
 extension SQLiteUnit {
-    private var place: StatementArguments { [partition.containerIdentifier, partition.environment.rawValue] }
+    private var place: Arguments { [partition.containerIdentifier, partition.environment.rawValue] }
 
     func grants(ofType recordType: String) throws -> SecurityGrants? {
         let rows = try rows(

@@ -14,10 +14,11 @@ struct UserNameKey: Hashable, Sendable {
 
 extension SQLiteServerStore: AccountStorage {
     package func device(forToken token: String) async throws -> DeviceIdentity? {
-        let hash = Self.hash(token)
+        let hash = [UInt8](Self.hash(token))
         return try lookingUp { db in
-            let statement = try db.cachedStatement(sql: "SELECT account, device FROM devices WHERE token_hash = ?")
-            return try Row.fetchOne(statement, arguments: [hash]).map { DeviceIdentity(account: $0[0], deviceID: $0[1]) }
+            try db.row("SELECT account, device FROM devices WHERE token_hash = ?", [hash]).map {
+                DeviceIdentity(account: $0[0], deviceID: $0[1])
+            }
         }
     }
 

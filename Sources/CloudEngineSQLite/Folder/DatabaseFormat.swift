@@ -3,6 +3,7 @@
 
 import CloudEngine
 import CloudWire
+import Foundation
 import GRDB
 
 /// Versions of the server's database. They only grow; a case is never reused.
@@ -116,7 +117,7 @@ enum DatabaseFormat: Int, CaseIterable {
         var bytes: [Int64: [Int64: Int]] = [:]
         let rows = try Row.fetchCursor(db, sql: "SELECT part, zone, body FROM records WHERE deleted = 0")
         while let row = try rows.next() {
-            let record = try SQLiteUnit.decode(CloudWire.Record.self, row[2])
+            let record = try SQLiteUnit.decode(CloudWire.Record.self, [UInt8](row[2] as Data))
             bytes[row[0], default: [:]][row[1], default: 0] += RecordSize.bytes(of: record)
         }
         for (part, zones) in bytes {

@@ -12,7 +12,7 @@ extension SQLiteUnit {
         return try !rows("SELECT 1 FROM shares WHERE part = ? AND zone = ? LIMIT 1", [part, zone]).isEmpty
     }
 
-    private static func share(_ row: Row) -> StoredShare { StoredShare(name: row[0], root: row[1]) }
+    private static func share(_ row: StoredRow) -> StoredShare { StoredShare(name: row[0], root: row[1]) }
 
     func share(named name: String, in zone: Int64) throws -> StoredShare? {
         guard let part else { return nil }
@@ -71,10 +71,12 @@ extension SQLiteUnit {
 
     func shareNames(ofRecords names: [String], in zone: Int64) throws -> [String: String] {
         guard let part else { return [:] }
-        let statement = try db.cachedStatement(
-            sql: "SELECT share FROM shared_records WHERE part = ? AND zone = ? AND name = ? AND gone = 0")
         var found: [String: String] = [:]
-        for name in names { found[name] = try String.fetchOne(statement, arguments: [part, zone, name]) }
+        for name in names {
+            found[name] = try row(
+                "SELECT share FROM shared_records WHERE part = ? AND zone = ? AND name = ? AND gone = 0", [part, zone, name]
+            ).map { $0[0] }
+        }
         return found
     }
 
@@ -109,7 +111,7 @@ extension SQLiteUnit {
             var record = Record(recordName: row[2], isDeleted: true)
             if let body {
                 bytes += body.count
-                let stored = try Self.decode(Record.self, body)
+                let stored = try Self.decode(Record.self, [UInt8](body))
                 if row[1] == 0, !stored.isDeleted { record = stored } else { record.recordType = stored.recordType }
             }
             found.append(StoredRecord(record: record, change: number))

@@ -21,8 +21,8 @@ struct HistoryTerm: Hashable, Sendable {
 
     /// - Returns: Nil if nothing is kept.
     init?(_ db: Database) throws {
-        let statement = try db.cachedStatement(sql: "SELECT value FROM meta WHERE key = '\(Self.key)'")
-        guard let text = try String.fetchOne(statement) else { return nil }
+        guard let row = try db.row("SELECT value FROM meta WHERE key = '\(Self.key)'", []) else { return nil }
+        let text: String = row[0]
         let numbers = text.split(separator: " ").compactMap { Int64($0) }
         guard numbers.count == 2 else { throw StorageFailure(.corrupt, "the term of history is unreadable") }
         self.init(milliseconds: numbers[0], since: numbers[1])
@@ -49,19 +49,20 @@ extension SQLiteUnit {
                 UNION ALL SELECT name, body FROM records WHERE part = ? AND zone = ? AND at <= ? AND deleted = 0
                 """, arguments: [part, key, time, time, part, key, time])
         var records: [String: CloudWire.Record] = [:]
-        while let row = try rows.next() { records[row[0]] = try Self.decode(CloudWire.Record.self, row[1]) }
+        while let row = try rows.next() { records[row[0]] = try Self.decode(CloudWire.Record.self, [UInt8](row[1] as Data)) }
         return records
     }
 
     /// Keeps what records are before something else takes their place.
     func keep(_ names: [String], in zone: Int64, at now: Int64) throws {
         guard try HistoryTerm(db) != nil else { return }
-        let statement = try db.cachedStatement(
-            sql: """
+        for name in names {
+            try run(
+                """
                 INSERT INTO record_versions (part, zone, name, at, replaced, body)
                 SELECT part, zone, name, at, ?, body FROM records WHERE part = ? AND zone = ? AND name = ? AND deleted = 0
-                """)
-        for name in names { try statement.execute(arguments: [now, writtenPart, zone, name]) }
+                """, [now, writtenPart, zone, name])
+        }
     }
 
     func keepContents(ofZone zone: Int64, at now: Int64) throws {

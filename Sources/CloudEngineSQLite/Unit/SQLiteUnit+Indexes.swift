@@ -62,17 +62,15 @@ extension SQLiteUnit {
         let rows = try Row.fetchCursor(statement, arguments: arguments)
         while let row = try rows.next() {
             let (key, body): (Data, Data) = (row[0], row[2])
-            let record = StoredRecord(record: try Self.decode(CloudWire.Record.self, body), change: row[1])
+            let record = StoredRecord(record: try Self.decode(CloudWire.Record.self, [UInt8](body)), change: row[1])
             guard try visit(IndexRow(key: [UInt8](key), record: record)) else { return }
         }
     }
 
     func count(_ scan: IndexScan, atMost limit: Int) throws -> Int {
         guard let part else { return 0 }
-        let statement = try db.cachedStatement(sql: IndexStatements.count)
         let range = scan.range
-        return try Int.fetchOne(
-            statement, arguments: [part, scan.zone, scan.index, Data(range.lower), Data(range.upper), limit]) ?? 0
+        return try row(IndexStatements.count, [part, scan.zone, scan.index, range.lower, range.upper, limit]).map { $0[0] } ?? 0
     }
 
     func records(after place: RecordPlace?, limit: Int) throws -> [(place: RecordPlace, record: CloudWire.Record)] {
@@ -103,14 +101,12 @@ extension SQLiteUnit {
     }
 
     func apply(_ changes: [IndexChange], in zone: Int64) throws {
-        let insert = try db.cachedStatement(sql: IndexStatements.insert)
-        let remove = try db.cachedStatement(sql: IndexStatements.remove)
         for change in changes {
             for key in change.removed {
-                try remove.execute(arguments: [writtenPart, zone, change.index, Data(key), change.recordName])
+                try run(IndexStatements.remove, [writtenPart, zone, change.index, key, change.recordName])
             }
             for key in change.added {
-                try insert.execute(arguments: [writtenPart, zone, change.index, Data(key), change.recordName])
+                try run(IndexStatements.insert, [writtenPart, zone, change.index, key, change.recordName])
             }
         }
     }

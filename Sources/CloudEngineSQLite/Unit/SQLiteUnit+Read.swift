@@ -3,16 +3,13 @@
 
 import CloudEngine
 import CloudWire
-import Foundation
 import GRDB
 import GRDBSQLite
 
 extension SQLiteUnit {
     func state() throws -> PartitionState {
         guard let part,
-            let row = try rows(
-                "SELECT epoch, counter, floor, record_bytes, asset_bytes FROM partitions WHERE part = ?", [part]
-            ).first
+            let row = try row("SELECT epoch, counter, floor, record_bytes, asset_bytes FROM partitions WHERE part = ?", [part])
         else { return PartitionState() }
         var state = PartitionState(epoch: row[0], counter: row[1], floor: row[2])
         state.usage = StoredBytes(records: row[3], assets: row[4])
@@ -21,7 +18,7 @@ extension SQLiteUnit {
 
     private static let zoneColumns = "SELECT zone, name, change, deleted, floor, reason, record_bytes, asset_bytes FROM zones"
 
-    private static func zone(_ row: Row) -> StoredZone {
+    private static func zone(_ row: StoredRow) -> StoredZone {
         var zone = StoredZone(key: row[0], name: row[1], change: row[2], isDeleted: row[3], floor: row[4])
         zone.deletionReason = ZoneDeletionReason(rawValue: row[5]) ?? .deleted
         zone.usage = StoredBytes(records: row[6], assets: row[7])
@@ -48,12 +45,11 @@ extension SQLiteUnit {
 
     func records(named names: [String], in zone: Int64) throws -> [String: StoredRecord] {
         guard let part else { return [:] }
-        let statement = try db.cachedStatement(
-            sql: "SELECT change, body FROM records WHERE part = ? AND zone = ? AND name = ?")
         var found: [String: StoredRecord] = [:]
         for name in names {
-            guard let row = try Row.fetchOne(statement, arguments: [part, zone, name]) else { continue }
-            found[name] = StoredRecord(record: try Self.decode(Record.self, row[1]), change: row[0])
+            let row = try row("SELECT change, body FROM records WHERE part = ? AND zone = ? AND name = ?", [part, zone, name])
+            guard let row else { continue }
+            found[name] = StoredRecord(record: try decodeRecord(row[1]), change: row[0])
         }
         return found
     }
@@ -62,16 +58,29 @@ extension SQLiteUnit {
         _ slice: ChangeSlice, in zone: Int64, includingDeleted: Bool, limit: Int, bytesMax: Int
     ) throws -> [StoredRecord] {
         guard let part else { return [] }
-        let statement = try db.cachedStatement(sql: Self.changes(slice, includingDeleted: includingDeleted) + " LIMIT ?")
-        let rows = try Row.fetchCursor(statement, arguments: [part, zone, slice.after, slice.before, limit])
         var found: [StoredRecord] = []
         var bytes = 0
-        while bytes < bytesMax, let row = try rows.next() {
-            let body: Data = row[1]
+        guard bytesMax > 0 else { return found }
+        try db.visit(
+            Self.changes(slice, includingDeleted: includingDeleted) + " LIMIT ?", [part, zone, slice.after, slice.before, limit]
+        ) { handle in
+            let body = Array(StoredRow.bytes(handle, 1))
             bytes += body.count
-            found.append(StoredRecord(record: try Self.decode(Record.self, body), change: row[0]))
+            found.append(StoredRecord(record: try decodeRecord(body), change: sqlite3_column_int64(handle, 0)))
+            return bytes < bytesMax
         }
         return found
+    }
+
+    /// Reading a record takes several times as long as handing its text on.
+    private func decodeRecord(_ body: [UInt8]) throws -> CloudWire.Record {
+        try allowance?.take(4 * body.count)
+        return try Self.decode(CloudWire.Record.self, body)
+    }
+
+    func hasAssets(inZone zone: Int64) throws -> Bool {
+        guard let part else { return false }
+        return try row("SELECT 1 FROM asset_links WHERE part = ? AND zone = ? LIMIT 1", [part, zone]) != nil
     }
 
     private static func changes(_ slice: ChangeSlice, includingDeleted: Bool) -> String {
@@ -86,53 +95,49 @@ extension SQLiteUnit {
         _ visit: (_ text: UnsafeRawBufferPointer, _ change: Int64) throws -> Bool
     ) throws {
         guard let part else { return }
-        let statement = try db.cachedStatement(sql: Self.changes(slice, includingDeleted: includingDeleted))
-        try statement.setArguments([part, zone, slice.after, slice.before])
-        // A page is hundreds of rows of which nothing is made: boxed rows cost as much as reading them.
-        let handle = statement.sqliteStatement
-        defer { sqlite3_reset(handle) }
-        while true {
-            switch sqlite3_step(handle) {
-            case SQLITE_ROW:
-                guard let body = sqlite3_column_blob(handle, 1) else { throw StorageFailure(.corrupt, "a stored message could not be read") }
-                let text = UnsafeRawBufferPointer(start: body, count: Int(sqlite3_column_bytes(handle, 1)))
-                guard try visit(text, sqlite3_column_int64(handle, 0)) else { return }
-            case SQLITE_DONE: return
-            case let code: throw DatabaseError(resultCode: ResultCode(rawValue: code))
-            }
+        try db.visit(
+            Self.changes(slice, includingDeleted: includingDeleted), [part, zone, slice.after, slice.before]
+        ) { handle in
+            let text = StoredRow.bytes(handle, 1)
+            guard !text.isEmpty else { throw StorageFailure(.corrupt, "a stored message could not be read") }
+            try allowance?.take(text.count)
+            return try visit(text, sqlite3_column_int64(handle, 0))
         }
     }
 
     func count(_ slice: ChangeSlice, in zone: Int64, shares: [String]?, includingDeleted: Bool, atMost limit: Int) throws -> Int {
         guard let part else { return 0 }
-        var arguments: StatementArguments = [part, zone, slice.after, slice.before]
+        try allowance?.take(limit)
+        var arguments: Arguments = [part, zone, slice.after, slice.before]
         var condition = includingDeleted ? "" : shares == nil ? " AND deleted = 0" : " AND gone = 0"
         if let shares {
             condition += " AND share IN (\(databaseQuestionMarks(count: shares.count)))"
-            arguments += StatementArguments(shares)
+            arguments += Arguments(shares)
         }
         let sql = """
             SELECT count(*) FROM (SELECT 1 FROM \(shares == nil ? "records" : "shared_records")
             WHERE part = ? AND zone = ? AND change > ? AND change < ?\(condition) LIMIT ?)
             """
-        return try Int.fetchOne(try db.cachedStatement(sql: sql), arguments: arguments + [limit]) ?? 0
+        return try row(sql, arguments + [limit]).map { $0[0] } ?? 0
     }
 
     func schema(ofType recordType: String) throws -> RecordTypeSchema? {
-        let key: StatementArguments = [partition.containerIdentifier, partition.environment.rawValue, recordType]
-        let isKnown = try rows(
-            "SELECT 1 FROM schema_types WHERE container = ? AND environment = ? AND type = ?", key)
-        guard !isKnown.isEmpty else { return nil }
-        let fields = try rows(
-            "SELECT field, holds, encrypted, indexes FROM schema_fields WHERE container = ? AND environment = ? AND type = ?",
-            key)
+        // A type without fields is one row without a field.
+        let rows = try rows(
+            """
+            SELECT f.field, f.holds, f.encrypted, f.indexes FROM schema_types t
+            LEFT JOIN schema_fields f ON f.container = t.container AND f.environment = t.environment AND f.type = t.type
+            WHERE t.container = ? AND t.environment = ? AND t.type = ?
+            """, [partition.containerIdentifier, partition.environment.rawValue, recordType])
+        guard !rows.isEmpty else { return nil }
         var schema = RecordTypeSchema()
-        for row in fields {
+        for row in rows {
+            guard let name: String = row[0] else { continue }
             let indexes = FieldIndexes(rawValue: row[3])
-            if let system = QueryKey.SystemField(internalName: row[0]) {
+            if let system = QueryKey.SystemField(internalName: name) {
                 schema.systemIndexes[system] = indexes
             } else {
-                schema.fields[row[0]] = FieldSchema(type: row[1], isEncrypted: row[2], indexes: indexes)
+                schema.fields[name] = FieldSchema(type: row[1], isEncrypted: row[2], indexes: indexes)
             }
         }
         return schema
@@ -198,8 +203,7 @@ extension SQLiteUnit {
     func answer(toKey key: String) throws -> StoredAnswer? {
         guard let part else { return nil }
         return try rows("SELECT fingerprint, body FROM answers WHERE part = ? AND key = ?", [part, key]).first.map {
-            let body: Data = $0[1]
-            return StoredAnswer(fingerprint: UInt64(bitPattern: $0[0]), body: [UInt8](body))
+            StoredAnswer(fingerprint: UInt64(bitPattern: $0[0]), body: $0[1])
         }
     }
 }

@@ -23,7 +23,7 @@ extension SQLiteUnit {
     }
 
     func save(_ schema: RecordTypeSchema?, ofType recordType: String) throws {
-        let key: StatementArguments = [partition.containerIdentifier, partition.environment.rawValue, recordType]
+        let key: Arguments = [partition.containerIdentifier, partition.environment.rawValue, recordType]
         try run("DELETE FROM schema_fields WHERE container = ? AND environment = ? AND type = ?", key)
         guard let schema else {
             try run("DELETE FROM schema_types WHERE container = ? AND environment = ? AND type = ?", key)

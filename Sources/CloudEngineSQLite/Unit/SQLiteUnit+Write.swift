@@ -3,19 +3,27 @@
 
 import CloudEngine
 import CloudWire
-import Foundation
 import GRDB
 
 extension SQLiteUnit {
     func raiseCounter(by count: Int) throws -> Int64 {
-        let row = try rows(
-            "UPDATE partitions SET counter = counter + ? WHERE part = ? RETURNING counter", [count, writtenPart]
-        ).first
+        let row = try row("UPDATE partitions SET counter = counter + ? WHERE part = ? RETURNING counter", [count, writtenPart])
         guard let row else { throw StorageFailure(.corrupt, "a partition has no row") }
         return row[0]
     }
 
     func save(_ zone: StoredZone, at now: Int64) throws {
+        // Nearly always it is there under this name, and its name is not to be indexed again.
+        try run(
+            """
+            UPDATE zones SET change = ?, deleted = ?, floor = ?, at = ?, reason = ?, record_bytes = ?, asset_bytes = ?
+            WHERE part = ? AND zone = ? AND name = ?
+            """,
+            [
+                zone.change, zone.isDeleted, zone.floor, now, zone.deletionReason.rawValue, zone.usage.records, zone.usage.assets,
+                writtenPart, zone.key, zone.name,
+            ])
+        guard db.changesCount == 0 else { return }
         try run(
             """
             INSERT OR REPLACE INTO zones (part, zone, name, change, deleted, floor, at, reason, record_bytes, asset_bytes)
@@ -40,28 +48,28 @@ extension SQLiteUnit {
         guard let part else { return nil }
         return try rows(
             "SELECT token FROM client_tokens WHERE part = ? AND zone = ? AND user = ? AND device = ?", [part, zone, user, device]
-        ).first.map { row in [UInt8](row[0] as Data) }
+        ).first.map { $0[0] }
     }
 
     func setClientToken(_ token: [UInt8], ofUser user: String, device: String, in zone: Int64) throws {
         try run(
             "INSERT OR REPLACE INTO client_tokens (part, zone, user, device, token) VALUES (?, ?, ?, ?, ?)",
-            [writtenPart, zone, user, device, Data(token)])
+            [writtenPart, zone, user, device, token])
     }
 
     func save(_ records: [StoredRecord], in zone: Int64, at now: Int64) throws {
         try keep(records.map(\.record.recordName), in: zone, at: now)
-        let statement = try db.cachedStatement(
-            sql: """
+        for stored in records {
+            try run(
+                """
                 INSERT INTO records (part, zone, name, change, deleted, at, body) VALUES (?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT (part, zone, name) DO UPDATE
                 SET change = excluded.change, deleted = excluded.deleted, at = excluded.at, body = excluded.body
-                """)
-        for stored in records {
-            let body = Data(stored.record.encoded())
-            try statement.execute(arguments: [
-                writtenPart, zone, stored.record.recordName, stored.change, stored.record.isDeleted, now, body,
-            ])
+                """,
+                [
+                    writtenPart, zone, stored.record.recordName, stored.change, stored.record.isDeleted, now,
+                    stored.record.encoded(),
+                ])
         }
     }
 
@@ -111,7 +119,7 @@ extension SQLiteUnit {
     func save(_ subscription: Subscription) throws {
         try run(
             "INSERT OR REPLACE INTO subscriptions (part, id, body) VALUES (?, ?, ?)",
-            [writtenPart, subscription.subscriptionID, Data(subscription.encoded())])
+            [writtenPart, subscription.subscriptionID, subscription.encoded()])
         try listPublicly(subscription)
     }
 
@@ -123,6 +131,6 @@ extension SQLiteUnit {
     func remember(_ answer: StoredAnswer, forKey key: String, at now: Int64) throws {
         try run(
             "INSERT OR REPLACE INTO answers (part, key, fingerprint, at, body) VALUES (?, ?, ?, ?, ?)",
-            [writtenPart, key, Int64(bitPattern: answer.fingerprint), now, Data(answer.body)])
+            [writtenPart, key, Int64(bitPattern: answer.fingerprint), now, answer.body])
     }
 }

@@ -13,23 +13,27 @@ struct SQLiteUnit: UnitOfWork {
     /// Key of the partition; nil while it was never written to.
     let part: Int64?
 
-    init(reading partition: Partition, _ db: Database) throws {
+    /// What a brief read may still take; nil for reads that may be long.
+    let allowance: ReadAllowance?
+
+    /// - Parameter part: The partition's key, if it is known.
+    init(reading partition: Partition, part: Int64? = nil, _ db: Database, allowance: ReadAllowance? = nil) throws {
         self.db = db
         self.partition = partition
-        part = try Self.part(of: partition, db)
+        self.allowance = allowance
+        self.part = try part ?? Self.part(of: partition, db)
     }
 
-    init(writing partition: Partition, _ db: Database) throws {
+    init(writing partition: Partition, part: Int64? = nil, _ db: Database) throws {
         self.db = db
         self.partition = partition
-        if let part = try Self.part(of: partition, db) {
+        allowance = nil
+        if let part = try part ?? Self.part(of: partition, db) {
             self.part = part
             return
         }
-        try db.execute(
-            sql: "INSERT INTO partitions (container, environment, scope, owner) VALUES (?, ?, ?, ?)",
-            arguments: Self.key(of: partition))
-        part = db.lastInsertedRowID
+        try db.run("INSERT INTO partitions (container, environment, scope, owner) VALUES (?, ?, ?, ?)", Self.key(of: partition))
+        self.part = db.lastInsertedRowID
     }
 
     /// The key of a partition that is written to.
@@ -38,28 +42,26 @@ struct SQLiteUnit: UnitOfWork {
         return part
     }
 
-    func run(_ sql: String, _ arguments: StatementArguments) throws {
-        try db.cachedStatement(sql: sql).execute(arguments: arguments)
-    }
+    func run(_ sql: String, _ arguments: Arguments) throws { try db.run(sql, arguments) }
 
-    func rows(_ sql: String, _ arguments: StatementArguments) throws -> [Row] {
-        try Row.fetchAll(try db.cachedStatement(sql: sql), arguments: arguments)
-    }
+    func rows(_ sql: String, _ arguments: Arguments) throws -> [StoredRow] { try db.rows(sql, arguments) }
 
-    static func key(of partition: Partition) -> StatementArguments {
+    func row(_ sql: String, _ arguments: Arguments) throws -> StoredRow? { try db.row(sql, arguments) }
+
+    static func key(of partition: Partition) -> Arguments {
         [partition.containerIdentifier, partition.environment.rawValue, partition.scope.rawValue, partition.owner]
     }
 
     static func part(of partition: Partition, _ db: Database) throws -> Int64? {
-        let statement = try db.cachedStatement(
-            sql: "SELECT part FROM partitions WHERE container = ? AND environment = ? AND scope = ? AND owner = ?")
-        return try Int64.fetchOne(statement, arguments: key(of: partition))
+        try db.row(
+            "SELECT part FROM partitions WHERE container = ? AND environment = ? AND scope = ? AND owner = ?", key(of: partition)
+        ).map { $0[0] }
     }
 
     /// Reads what this server wrote as JSON.
-    static func decode<Message: WireMessage>(_ type: Message.Type, _ body: Data) throws -> Message {
+    static func decode<Message: WireMessage>(_ type: Message.Type, _ body: [UInt8]) throws -> Message {
         do {
-            return try Message(json: [UInt8](body))
+            return try Message(json: body)
         } catch {
             throw StorageFailure(.corrupt, "a stored message could not be read")
         }

@@ -24,8 +24,6 @@ package struct RecordTexts: Hashable, Sendable {
             writer.member("zoneID", zoneID)
             if form.hasLiveKeys { writer.raw(members: Record.liveKeys) }
         }
-        // Most of a page, so that it is not copied again and again while it grows.
-        bytes.reserveCapacity(1 << 17)
     }
 
     package var byteCount: Int { bytes.count }
@@ -50,6 +48,8 @@ package struct RecordTexts: Hashable, Sendable {
 
     private mutating func separate() {
         if count > 0 { bytes.append(UInt8(ascii: ",")) }
+        // Most of a page, so that it is not copied again and again while it grows.
+        if count == 1 { bytes.reserveCapacity(3 << 16) }
         count += 1
     }
 }

@@ -122,6 +122,15 @@ package struct DevicePath: Hashable, Sendable {
         self.operation = operation
     }
 
+    /// Whether a path is, or would have to be, that of a device.
+    package static func isOne(_ path: String) -> Bool {
+        if path.hasPrefix("/device/") { return true }
+        guard path.hasSuffix("/\(Operation.createToken.rawValue)") || path.hasSuffix("/\(Operation.registerToken.rawValue)") else {
+            return false
+        }
+        return (try? DevicePath(parsing: path)) != nil
+    }
+
     /// Reads a path without its query; errors as in ``ServicePath/init(parsing:)``.
     package init(parsing path: String) throws(WireError) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)

@@ -81,6 +81,45 @@ import Testing
         }
     }
 
+    /// Whether it is short or long, and however many read at once.
+    @Test(arguments: StorageKind.allCases)
+    func aBriefReadSeesWhatAnyReadSees(_ kind: StorageKind) async throws {
+        try await with(kind) { test in
+            let storage = try test.storage
+            let empty = try await storage.readBriefly(Self.mia) { try $0.state() }
+            #expect(empty == PartitionState())
+            try await storage.write(Self.mia) { unit in
+                let number = try unit.raiseCounter(by: 40)
+                try unit.save((1...40).map { Self.record("r\($0)", $0, bytes: 20_000) }, in: 1, at: 1000)
+                try unit.save(StoredZone(key: 1, name: "Garden", change: number), at: 1000)
+            }
+            @Sendable func names(_ view: any PartitionView, limit: Int) throws -> [String] {
+                let records = try view.records(ChangeSlice(after: 0), in: 1, includingDeleted: true, limit: limit, bytesMax: .max)
+                var texts = 0
+                try view.recordTexts(ChangeSlice(after: 0), in: 1, includingDeleted: true) { _, _ in
+                    texts += 1
+                    return texts < limit
+                }
+                guard texts == records.count else { return [] }
+                return records.map(\.record.recordName)
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for reader in 0..<64 {
+                    let limit = reader.isMultiple(of: 2) ? 2 : 40
+                    group.addTask {
+                        let found = try await storage.readBriefly(Self.mia) { try names($0, limit: limit) }
+                        #expect(found == (1...limit).map { "r\($0)" })
+                    }
+                }
+                try await group.waitForAll()
+            }
+            struct Refusal: Error {}
+            await #expect(throws: Refusal.self) { try await storage.readBriefly(Self.mia) { _ in throw Refusal() } }
+            let change = try await storage.readBriefly(Self.mia) { try $0.zone(named: "Garden")?.change }
+            #expect(change == 40)
+        }
+    }
+
     @Test(arguments: StorageKind.allCases)
     func numbersGrowInTheOrderOfCommitsWithoutGapsThatReadersCouldMiss(_ kind: StorageKind) async throws {
         try await with(kind) { test in
@@ -256,6 +295,7 @@ import Testing
                 try unit.save(subscription)
                 try unit.learn(["f": FieldSchema(type: "STRING", isEncrypted: false)], ofType: "Plant")
                 try unit.learn(["f": FieldSchema(type: "INT64", isEncrypted: true), "g": FieldSchema(type: "BYTES", isEncrypted: true)], ofType: "Plant")
+                try unit.learn([:], ofType: "Bare")
             }
             try test.restart()
             try await test.storage.write(Self.mia) { unit in
@@ -268,9 +308,11 @@ import Testing
                 #expect(try unit.subscriptions() == [subscription] && unit.subscription(id: "s") == subscription)
                 let fields = try unit.schema(ofType: "Plant")?.fields
                 #expect(fields?["f"]?.type == "STRING" && fields?["g"]?.isEncrypted == true, "what is known stays")
-                #expect(try unit.schema(ofType: "Bed") == nil && unit.recordTypes() == ["Plant"])
+                #expect(try unit.schema(ofType: "Bed") == nil && unit.recordTypes() == ["Bare", "Plant"])
+                #expect(try unit.schema(ofType: "Bare") == RecordTypeSchema(), "a type without fields is known")
                 try unit.removeSubscription(id: "s")
                 try unit.save(nil, ofType: "Plant")
+                try unit.save(nil, ofType: "Bare")
             }
             let isEmpty = try await test.storage.read(Self.bo) { try $0.subscriptions().isEmpty && $0.recordTypes().isEmpty }
             #expect(isEmpty)
@@ -295,6 +337,7 @@ import Testing
                 #expect(differences == [300_001, 0, -300_001, 300_001])
                 #expect(try unit.links(toAssets: [asset.checksum, "x"], in: 1) == [asset.checksum: 1])
                 #expect(try unit.links(toAssets: [asset.checksum], in: 2).isEmpty)
+                #expect(try unit.hasAssets(inZone: 1) && !unit.hasAssets(inZone: 2))
             }
             try test.restart()
             let reader = try #require(try await test.storage.open(checksum: asset.checksum, in: Self.mia))
