@@ -33,11 +33,35 @@ import Testing
 
     @Test func storesThatCannotBeMirroredSayWhy() throws {
         let container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(Posts.model))
-        container.persistentStoreDescriptions = [Device.description(of: URL(fileURLWithPath: "/dev/null"))]
+        let memory = Device.description(of: folder().appendingPathComponent("Posts.sqlite"))
+        memory.type = NSInMemoryStoreType
+        container.persistentStoreDescriptions = [memory]
         #expect(sentence(#expect(throws: CocoaError.self) { try container.load() }).hasPrefix("Only a SQLite file"))
         let files = [folder(), folder()].map { $0.appendingPathComponent("Posts.sqlite") }
         container.persistentStoreDescriptions = files.map(Device.description)
         #expect(sentence(#expect(throws: CocoaError.self) { try container.load() }).hasPrefix("Two stores are to be mirrored"))
+    }
+
+    /// As templates of apps make it for previews and unit tests.
+    @Test func aStoreWithoutAFileIsOpenedAndNotMirrored() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(Posts.model))
+        container.surroundings.connect = { identifier, scope in
+            CloudDatabaseClient(containerIdentifier: identifier, environment: .development, scope: scope.wire, transport: transport)
+        }
+        container.persistentStoreDescriptions.first?.url = URL(fileURLWithPath: "/dev/null")
+        #expect(container.persistentStoreDescriptions.first?.cloudKitContainerOptions != nil)
+        try container.load()
+        let context = container.viewContext
+        try await context.perform {
+            let post = context.insert("Post", ["title": "Preview"])
+            try context.save()
+            #expect(try context.all("Post").count == 1)
+            #expect(container.canUpdateRecord(forManagedObjectWith: post.objectID) && container.record(for: post.objectID) == nil)
+        }
+        try await container.sync(timeout: .seconds(600))
+        #expect(transport.log == [])
     }
 
     @Test func theFirstDescriptionIsMirroredUnlessTheAppSaysOtherwise() {

@@ -244,4 +244,17 @@ import Testing
         #expect(try await bench.elsewhere() == "Post  title Waits")
         try await bench.tablet.discard()
     }
+
+    @Test func whoAsksForASyncIsToldWhyTheServerCannotBeReached() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        transport.goOffline()
+        let tablet = try Device("tablet", transport)
+        try await tablet.until { $0.activity == .offline }
+        tablet.timers.runFreely()
+        let error = await #expect(throws: CKError.self) { try await tablet.container.sync(timeout: .seconds(30)) }
+        #expect(error?.code == .networkUnavailable)
+        #expect(error?.localizedDescription == "the device is offline")
+        try await tablet.discard()
+    }
 }

@@ -23,7 +23,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {  
 
     private let fetched = Locked<[CKRecord.ID: CKRecord]>([:])
 
-    public required override init() { super.init() }
+    public override init() { super.init() }
 
     public convenience init(recordIDs: [CKRecord.ID]) {
         self.init()
@@ -31,8 +31,8 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {  
     }
 
     /// Fetches the record of the user who is signed in.
-    open class func fetchCurrentUserRecordOperation() -> Self {
-        let operation = Self()
+    open class func fetchCurrentUserRecordOperation() -> CKFetchRecordsOperation {
+        let operation = CKFetchRecordsOperation()
         operation.fetchesCurrentUser = true
         return operation
     }

@@ -19,14 +19,14 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
 
     private let fetched = Locked<[CKRecordZone.ID: CKRecordZone]>([:])
 
-    public required override init() { super.init() }
+    public override init() { super.init() }
 
     public convenience init(recordZoneIDs: [CKRecordZone.ID]) {
         self.init()
         self.recordZoneIDs = recordZoneIDs
     }
 
-    open class func fetchAllRecordZonesOperation() -> Self { Self() }
+    open class func fetchAllRecordZonesOperation() -> CKFetchRecordZonesOperation { CKFetchRecordZonesOperation() }
 
     override func carryOut(_ settings: OperationSettings) async throws {
         let run = try run(settings)

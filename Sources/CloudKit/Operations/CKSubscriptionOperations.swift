@@ -20,14 +20,14 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
 
     private let fetched = Locked<[CKSubscription.ID: CKSubscription]>([:])
 
-    public required override init() { super.init() }
+    public override init() { super.init() }
 
     public convenience init(subscriptionIDs: [CKSubscription.ID]) {
         self.init()
         self.subscriptionIDs = subscriptionIDs
     }
 
-    open class func fetchAllSubscriptionsOperation() -> Self { Self() }
+    open class func fetchAllSubscriptionsOperation() -> CKFetchSubscriptionsOperation { CKFetchSubscriptionsOperation() }
 
     override func carryOut(_ settings: OperationSettings) async throws {
         let run = try run(settings)

@@ -186,6 +186,9 @@ private enum AssetFolder {
         do {
             try FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            // Anybody may have made a folder of that name before, and could put other files in the place of these.
+            let owner = try FileManager.default.attributesOfItem(atPath: folder.path)[.ownerAccountID] as? NSNumber
+            guard owner?.uint32Value == getuid() else { throw POSIXError(.EPERM) }
             return folder.appendingPathComponent(UUID().uuidString)
         } catch {
             throw CKError(.assetNotAvailable, "the folder for assets cannot be made in the temporary folder", cause: error)

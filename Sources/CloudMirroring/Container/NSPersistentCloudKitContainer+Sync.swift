@@ -3,6 +3,7 @@
 
 import CloudKit
 import MirroringCore
+import Synchronization
 
 extension NSPersistentCloudKitContainer {
     /// Syncs now, and returns when both directions of every synced store are quiet: what was saved before the call is on
@@ -46,7 +47,11 @@ extension NSPersistentCloudKitContainer {
     /// Why the time was over.
     private var obstacle: CloudFailure {
         switch syncStatus.activity {
-        case .offline: CloudFailure(.networkUnavailable, "the server cannot be reached")
+        case .offline:
+            // Why: nobody answers, or a certificate is not trusted.
+            CloudFailure(
+                .networkUnavailable,
+                allMirrors.lazy.compactMap { $0.lastFailure.withLock { $0?.reason } }.first ?? "the server cannot be reached")
         case .error(let reason): CloudFailure(.serviceUnavailable, reason)
         case .idle, .starting, .importing, .exporting, .paused: CloudFailure(.operationCancelled, "syncing took longer than it was given")
         }

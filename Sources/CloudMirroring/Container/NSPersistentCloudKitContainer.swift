@@ -87,7 +87,7 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
     ///
     /// - Parameter block: Called once per store, with an error (``CocoaError``) whose description is one sentence if
     ///   that store could not be opened. A store whose model cannot be mirrored is not opened: error 134060 names all
-    ///   violations. That the server cannot be reached is no error.
+    ///   violations. That the server cannot be reached is no error. A store at `/dev/null` is opened and not mirrored.
     open override func loadPersistentStores(
         completionHandler block: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
     ) {
@@ -129,7 +129,7 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         func refuse(_ sentence: String) -> CocoaError {
             CocoaError(.coreData, sentence: sentence, userInfo: [NSLocalizedFailureReasonErrorKey: sentence])
         }
-        guard description.type == NSSQLiteStoreType, let url = description.url, url.path != "/dev/null", !description.isReadOnly else {
+        guard description.type == NSSQLiteStoreType, description.url != nil, !description.isReadOnly else {
             throw refuse("Only a SQLite file that can be written can be mirrored; give the store a file, or remove its cloudKitContainerOptions.")
         }
         let twin = persistentStoreDescriptions.first {
@@ -151,10 +151,15 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         description.setOption(NSNumber(value: true), forKey: NSPersistentHistoryTrackingKey)
     }
 
+    /// Address of a store in memory, which previews and unit tests of apps have in place of the app's own.
+    private static let noFile = "/dev/null"
+
     /// Makes what mirrors a store, which begins when it is started.
+    ///
+    /// - Returns: nil for a store that is not to be mirrored, or has no file to be in step with anything.
     private func mirror(_ description: NSPersistentStoreDescription) -> Mirror? {
-        guard let options = description.cloudKitContainerOptions, let url = description.url, let model = persistentStoreCoordinator.model,
-            let store = persistentStoreCoordinator.persistentStore(for: url)
+        guard let options = description.cloudKitContainerOptions, let url = description.url, url.path != Self.noFile,
+            let model = persistentStoreCoordinator.model, let store = persistentStoreCoordinator.persistentStore(for: url)
         else { return nil }
         let identifier = options.containerIdentifier
         let scope = options.databaseScope

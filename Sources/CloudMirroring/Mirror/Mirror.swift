@@ -79,6 +79,8 @@ final class Mirror: Sendable {
     private let asks = Asks()
     let permissions: PermissionCache
     let connection = SetUpConnection()
+    /// Why the last operation failed, if it did.
+    let lastFailure = Mutex<CloudFailure?>(nil)
     private let queue: DispatchQueue
     let logger = Logger(label: "tarn.mirror")
 
@@ -229,6 +231,7 @@ final class Mirror: Sendable {
                 if let failure = outcome.failure {
                     logger.debug("operation failed", metadata: ["code": "\(failure.code)", "store": "\(store.identifier ?? "")"])
                 }
+                lastFailure.withLock { $0 = outcome.failure }
                 ended(event, outcome.failure)
                 if !Task.isCancelled { feed.yield(.finished(id, outcome)) }
             }
