@@ -171,6 +171,34 @@ import Testing
         try await discard(devices)
     }
 
+    /// In one of the two cases the tag that the watch knows goes, and nothing tells by its values where it went.
+    @Test(arguments: [("bird", "swift"), ("swift", "bird")])
+    func whatWasMergedIntoWhatIsCalledOtherwiseByNowIsFound(known: String, new: String) async throws {
+        let (cloud, devices) = try await devices("tablet", "phone", "watch", "desk")
+        try devices[0].edit { $0.insert("Tag", ["name": known, "color": "brown"]) }
+        try await sync(devices)
+        pause(devices)
+        try devices[2].edit { context in
+            let tag = try Self.find("Tag", "name", known, context)
+            context.insert("Note", ["text": "from the watch", "tag": tag])
+            context.insert("Post", ["text": "A", "tags": Set([tag])])
+        }
+        try devices[0].edit { $0.insert("Tag", ["name": new, "color": "orange"]) }
+        try devices[1].edit { try Self.find("Tag", "name", known, $0).setValue(new, forKey: "name") }
+        try await sync(Array(devices.prefix(2)))
+        try devices[0].edit { try Self.find("Tag", "name", new, $0).setValue("falcon", forKey: "name") }
+        try await sync(Array(devices.prefix(2)))
+        try await sync(devices)
+        let color = try #require(try dump(devices[0]).first).contains("orange") ? "orange" : "brown"
+        try expectAll(devices, "Tag falcon \(color) – 0 [from the watch] [A] –")
+        #expect(try await cloud.records(ofType: "CD_Tag").count == 1)
+        // And the records say so.
+        let witness = try device("witness", try await cloud.addDevice("witness", of: "mia"))
+        try await witness.container.sync(timeout: .seconds(600))
+        try expectAll([witness], "Tag falcon \(color) – 0 [from the watch] [A] –")
+        try await discard(devices + [witness])
+    }
+
     @Test func whatIsMadeAgainAfterItWasDeletedElsewhereStays() async throws {
         let (_, devices) = try await devices("tablet", "phone")
         pause([devices[1]])

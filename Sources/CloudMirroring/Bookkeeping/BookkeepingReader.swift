@@ -55,9 +55,10 @@ struct BookkeepingReader {
 
     /// What moved to another zone is deleted once it has arrived there.
     func pendingRecords(limit: Int) throws -> [RecordState] {
-        try records(
+        let waits = mapping.hasUniqueness ? "AND NOT (\(MergedTable.waits))" : ""
+        return try records(
             """
-            zone = ? AND stage IN (1, 2) AND failure IS NULL AND (pk > 0 OR NOT EXISTS (SELECT 1 FROM TARN_RECORD m \
+            zone = ? AND stage IN (1, 2) AND failure IS NULL \(waits) AND (pk > 0 OR NOT EXISTS (SELECT 1 FROM TARN_RECORD m \
             WHERE m.entity = TARN_RECORD.entity AND m.pk = -TARN_RECORD.pk AND m.tag IS NULL)) ORDER BY mark, rowid LIMIT ?
             """, [.int(zone), .int(Int64(limit))])
     }
@@ -89,6 +90,7 @@ struct BookkeepingReader {
                 if try self.isLive(key) { state.key = key }
             }
             if mapping.isRanked(entity.index) { state.ranks = try ranks(of: state.key) }
+            if mapping.isUnique(entity.index), !state.isMovedOut { state.merged = try merged(into: name) }
             states.append(state)
         }
         return states
@@ -153,7 +155,7 @@ struct BookkeepingReader {
     func hasLinks() throws -> Bool { try exists("TARN_LINK") }
     func hasParked() throws -> Bool { try exists("TARN_PARKED") }
 
-    private func exists(_ table: String) throws -> Bool {
+    func exists(_ table: String) throws -> Bool {
         var isThere = false
         try reader.query("SELECT 1 FROM \(table) WHERE zone = ? LIMIT 1", [.int(zone)]) { _ in isThere = true }
         return isThere
@@ -221,7 +223,7 @@ struct BookkeepingReader {
         ).sorted()
     }
 
-    private func names(_ sql: String, _ arguments: [SQLValue]) throws -> [String] {
+    func names(_ sql: String, _ arguments: [SQLValue]) throws -> [String] {
         var names: [String] = []
         try reader.query(sql, arguments) { if let name = $0.text(0) { names.append(name) } }
         return names

@@ -19,8 +19,10 @@ enum BookkeepingFormat: Int, CaseIterable {
     case ranks = 5
     /// Records wait for what their objects must have.
     case incomplete = 6
+    /// Records that were merged have successors.
+    case merged = 7
 
-    static let current = BookkeepingFormat.incomplete
+    static let current = BookkeepingFormat.merged
 }
 
 /// The mirror's tables, in the file of the store whose rows they are about, so that a row and what the mirror knows of
@@ -73,7 +75,7 @@ enum BookkeepingTables {
         started REAL NOT NULL, ended REAL, code INTEGER, reason TEXT)
         """,
         DeletionTable.statement,
-    ] + RankTable.statements + IncompleteTable.statements
+    ] + RankTable.statements + IncompleteTable.statements + MergedTable.statements
 
     /// Makes the tables that are not there, and brings older ones up to date.
     ///

@@ -17,6 +17,7 @@ struct BookkeepingWriter {
     /// - Parameter now: When conflicts are noted, in seconds since 2001.
     func write(_ changes: BookkeepingChanges, now: Double) throws {
         for name in changes.removedRecords { try writer.execute("DELETE FROM TARN_RECORD WHERE zone = ? AND name = ?", [.int(zone), .text(name)]) }
+        if mapping.hasUniqueness { for name in changes.removedRecords { try forgetMerged(into: name) } }
         if mapping.hasOrderedLinks {
             for name in changes.removedLinks { try writer.execute("DELETE FROM TARN_LINKRANK WHERE name = ?", [.text(name)]) }
         }
@@ -24,6 +25,7 @@ struct BookkeepingWriter {
         for state in changes.records {
             try write(state)
             if mapping.isRanked(state.key.entityIndex) { try writeRanks(of: state) }
+            if mapping.isUnique(state.key.entityIndex), !state.isMovedOut { try writeMerged(into: state) }
         }
         for link in changes.links {
             try write(link)

@@ -79,7 +79,13 @@ extension MirrorFile {
     /// A page with the records that wait for those in it.
     func joined(_ page: ImportPage, of zone: MirrorZone) throws -> ImportPage {
         try store.read { reader in
-            let waiting = try self.reader(reader, zone: zone.number).incomplete(lacking: page.records.map(\.recordName))
+            let bookkeeping = self.reader(reader, zone: zone.number)
+            var names = page.records.map(\.recordName)
+            if mapping.hasUniqueness {
+                names += page.records.flatMap { mapping.mergedNames(of: $0).names.sorted() }
+                if !page.moreComing { names += try bookkeeping.mergedNamesLacked() }
+            }
+            let waiting = try bookkeeping.incomplete(lacking: names)
             let named = Set(page.deletions + page.records.map(\.recordName))
             var page = page
             page.records += waiting.filter { !named.contains($0.recordName) }

@@ -131,7 +131,7 @@ private struct ConflictTable {
         else { return .unknown }
         switch mapping.kind {
         case .attribute(let attribute): return mapping.restored(losing).map { .attribute($0, attribute) } ?? .unknown
-        case .rank: return .unknown
+        case .rank, .merged: return .unknown
         case .toOne:
             guard case .string(let name)? = losing else { return .target(nil) }
             return .target(try bookkeeping.recordAnywhere(named: name).map { coordinator.objectID(for: $0.key) })

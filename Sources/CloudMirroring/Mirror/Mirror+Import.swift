@@ -228,7 +228,8 @@ extension Mirror {
 
     /// A page with what waited for its records.
     private func joined(_ page: ImportPage, _ zone: MirrorZone) async throws -> ImportPage {
-        guard file.mapping.hasRequirements, !page.records.isEmpty else { return page }
+        let mapping = file.mapping
+        guard mapping.hasRequirements, !page.records.isEmpty || mapping.hasUniqueness && !page.moreComing else { return page }
         var joined = try await onQueue { try self.file.joined(page, of: zone) }
         let waited = joined.records[page.records.count...]
         if waited.isEmpty { return joined }

@@ -28,7 +28,8 @@ extension MirrorFile {
                 keys += try writer.fetchKeys(StoreQuery(entity: root))
             }
             try delete(keys, writer)
-            for table in ["TARN_RECORD", "TARN_LINK", "TARN_PARKED", "TARN_CONFLICT", "TARN_DELETED", "TARN_RANK", "TARN_LINKRANK"] + IncompleteTable.tables { try writer.execute("DELETE FROM \(table)") }
+            let tables = ["TARN_RECORD", "TARN_LINK", "TARN_PARKED", "TARN_MERGED", "TARN_CONFLICT", "TARN_DELETED", "TARN_RANK", "TARN_LINKRANK"]
+            for table in tables + IncompleteTable.tables { try writer.execute("DELETE FROM \(table)") }
             try clearOutbox(writer)
             for key in [MirrorState.Key.user, .lastSuccess, .databaseToken, .homeDeletion] { try MirrorState.set(key, .null, writer) }
             try writer.execute("DELETE FROM TARN_ZONE WHERE number <> \(MirrorZone.home)")

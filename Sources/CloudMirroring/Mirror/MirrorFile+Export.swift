@@ -207,7 +207,7 @@ extension MirrorFile {
             DELETE FROM TARN_LINK WHERE \(home) AND (first NOT IN (SELECT name FROM TARN_RECORD WHERE \(home)) \
             OR second NOT IN (SELECT name FROM TARN_RECORD WHERE \(home)))
             """)
-        for table in ["TARN_PARKED"] + IncompleteTable.tables { try writer.execute("DELETE FROM \(table) WHERE \(home)") }
+        for table in ["TARN_PARKED", "TARN_MERGED"] + IncompleteTable.tables { try writer.execute("DELETE FROM \(table) WHERE \(home)") }
         return keys
     }
 

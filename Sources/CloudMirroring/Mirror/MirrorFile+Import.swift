@@ -98,6 +98,7 @@ extension MirrorFile {
             loaded.parked += try bookkeeping.parked(source: name)
             loaded.parked += try bookkeeping.parked(destination: name)
         }
+        try loadSuccessors(page, needs, bookkeeping, into: &loaded)
         for parked in loaded.parked where loaded.records[parked.key.source] == nil {
             loaded.records[parked.key.source] = try bookkeeping.record(named: parked.key.source)
         }

@@ -164,6 +164,7 @@ extension MirrorFile {
             """, place + [.int(zone), .int(mark)])
         try writer.execute("UPDATE TARN_RECORD SET zone = ?1 WHERE zone = -1 AND name = ?2", place)
         try writer.execute("UPDATE TARN_PARKED SET zone = ?3 WHERE zone = ?1 AND source = ?2", place + [.int(zone)])
+        try MergedTable.move(state.recordName, from: MirrorZone.home, to: zone, as: state.recordName, writer)
     }
 
     /// Links whose both ends are there now.

@@ -67,6 +67,7 @@ extension MirrorFile {
                 try writer.execute(
                     "UPDATE TARN_PARKED SET zone = ?, source = ? WHERE zone = ? AND source = ?",
                     [.int(zone.number), .text(record.recordName), .int(MirrorZone.home), .text(receipt.name)])
+                try MergedTable.move(receipt.name, from: MirrorZone.home, to: zone.number, as: record.recordName, writer)
                 if let entity = mapping.entities[known.key.entityIndex] { page.records[index] = entity.completed(record, with: known, receipt) }
                 rebound.append(record.recordName)
             }

@@ -32,6 +32,7 @@ extension MirrorFile {
         return try (0..<Self.nameAttemptsMax).lazy.map { mapping.recordName(for: unique, attempt: $0) }.first {
             // What waits for a record of the name waits for another object than this one.
             try !taken.contains($0) && bookkeeping.record(named: $0) == nil && bookkeeping.parked(destination: $0).isEmpty
+                && bookkeeping.successor(of: $0) == nil
         }
     }
 
@@ -55,6 +56,7 @@ extension MirrorFile {
         let arguments: [SQLValue] = [.int(bookkeeping.zone), .text(state.recordName), .text(name)]
         try writer.execute("UPDATE TARN_RECORD SET name = ?3, failure = NULL WHERE zone = ?1 AND name = ?2", arguments)
         try writer.execute("UPDATE TARN_PARKED SET source = ?3 WHERE zone = ?1 AND source = ?2", arguments)
+        try MergedTable.move(state.recordName, from: bookkeeping.zone, to: bookkeeping.zone, as: name, writer)
         for end in ["first", "second"] {
             try writer.execute("UPDATE TARN_LINK SET \(end) = ?3 WHERE zone = ?1 AND \(end) = ?2 AND tag IS NULL", arguments)
         }
@@ -70,6 +72,27 @@ extension MirrorFile {
     }
 
     // MARK: What a page touches besides
+
+    /// Loads what took over objects that a page names; at the end of an import, what still waits for such objects, too.
+    func loadSuccessors(_ page: ImportPage, _ needs: ImportNeeds, _ bookkeeping: BookkeepingReader, into loaded: inout ImportPlan.Loaded) throws {
+        guard try bookkeeping.hasMerged() || page.records.contains(where: { !mapping.mergedNames(of: $0).names.isEmpty }) else { return }
+        var names = needs.names
+        if !page.moreComing {
+            let inUse = Set(try bookkeeping.mergedNamesInUse() + page.records.flatMap { mapping.mergedNames(of: $0).names })
+            for name in inUse.sorted() {
+                loaded.parked += try bookkeeping.parked(destination: name)
+                loaded.links += try bookkeeping.links(touching: name)
+            }
+            names += inUse.sorted()
+        }
+        while let name = names.popLast() {
+            if loaded.records[name] == nil { loaded.records[name] = try bookkeeping.record(named: name) }
+            guard loaded.successors[name] == nil, let into = try bookkeeping.successor(of: name) else { continue }
+            loaded.successors[name] = into
+            names.append(into)
+            if !page.moreComing { loaded.links += try bookkeeping.links(touching: into) }
+        }
+    }
 
     /// Loads what surrounds rows that have values that a plan gives to others, and rows that lose what they must have.
     ///

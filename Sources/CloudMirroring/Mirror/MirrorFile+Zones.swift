@@ -126,8 +126,13 @@ extension MirrorFile {
                 UPDATE OR IGNORE TARN_LINK SET zone = ?1, failure = NULL WHERE zone = ?2 AND tag IS NULL \
                 AND first IN (SELECT name FROM TARN_RECORD WHERE zone = ?1) AND second IN (SELECT name FROM TARN_RECORD WHERE zone = ?1)
                 """, [home, number])
+            try writer.execute(
+                """
+                UPDATE OR REPLACE TARN_MERGED SET zone = ?1 WHERE zone = ?2 \
+                AND successor IN (SELECT name FROM TARN_RECORD WHERE zone = ?1)
+                """, [home, number])
         }
-        for table in ["TARN_RECORD", "TARN_LINK", "TARN_PARKED"] + IncompleteTable.tables { try writer.execute("DELETE FROM \(table) WHERE zone = ?", [number]) }
+        for table in ["TARN_RECORD", "TARN_LINK", "TARN_PARKED", "TARN_MERGED"] + IncompleteTable.tables { try writer.execute("DELETE FROM \(table) WHERE zone = ?", [number]) }
         if zone.isHome { try ZoneTable.beginFullFetch(zone.number, writer) } else { try ZoneTable.remove(zone.number, writer) }
         return keys + twins
     }

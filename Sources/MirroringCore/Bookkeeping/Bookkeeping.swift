@@ -59,6 +59,8 @@ package struct RecordState: Hashable, Sendable {
     package var isNew = true
     /// Where the object stands in the lists of others, by to-one relationship.
     package var ranks: [String: String] = [:]
+    /// Names of records whose objects were merged into this one.
+    package var merged = MergedNames()
 
     package init(recordName: String, key: RowKey, stage: MirrorStage, mark: Int64 = 0) {
         self.recordName = recordName

@@ -142,7 +142,7 @@ package struct ExportBatch: Hashable, Sendable {
             case .needsUpload:
                 // A row that is gone was deleted after history was read; the next scan sees to it.
                 guard let row = loaded.rows[state.key], let entity = mapping.entities[state.key.entityIndex] else { continue }
-                let local = LocalRecord(row: row, names: loaded.names, parked: parked[state.recordName] ?? [:], ranks: state.ranks)
+                let local = LocalRecord(row: row, names: loaded.names, parked: parked[state.recordName] ?? [:], state: state)
                 guard let item = Item(state, local, entity, limits, receipt: loaded.receipts[state.recordName]) else {
                     var settled = state
                     settled.stage = .uploaded

@@ -34,7 +34,7 @@ extension ImportDraft {
     }
 
     mutating func logLocalEdits(of row: Row, _ state: RecordState, _ entity: EntityMapping) {
-        let local = LocalRecord(row: row, names: loaded.names, parked: parked(of: state.recordName), ranks: state.ranks)
+        let local = LocalRecord(row: row, names: loaded.names, parked: parked(of: state.recordName), state: state)
         for change in RecordMerge.localChanges(of: local, since: state.ancestor, entity: entity) {
             var losing = change.content.value
             // It was connected with something of a share, and deleted before it came there.

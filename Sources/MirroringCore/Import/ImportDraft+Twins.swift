@@ -11,8 +11,11 @@ import ManagedModel
 extension ImportDraft {
     /// Finds deletions of the page that are none: somebody else has merged the object into one that comes with the page, or that
     /// has come before, when it had other values here.
-    mutating func setTwinsAside(_ records: [Record]) {
+    ///
+    /// - Parameter waiting: Deletions that are not looked at yet.
+    mutating func setTwinsAside(_ records: [Record], waiting: Set<String>) {
         guard mapping.hasUniqueness, !page.deletions.isEmpty else { return }
+        let coming = Set(records.map(\.recordName))
         var others: [UniqueValues: String] = [:]
         let deleted = Set(page.deletions)
         for key in loaded.surrounded {
@@ -21,11 +24,11 @@ extension ImportDraft {
             for unique in values(of: state) { others[unique] = name }
         }
         for record in records { for unique in mapping.uniqueValues(of: record) { others[unique] = record.recordName } }
-        for name in page.deletions {
+        for name in page.deletions where !waiting.contains(name) {
             guard let state = states[name], state.changeTag != nil, rows[state.key] != nil, mapping.isUnique(state.key.entityIndex) else { continue }
             let values = values(of: state)
             given += values.map { ($0, state.key) }
-            if let into = values.lazy.compactMap({ others[$0] }).first { goingTwins.append((name, into)) }
+            if let into = successor(of: name, coming: coming) ?? values.lazy.compactMap({ others[$0] }).first { goingTwins.append((name, into)) }
         }
     }
 
@@ -77,10 +80,13 @@ extension ImportDraft {
         func rank(_ key: RowKey) -> (Int, Int, String) {
             let entity = mapping.model.entities[key.entityIndex]
             let name = name(of: key) ?? ""
-            return (isGoingTwin(name) ? 1 : 0, -(entity.slots.count + entity.toMany.count), name)
+            return (isGoing(name) ? 1 : 0, -(entity.slots.count + entity.toMany.count), name)
         }
         return rank(one) < rank(other)
     }
+
+    /// Whether the server has an object no more.
+    private func isGoing(_ name: String) -> Bool { isGoingTwin(name) || states[name]?.stage == .missing }
 
     private mutating func merge(_ going: RowKey, into staying: RowKey) {
         guard let goingName = name(of: going), let stayingName = name(of: staying), var gone = states[goingName], var stayed = states[stayingName],
@@ -92,7 +98,7 @@ extension ImportDraft {
             guard let other = goingEntity.property(named: property.name), let before = rows[staying]?.values[property.slot] else { continue }
             let value = row.values[other.slot]
             switch property.kind {
-            case .rank: continue
+            case .rank, .merged: continue
             case .toOne:
                 let source = ParkedRelationship.Key(source: goingName, relationship: property.name)
                 let target = ParkedRelationship.Key(source: stayingName, relationship: property.name)
@@ -118,7 +124,14 @@ extension ImportDraft {
         for property in goingEntity.properties where property.isToOne { park(.init(source: goingName, relationship: property.name), at: nil) }
         moveLinks(from: goingName, to: stayingName)
         rows.delete(going)
-        if gone.changeTag == nil || isGoingTwin(goingName) {
+        // What still names the other is to find this one, whatever both are called by then.
+        if gone.changeTag != nil {
+            stayed.merged.insert(goingName)
+            stayed.merged.formUnion(gone.merged)
+            stayed.merged.remove(stayingName)
+            for name in stayed.merged.names { successors[name] = stayingName }
+        }
+        if gone.changeTag == nil || isGoing(goingName) {
             states[goingName] = nil
             removed.append(goingName)
         } else {
@@ -156,7 +169,7 @@ extension ImportDraft {
     }
 
     /// Names of new links follow from those of the old ones, so that all devices make the same.
-    private mutating func moveLinks(from going: String, to staying: String) {
+    mutating func moveLinks(from going: String, to staying: String) {
         for link in links.touching(going) {
             if link.isLive {
                 func other(_ end: String) -> String { end == going ? staying : end }

@@ -30,6 +30,8 @@ struct ImportDraft {
     var goingTwins: [(name: String, into: String)] = []
     /// Values of records that the page says are deleted.
     var given: [(values: UniqueValues, key: RowKey)] = []
+    /// Which record took another's object over, by the other's name.
+    var successors: [String: String]
     /// Records that no row shows.
     var incomplete: [IncompleteRecord] = []
     /// Rows that were there before the page and lost what they must have, or were merged into others.
@@ -50,6 +52,7 @@ struct ImportDraft {
         parkedByDestination = Dictionary(grouping: loaded.parked, by: \.destination)
         waiting = Dictionary(grouping: loaded.parked, by: \.key.source).mapValues { Set($0.map(\.key.relationship)) }
         links = LinkLedger(loaded.links)
+        successors = loaded.successors
     }
 
     mutating func run() {
@@ -59,13 +62,18 @@ struct ImportDraft {
         for (index, record) in page.records.enumerated() { latest[record.recordName] = index }
         let records = page.records.enumerated().filter { latest[$1.recordName] == $0 && !deletions.contains($1.recordName) }.map(\.element)
 
-        setTwinsAside(records)
-        for name in page.deletions where !isGoingTwin(name) { delete(name) }
+        learnSuccessors(records)
+        let waiting = deletionsThatWait
+        setTwinsAside(records, waiting: waiting)
+        for name in page.deletions {
+            if waiting.contains(name) { putOff(name) } else if !isGoingTwin(name) { delete(name) }
+        }
         for record in records where record.recordType != MirrorNames.linkRecordType { apply(record) }
         for reference in references { resolve(reference) }
         for name in inserted { adoptParked(waitingFor: name) }
         for record in records where record.recordType == MirrorNames.linkRecordType { applyLink(record) }
         mergeTwins()
+        followSuccessors()
         takeBackIncomplete()
         settleLinks()
     }
@@ -80,7 +88,10 @@ struct ImportDraft {
             return insert(record, named)
         }
         // What was merged as the equal of another is no more its equal: it goes on as itself.
-        if isSeparate(record, state) { return insert(record, named) }
+        if isSeparate(record, state) {
+            separate(record.recordName)
+            return insert(record, named)
+        }
         guard state.changeTag != record.recordChangeTag || state.changeTag == nil || page.generation != nil else { return }
         // An object keeps its entity, whatever a record says later.
         let entity = mapping.entities[state.key.entityIndex] ?? named
@@ -93,12 +104,13 @@ struct ImportDraft {
                 log(change.value, of: change.property, state, winner: .localDeletion, losing: record.modified, winning: nil)
             }
             logUnknownChanges(record, state, entity)
+            passOnMerged(of: record)
             let mergedFor = state.ancestor.unapplied[MirrorNames.mergedFor]
             adopt(record, into: &state, entity: entity, digests: [:])
             state.ancestor.unapplied[MirrorNames.mergedFor] = mergedFor
             return put(state)
         }
-        let local = LocalRecord(row: row, names: loaded.names, parked: parked(of: record.recordName), ranks: state.ranks)
+        let local = LocalRecord(row: row, names: loaded.names, parked: parked(of: record.recordName), state: state)
         // A record that this device made and nobody changed since: the answer to the first attempt was lost,
         // and what "loses" is an older value of our own.
         // An object whose name follows from its values may have been made by another device.
@@ -113,6 +125,7 @@ struct ImportDraft {
         }
         take(outcome.taken, of: record, into: state.key, merge)
         state.take(outcome.taken)
+        if let names = outcome.mergedNames { state.merged = names }
         adopt(record, into: &state, entity: entity, digests: outcome.digests)
         if state.stage != .needsDelete { state.stage = outcome.isLocalAhead ? .needsUpload : .uploaded }
         state.failure = nil
@@ -155,7 +168,7 @@ struct ImportDraft {
                 var target: String?
                 if case .value(.string(let name)) = property.mirrored(content) { target = name }
                 references.append((record.recordName, property, target))
-            case .rank: break
+            case .rank, .merged: break
             }
         }
     }
@@ -201,7 +214,7 @@ struct ImportDraft {
         }
     }
 
-    private func row(named name: String, fitting property: PropertyMapping) -> RowKey? {
+    func row(named name: String, fitting property: PropertyMapping) -> RowKey? {
         guard let key = states[name]?.key, rows.exists(key), case .toOne(let relationship) = property.kind,
             mapping.model.entities[relationship.destination].hierarchy.contains(key.entityIndex)
         else { return nil }
@@ -265,11 +278,15 @@ struct ImportDraft {
 }
 
 extension RecordState {
-    /// Takes the ranks among what a record says.
+    /// Takes what is no row's among what a record says.
     fileprivate mutating func take(_ taken: [(property: PropertyMapping, content: RemoteContent)]) {
         for (property, content) in taken {
-            guard case .rank(let relationship) = property.kind else { continue }
-            if case .value(.string(let rank)) = property.mirrored(content) { ranks[relationship.name] = rank } else { ranks[relationship.name] = nil }
+            switch property.kind {
+            case .attribute, .toOne: continue
+            case .rank(let relationship):
+                if case .value(.string(let rank)) = property.mirrored(content) { ranks[relationship.name] = rank } else { ranks[relationship.name] = nil }
+            case .merged: merged = PropertyMapping.mergedNames(content)
+            }
         }
     }
 }

@@ -59,6 +59,10 @@ package struct ImportNeeds: Sendable {
             } else if let entity = mapping.entity(of: record) {
                 want(record.recordName)
                 parked.append(record.recordName)
+                for name in mapping.mergedNames(of: record).names.sorted() {
+                    want(name)
+                    parked.append(name)
+                }
                 for property in entity.properties {
                     if case .toOne = property.kind, case .inline(.string(let target)) = property.content(in: record.fields) {
                         want(target)
@@ -105,6 +109,7 @@ package struct ImportNeeds: Sendable {
             details.referred.append(state.key)
             details.linkEnds.append(name)
         }
+        for name in Set(loaded.successors.values).sorted() { if let state = loaded.records[name] { wantRow(state.key) } }
         for parked in loaded.parked { if let source = loaded.records[parked.key.source] { wantRow(source.key) } }
         return details
     }

@@ -48,6 +48,9 @@ package struct ImportPlan: Sendable {
         /// Keys of rows that are loaded with what refers to them, their links and what is parked: the page gives their values to others as
         /// well, or takes what they must have.
         package var surrounded: [RowKey] = []
+        /// Names of records that took over the objects of others, by the names of those. The records are among ``records``, as far as they
+        /// are there, and their rows among ``rows``.
+        package var successors: [String: String] = [:]
         /// Contents by asset, without addresses.
         package var assets: [AssetValue: Data] = [:]
 

@@ -55,7 +55,7 @@ extension EntityMapping {
         guard let modified = old.modified else { return }
         receipt.seen = modified.timestamp
         let waiting = Dictionary(parked.map { ($0.key.relationship, $0.destination) }, uniquingKeysWith: { first, _ in first })
-        let local = LocalRecord(row: row, names: names, parked: waiting, ranks: old.ranks)
+        let local = LocalRecord(row: row, names: names, parked: waiting, state: old)
         receipt.edited = Set(RecordMerge.localChanges(of: local, since: old.ancestor, entity: self).map(\.property.name))
     }
 
@@ -66,7 +66,7 @@ extension EntityMapping {
     package func completed(_ record: Record, with known: RecordState, _ receipt: MoveReceipt) -> Record {
         guard let seen = receipt.seen, let modified = known.modified, modified.timestamp > seen, record.created == record.modified else { return record }
         var record = record
-        for property in properties where !property.isRank && !receipt.edited.contains(property.name) {
+        for property in properties where !property.isOwn && !receipt.edited.contains(property.name) {
             for field in [property.fieldName, property.assetFieldName].compactMap(\.self) { record.fields[field] = known.ancestor.fields[field] }
         }
         return record

@@ -28,6 +28,8 @@ struct RecordMerge {
         var lostHere: [(property: PropertyMapping, value: FieldValue?)] = []
         /// Values made of both.
         var merged: [(property: PropertyMapping, value: StoredValue)] = []
+        /// What was merged into the object, if both sides changed that.
+        var mergedNames: MergedNames?
         /// Whether the row, once merged, still differs from the record.
         var isLocalAhead = false
         /// Digests for the new ancestor.
@@ -66,7 +68,7 @@ struct RecordMerge {
             } else if property.isSame(here, as: there, digest: digestThere) {
                 continue
             } else if isLocallyChanged {
-                settle(property, before: before, there: there, here: here, row: local.row, resolve, &outcome)
+                settle(property, before: before, there: there, here: here, local, resolve, &outcome)
             } else if there == .absent, !property.isToOne, entity.required.contains(property) {
                 // Another client cleared what cannot be without a value here.
                 outcome.isLocalAhead = true
@@ -78,7 +80,7 @@ struct RecordMerge {
     }
 
     private func settle(
-        _ property: PropertyMapping, before: RemoteContent, there: RemoteContent, here: LocalContent, row: Row,
+        _ property: PropertyMapping, before: RemoteContent, there: RemoteContent, here: LocalContent, _ local: LocalRecord,
         _ resolve: (AttributeConflict) -> MergeResolution, _ outcome: inout Outcome
     ) {
         if property.isRank {
@@ -86,11 +88,17 @@ struct RecordMerge {
             if before == .absent { outcome.taken.append((property, there)) } else { outcome.isLocalAhead = true }
             return
         }
+        if case .merged = property.kind {
+            let names = local.merged.merged(with: PropertyMapping.mergedNames(there), since: PropertyMapping.mergedNames(before))
+            outcome.mergedNames = names
+            if names != PropertyMapping.mergedNames(there) { outcome.isLocalAhead = true }
+            return
+        }
         var resolution = MergeResolution.here
         if case .attribute(let attribute) = property.kind, let ancestor = storedAncestor(before, property) {
             resolution = resolve(
                 AttributeConflict(
-                    entity: entity.entity.name, attribute: attribute, ancestor: ancestor, here: row.values[property.slot],
+                    entity: entity.entity.name, attribute: attribute, ancestor: ancestor, here: local.row.values[property.slot],
                     elsewhere: stored(there, for: property)))
         }
         switch resolution {
@@ -145,7 +153,7 @@ struct RecordMerge {
     var remoteChanges: [(property: PropertyMapping, value: FieldValue?)] {
         entity.properties.compactMap { property in
             let there = property.content(in: remote)
-            return property.isRank || there == property.content(in: ancestor.fields) ? nil : (property, value(of: there))
+            return property.isOwn || there == property.content(in: ancestor.fields) ? nil : (property, value(of: there))
         }
     }
 
@@ -156,7 +164,7 @@ struct RecordMerge {
         entity.properties.compactMap { property in
             let here = local.content(of: property)
             let digest = property.assetFieldName.flatMap { ancestor.digests[$0] }
-            return property.isRank || property.isSame(here, as: property.content(in: ancestor.fields), digest: digest) ? nil : (property, here)
+            return property.isOwn || property.isSame(here, as: property.content(in: ancestor.fields), digest: digest) ? nil : (property, here)
         }
     }
 
@@ -188,6 +196,7 @@ extension EntityMapping {
             case .inline(let inline): value = inline
             case .asset(let asset): value = .asset(asset)
             }
+            if property.isOwn { return nil }
             return ConflictEntry(
                 entity: entity.name, recordName: record.recordName, property: property.name, losing: value, winner: .localDeletion,
                 losingStamp: record.modified, winningStamp: nil)

@@ -148,6 +148,7 @@ extension PropertyMapping {
         switch kind {
         case .attribute(let attribute): "\(attribute.type.cloudType?.rawValue ?? "")\(isEncrypted ? " encrypted" : "")"
         case .toOne, .rank: "STRING"
+        case .merged: "NAMES"
         }
     }
 }

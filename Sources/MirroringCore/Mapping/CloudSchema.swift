@@ -38,7 +38,7 @@ package struct CloudSchema: Hashable, Sendable {
                 // What is sealed is bytes, whatever it was.
                 case .attribute(let attribute):
                     if let type = attribute.type.cloudType { add(property.fieldName, property.isEncrypted ? .bytes : type, isEncrypted: property.isEncrypted) }
-                case .toOne, .rank: add(property.fieldName, .string)
+                case .toOne, .rank, .merged: add(property.fieldName, .string)
                 }
                 if let asset = property.assetFieldName { add(asset, .asset) }
             }

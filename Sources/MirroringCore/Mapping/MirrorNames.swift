@@ -37,13 +37,17 @@ package enum MirrorNames {
     }
     /// The property of a field of a model that is not at hand; nil for a field that is no property's, or an asset's.
     static func property(ofField field: String) -> String? {
-        guard field.hasPrefix("CD_"), !field.hasSuffix(assetSuffix), !field.hasSuffix(rankSuffix), field != moveReceipt, field != entityNameField else { return nil }
+        guard field.hasPrefix("CD_"), !field.hasSuffix(assetSuffix), !field.hasSuffix(rankSuffix), field != moveReceipt, field != merged, field != entityNameField else { return nil }
         return String(field.dropFirst(3))
     }
 
     /// Of the field that says where an object stands in the ordered relationship whose inverse a field is; ours.
     package static let rankSuffix = "_ckRank"
     package static func rankField(for relationship: String) -> String { field(for: relationship) + rankSuffix }
+
+    /// Names the records of which an object with unique values took the objects over; ours.
+    package static let merged = field(for: mergedProperty)
+    static let mergedProperty = "ckMerged"
 
     /// Kept beside what is known of a record that is to be deleted because its object was merged: a name for the
     /// values for which it was. Never sent.

@@ -57,6 +57,15 @@ struct LocalRecord {
     let parked: [String: String]
     /// Places in others' lists, by relationship.
     let ranks: [String: String]
+    let merged: MergedNames
+
+    init(row: Row, names: [RowKey: String], parked: [String: String], state: RecordState) {
+        self.row = row
+        self.names = names
+        self.parked = parked
+        ranks = state.ranks
+        merged = state.merged
+    }
 
     func content(of property: PropertyMapping) -> LocalContent {
         let value = row.values[property.slot]
@@ -70,6 +79,7 @@ struct LocalRecord {
             if let key = value.reference { return names[key].map { .value(.string($0)) } ?? .unnamed(key) }
             return parked[property.name].map { .value(.string($0)) } ?? .absent
         case .rank(let relationship): return ranks[relationship.name].map { .value(.string($0)) } ?? .absent
+        case .merged: return merged.text.map { .value(.string($0)) } ?? .absent
         }
     }
 }
@@ -115,7 +125,8 @@ extension PropertyMapping {
             FieldCodec.encode(absentValue, as: attribute.type).map { .value($0) } ?? .absent
         case (.toOne, .inline(.string(let name))): name.isEmpty ? .absent : .value(.string(name))
         case (.rank, .inline(.string(let rank))): Rank(rank).map { .value(.string($0.text)) } ?? .absent
-        case (.toOne, _), (.rank, _), (.attribute, .asset): .absent
+        case (.merged, .inline): Self.mergedNames(content).text.map { .value(.string($0)) } ?? .absent
+        case (.toOne, _), (.rank, _), (.merged, _), (.attribute, .asset): .absent
         }
     }
 

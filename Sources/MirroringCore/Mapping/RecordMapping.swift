@@ -101,7 +101,7 @@ package struct RecordMapping: Sendable {
 package struct EntityMapping: Sendable {
     package let entity: ResolvedEntity
     package let recordType: String
-    /// In order of slots, then ranks.
+    /// In order of slots, then ranks, then what was merged.
     package let properties: [PropertyMapping]
     /// Of ``properties`` those that say where the object stands in others' lists.
     package let ranks: [PropertyMapping]
@@ -133,6 +133,8 @@ package struct PropertyMapping: Hashable, Sendable {
         /// A string: where the object stands in the ordered inverse of a to-one relationship. No slot of the row holds it;
         /// ``slot`` is the relationship's.
         case rank(ResolvedRelationship)
+        /// A string: names of records whose objects were merged into this one. No slot of the row holds it.
+        case merged
     }
 
     package let slot: Int
@@ -166,8 +168,19 @@ extension PropertyMapping {
     /// Everything about an entity that has a field.
     static func all(of entity: ResolvedEntity, in model: ResolvedModel, _ extensions: ModelExtensions) -> [PropertyMapping] {
         let slots = entity.slots.enumerated().compactMap { PropertyMapping(slot: $0, $1) }
-        guard extensions.contains(.orderedRelationships) else { return slots }
-        return slots + slots.compactMap { PropertyMapping(rankIn: $0, model) }
+        let ranks = extensions.contains(.orderedRelationships) ? slots.compactMap { PropertyMapping(rankIn: $0, model) } : []
+        return slots + ranks + (extensions.contains(.uniquenessConstraints) && !entity.uniqueness.isEmpty ? [.merged] : [])
+    }
+
+    private static let merged = PropertyMapping()
+
+    private init() {
+        slot = 0
+        name = MirrorNames.mergedProperty
+        kind = .merged
+        fieldName = MirrorNames.merged
+        assetFieldName = nil
+        isEncrypted = false
     }
 
     private init?(rankIn toOne: PropertyMapping, _ model: ResolvedModel) {
@@ -186,11 +199,19 @@ extension PropertyMapping {
         switch kind {
         case .attribute(let attribute): attribute.isRequired
         case .toOne(let relationship): relationship.declaration.isRequired
-        case .rank: false
+        case .rank, .merged: false
         }
     }
 
     package var isRank: Bool { if case .rank = kind { true } else { false } }
+
+    /// Whether it is the mirrors' own: no row has it, and nobody misses it.
+    package var isOwn: Bool {
+        switch kind {
+        case .rank, .merged: true
+        case .attribute, .toOne: false
+        }
+    }
 }
 
 extension Attribute {

@@ -181,8 +181,15 @@ struct Replica {
     private func uniqueName(of row: Row, besides taken: Set<String> = []) -> String? {
         guard let unique = mapping.uniqueValues(of: row).first else { return nil }
         return (0..<8).lazy.map { mapping.recordName(for: unique, attempt: $0) }.first {
-            records[$0] == nil && !taken.contains($0) && !parked.values.contains($0)
+            records[$0] == nil && !taken.contains($0) && !parked.values.contains($0) && successors[$0] == nil
         }
+    }
+
+    /// Which record took another's object over.
+    private var successors: [String: String] {
+        var successors: [String: String] = [:]
+        for state in records.values.sorted(by: { $0.recordName < $1.recordName }) { for name in state.merged.names { successors[name] = state.recordName } }
+        return successors
     }
 
     /// Renames what was never sent and has the name of something else.
@@ -208,7 +215,13 @@ struct Replica {
     }
 
     var pendingRecords: [RecordState] {
-        records.values.filter { ($0.stage == .needsUpload || $0.stage == .needsDelete) && $0.failure == nil }
+        // The server learns what an object was merged into before it learns that it is gone.
+        let successors = successors
+        let isWaiting = { (state: RecordState) in
+            guard state.stage == .needsDelete, let into = successors[state.recordName].flatMap({ records[$0] }) else { return false }
+            return into.stage == .needsUpload || into.stage == .missing
+        }
+        return records.values.filter { ($0.stage == .needsUpload || $0.stage == .needsDelete) && $0.failure == nil && !isWaiting($0) }
             .sorted { ($0.mark, $0.recordName) < ($1.mark, $1.recordName) }
     }
 
@@ -278,14 +291,15 @@ struct Replica {
         for name in needs.names { loaded.records[name] = records[name] }
         let waiting = Set(needs.parked)
         loaded.parked = parkedList.filter { waiting.contains($0.key.source) || waiting.contains($0.destination) }
+        if mapping.hasUniqueness { loadSuccessors(page, needs, &loaded) }
         for entry in loaded.parked { loaded.records[entry.key.source] = records[entry.key.source] }
         loaded.links = needs.names.compactMap { links[$0] }
         let details = needs.details(loaded)
         for key in details.keys { loaded.rows[key] = rows[key] }
-        loaded.existing = Set(details.targets.filter { rows[$0] != nil })
+        loaded.existing = Set((details.targets + loaded.records.values.map(\.key)).filter { rows[$0] != nil })
         let names = Set(needs.names), pairs = Set(details.pairs), ends = Set(details.linkEnds)
         loaded.links = links.values.filter {
-            names.contains($0.recordName) || pairs.contains($0.pair) || ends.contains($0.pair.first) || ends.contains($0.pair.second)
+            names.contains($0.recordName) || loaded.successors[$0.pair.first] != nil || loaded.successors[$0.pair.second] != nil || pairs.contains($0.pair) || ends.contains($0.pair.first) || ends.contains($0.pair.second)
         }
         for link in loaded.links {
             for end in [link.pair.first, link.pair.second] {
@@ -307,6 +321,21 @@ struct Replica {
         var plan = ImportPlan(page, loaded: loaded, mapping: mapping)
         while surround(plan, in: &loaded) { plan = ImportPlan(page, loaded: loaded, mapping: mapping) }
         return plan
+    }
+
+    private func loadSuccessors(_ page: ImportPage, _ needs: ImportNeeds, _ loaded: inout ImportPlan.Loaded) {
+        let successors = successors
+        var names = needs.names
+        if !page.moreComing {
+            loaded.parked += parkedList.filter { successors[$0.destination] != nil }
+            names += loaded.parked.map(\.destination) + links.values.flatMap { [$0.pair.first, $0.pair.second] }
+        }
+        while let name = names.popLast() {
+            loaded.records[name] = records[name]
+            guard let into = successors[name], loaded.successors[name] == nil else { continue }
+            loaded.successors[name] = into
+            names.append(into)
+        }
     }
 
     /// Loads what has the same values as rows of a plan, with what refers to it.
