@@ -7,6 +7,19 @@ import Testing
 
 /// Three devices that make, rename and delete the same few things, with pages that are cut anywhere.
 @Suite struct UniqueSimulationTests {
+    /// Seeds that found something, and what.
+    private static let lessons: [(seed: UInt64, lesson: String)] = [
+        (582, "what a record says that it took over stays over it, though the other has the smaller name and its deletion is on a later page"),
+        (804, "the same"), (1549, "the same"), (3044, "the same"), (3654, "the same"), (3845, "the same"),
+        (4057, "of two equal ones the one goes that the server has no more, whatever says that it took over what; and stays gone"),
+        (6483, "what something was merged into elsewhere may have been merged here, into what stays"),
+        (18852, "what was taken over by something that was never sent is taken over with it"),
+    ]
+
+    @Test(arguments: lessons) func whatWasLearntStaysLearnt(seed: UInt64, lesson: String) throws {
+        try devicesAgreeOnOneOfEach(seed: seed)
+    }
+
     @Test(arguments: 1...300)
     func devicesAgreeOnOneOfEach(seed: UInt64) throws {
         var world = try UniqueWorld(seed: seed)

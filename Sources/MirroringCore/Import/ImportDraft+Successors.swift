@@ -31,7 +31,7 @@ extension ImportDraft {
         return nil
     }
 
-    private func isThere(_ name: String) -> Bool { states[name].map { rows.exists($0.key) } ?? false }
+    func isThere(_ name: String) -> Bool { states[name].map { rows.exists($0.key) } ?? false }
 
     // MARK: Deletions
 

@@ -56,7 +56,13 @@ extension ImportDraft {
         }
         for (name, into) in goingTwins where !removed.contains(name) {
             guard let key = states[name]?.key, rows[key] != nil else { continue }
-            if let staying = states[into]?.key, staying != key, rows[staying] != nil { merge(key, into: staying) } else { delete(name) }
+            // What it was merged into elsewhere may itself have been merged here.
+            let target = isThere(into) ? into : successor(of: name)
+            if let staying = target.flatMap({ states[$0]?.key }), staying != key, rows[staying] != nil {
+                merge(key, into: staying)
+            } else {
+                delete(name)
+            }
         }
     }
 
@@ -75,15 +81,20 @@ extension ImportDraft {
 
     func name(of key: RowKey) -> String? { names[key] ?? inserted.first { states[$0]?.key == key } }
 
-    /// The same on every device, whatever else it knows: what says more, then the smaller name. What was merged elsewhere goes.
+    /// The same on every device, whatever else it knows: what says more, then the smaller name. What the server has no more goes, then what
+    /// the other took over elsewhere.
     private func stays(_ one: RowKey, rather other: RowKey) -> Bool {
-        func rank(_ key: RowKey) -> (Int, Int, String) {
+        func rank(_ key: RowKey, _ other: RowKey) -> (Int, Int, Int, String) {
             let entity = mapping.model.entities[key.entityIndex]
-            let name = name(of: key) ?? ""
-            return (isGoing(name) ? 1 : 0, -(entity.slots.count + entity.toMany.count), name)
+            let name = name(of: key) ?? "", otherName = self.name(of: other) ?? ""
+            return (isGoing(name) ? 1 : 0, isTaken(name, by: otherName) ? 1 : 0, -(entity.slots.count + entity.toMany.count), name)
         }
-        return rank(one) < rank(other)
+        return rank(one, other) < rank(other, one)
     }
+
+    /// Whether a record says that it took an object over: then that one's deletion is under way, and comes with a later page. Where both
+    /// say so the names decide.
+    private func isTaken(_ name: String, by other: String) -> Bool { states[other]?.merged.names.contains(name) == true }
 
     /// Whether the server has an object no more.
     private func isGoing(_ name: String) -> Bool { isGoingTwin(name) || states[name]?.stage == .missing }
@@ -125,12 +136,11 @@ extension ImportDraft {
         moveLinks(from: goingName, to: stayingName)
         rows.delete(going)
         // What still names the other is to find this one, whatever both are called by then.
-        if gone.changeTag != nil {
-            stayed.merged.insert(goingName)
-            stayed.merged.formUnion(gone.merged)
-            stayed.merged.remove(stayingName)
-            for name in stayed.merged.names { successors[name] = stayingName }
-        }
+        if gone.changeTag != nil { stayed.merged.insert(goingName) }
+        // Also what something took over that was never sent.
+        stayed.merged.formUnion(gone.merged)
+        stayed.merged.remove(stayingName)
+        for name in stayed.merged.names { successors[name] = stayingName }
         if gone.changeTag == nil || isGoing(goingName) {
             states[goingName] = nil
             removed.append(goingName)
@@ -140,7 +150,7 @@ extension ImportDraft {
             gone.ancestor.unapplied[MirrorNames.mergedFor] = shared.map { Field(.string(mapping.recordName(for: $0))) }
             put(gone)
         }
-        if stayed.stage != .needsDelete { stayed.stage = .needsUpload }
+        if stayed.stage == .uploaded { stayed.stage = .needsUpload }
         stayed.failure = nil
         put(stayed)
     }
