@@ -5,6 +5,7 @@ import ArgumentParser
 import AsyncHTTPClient
 import CloudEngine
 import CloudEngineSQLite
+import CloudWire
 import Foundation
 import Logging
 import NIOCore
@@ -54,6 +55,24 @@ import Testing
             let sentence = CommandError(StorageFailure(code, "cause"), data: path, name: "mia").description
             #expect(sentence.hasSuffix(".") && !sentence.dropLast().contains("\n"), "\(code)")
         }
+    }
+
+    @Test func aServerOffersWhatItsOperatorDoes() async throws {
+        let folder = TemporaryFolder()
+        let (ports, told) = AsyncStream.makeStream(of: Int.self)
+        let settings = try ServeCommand.parse(["--without", "model-extensions"]).settings(environment: [:])
+        let server = try LocalServer(
+            data: folder.path, host: "127.0.0.1", port: 0, offered: settings.offered,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let running = Task { try await server.run(endsOnSignals: false) { told.yield($0) } }
+        var iterator = ports.makeAsyncIterator()
+        let port = try #require(await iterator.next())
+        var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)/health")
+        request.headers.add(name: HeaderNames.capabilities, value: "model-extensions,quota")
+        let answer = try await HTTPClient.shared.execute(request, timeout: .seconds(120))
+        #expect(answer.headers.first(name: HeaderNames.capabilities) == "quota")
+        running.cancel()
+        _ = await running.result
     }
 
     @Test func aServerTellsItsPortAndASecondOneIsToldThatItIsTaken() async throws {

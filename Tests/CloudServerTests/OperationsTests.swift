@@ -176,6 +176,7 @@ import Testing
     @Test(arguments: [
         ("host", "192.0.2.1"), ("port", "81"), ("log-level", "warning"), ("log-format", "json"), ("tls-certificate", "c.pem"),
         ("tls-key", "k.pem"), ("operations-access", "all"), ("operations-token", "sixteen letters!"), ("traces", "file:/tmp/x"),
+        ("without", "model-extensions, quota"),
     ])
     func aSettingIsTheSameInAFileAVariableAndAFlag(_ name: String, _ value: String) throws {
         let folder = TemporaryFolder()
@@ -192,13 +193,21 @@ import Testing
         let command = try ServeCommand.parse(["--\(name)", value])
         #expect("\(try command.settings(environment: [:]))" == "\(inFile)")
         // A flag goes over a variable, and that over a file.
-        let other = name == "port" ? "82" : name == "log-level" ? "error" : name == "log-format" ? "text" : name == "operations-access" ? "local" : "file:/other"
+        let others = ["port": "82", "log-level": "error", "log-format": "text", "operations-access": "local", "without": "budget"]
+        let other = others[name] ?? "file:/other"
         #expect("\(try command.settings(environment: [setting.variable: other]))" == "\(inFile)")
         #expect("\(try ServerSettings(file: file, environment: [setting.variable: other]))" != "\(inFile)")
     }
 
+    @Test func whatIsNotOfferedIsNamed() throws {
+        var settings = ServerSettings()
+        try settings.set("without", to: "model-extensions, quota")
+        #expect(settings.without == [.modelExtensions, .quota])
+        #expect(throws: CommandError.self) { try settings.set("without", to: "everything") }
+    }
+
     @Test func everySettingAndLimitIsExplained() throws {
-        #expect(Set(ServerSettings.all.map(\.name)).count == 9, "the test above knows them all")
+        #expect(Set(ServerSettings.all.map(\.name)).count == 10, "the test above knows them all")
         let help = ServeCommand.helpMessage(columns: 10_000)
         for setting in ServerSettings.all { #expect(help.contains("\(setting.name), \(setting.variable): \(setting.what)")) }
         for limit in Limits.settings {

@@ -61,6 +61,8 @@ struct ServeCommand: AsyncParsableCommand {
     var operationsAccess: String?
     @Option(help: ServeCommand.help("traces", "target"))
     var traces: String?
+    @Option(help: ServeCommand.help("without", "names"))
+    var without: String?
     @Option(help: ArgumentHelp("File with settings; TARN_CONFIG names one too.", valueName: "path"))
     var config: String?
     @Option(help: ArgumentHelp("A limit, such as recordBytes=500000; may be repeated.", valueName: "name=number"))
@@ -84,7 +86,7 @@ struct ServeCommand: AsyncParsableCommand {
         settings.logLevel = logLevel ?? settings.logLevel
         for (name, value) in [
             ("log-format", logFormat), ("tls-certificate", tlsCertificate), ("tls-key", tlsKey), ("operations-access", operationsAccess),
-            ("traces", traces),
+            ("traces", traces), ("without", without),
         ] {
             if let value { try settings.set(name, to: value) }
         }
@@ -108,7 +110,7 @@ struct ServeCommand: AsyncParsableCommand {
         let server = try await CommandError.translating(data: options.data) { [logger] in
             try LocalServer(
                 data: options.data, host: host, port: port, limits: limits, identity: identity, access: access, traces: traceTarget,
-                logger: logger)
+                offered: settings.offered, logger: logger)
         }
         let scheme = identity == nil ? "http" : "https"
         try await server.run(endsOnSignals: true) { port in
@@ -128,6 +130,7 @@ struct LocalServer {
     private let identity: CloudServer.Identity?
     private let access: OperationsAccess
     private let traces: SpanTarget?
+    private let offered: Set<Capability>
     private let logger: Logger
     private let store: SQLiteServerStore
     private let hub = PushHub()
@@ -135,10 +138,12 @@ struct LocalServer {
     /// - Throws: `StorageFailure` if the data folder cannot be used.
     init(
         data: String, host: String, port: Int, limits: Limits = Limits(), identity: CloudServer.Identity? = nil,
-        access: OperationsAccess = OperationsAccess(), traces: SpanTarget? = nil, logger: Logger
+        access: OperationsAccess = OperationsAccess(), traces: SpanTarget? = nil,
+        offered: Set<Capability> = Set(Capability.allCases), logger: Logger
     ) throws {
         self.identity = identity
         self.traces = traces
+        self.offered = offered
         self.access = access
         self.data = data
         self.host = host
@@ -155,7 +160,7 @@ struct LocalServer {
         let surroundings = CloudService.Surroundings.system
         let service = CloudService(
             engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
-            surroundings: surroundings)
+            surroundings: surroundings, offered: offered)
         let (store, hub) = (store, hub)
         try await CommandError.translating(data: data) {
             try await store.keepHistory(milliseconds: Int64(limits.historyDays) * 86_400_000, now: surroundings.now())

@@ -18,6 +18,7 @@ import Logging
 /// | `operations-token = SECRET` | `TARN_OPERATIONS_TOKEN` | none, since others see flags |
 /// | `log-format = text` or `json` | `TARN_LOG_FORMAT` | `--log-format` |
 /// | `traces = http://127.0.0.1:4318/v1/traces` or `file:PATH` | `TARN_TRACES` | `--traces` |
+/// | `without = model-extensions` | `TARN_WITHOUT` | `--without` |
 /// | `limit.recordBytes = 500000` | `TARN_LIMITS=recordBytes=500000,…` | `--limit recordBytes=500000` |
 ///
 /// Lines of the file that begin with `#` are comments.
@@ -31,6 +32,11 @@ struct ServerSettings {
     var access = OperationsAccess()
     var logsJSON = false
     var traces: SpanTarget?
+    /// What of Capabilities.md is not offered, as it was given.
+    var without: [Capability] = []
+
+    /// What of Capabilities.md is.
+    var offered: Set<Capability> { Set(Capability.allCases).subtracting(without) }
 
     init() {}
 
@@ -56,6 +62,10 @@ struct ServerSettings {
         (
             "traces", "TARN_TRACES",
             "Where a span of each request goes, in the JSON of the OpenTelemetry protocol: an address of a collector, such as http://127.0.0.1:4318/v1/traces, or file:PATH for one line each second."
+        ),
+        (
+            "without", "TARN_WITHOUT",
+            "Capabilities that are not offered, separated by commas, such as model-extensions; Capabilities.md has them. (default: none)"
         ),
     ]
 
@@ -125,8 +135,20 @@ struct ServerSettings {
             guard value.utf8.count >= 16 else { throw CommandError("A token for operations has at least 16 characters.") }
             access.token = value
         case "traces": traces = try SpanTarget(value)
+        case "without": without = try Self.capabilities(in: value)
         case _ where name.hasPrefix("limit."): try setLimit("\(name.dropFirst(6))=\(value)")
         default: throw CommandError("There is no setting named \(name); there are \(Self.all.map(\.name).joined(separator: ", ")) and limit.NAME.")
+        }
+    }
+
+    private static func capabilities(in value: String) throws -> [Capability] {
+        try value.split(separator: ",").map { part in
+            let name = part.trimmingCharacters(in: .whitespaces)
+            guard let capability = Capability(rawValue: name) else {
+                let all = Capability.allCases.map(\.rawValue).sorted().joined(separator: ", ")
+                throw CommandError("There is no capability named \(name); there are \(all).")
+            }
+            return capability
         }
     }
 
