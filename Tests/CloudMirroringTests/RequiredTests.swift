@@ -118,6 +118,32 @@ import Testing
         for device in [old, phone] { try await device.discard() }
     }
 
+    /// What was never sent stays when the user deletes the app's data elsewhere, unless it cannot be without what goes.
+    @Test func whatNeedsSomethingThatTheUserDeletedGoesWithItAndIsInTheLog() async throws {
+        let cloud = try InProcessCloud()
+        let tablet = try device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        try tablet.edit { context in context.insert("Board", ["name": "old"]) }
+        try await sync(tablet)
+        tablet.container.pauseSyncing()
+        try tablet.edit { context in
+            let column = context.insert("Column", ["name": "column", "board": try Self.find("Board", "old", context)])
+            let story = context.insert("Story", ["name": "story"])
+            context.insert("Card", ["name": "card", "column": column, "story": story])
+            context.insert("Column", ["name": "free", "board": context.insert("Board", ["name": "new"])])
+        }
+        try await cloud.deleteZone(
+            "com.apple.coredata.cloudkit.zone", of: "mia", because: .purged, container: Device.containerIdentifier)
+        tablet.container.resumeSyncing()
+        try await sync(tablet)
+        #expect(try names(tablet) == "free new" && isValid(tablet))
+        #expect(Set(try tablet.container.conflicts().compactMap { $0.losingValue as? String }) == ["card", "column", "story"])
+        #expect(try await cloud.records(ofType: "CD_Card").isEmpty)
+        let phone = try device("phone", try await cloud.addDevice("phone", of: "mia"))
+        try await sync(phone)
+        #expect(try names(phone) == "free new" && phone.container.syncStatus.incompleteCount == 0)
+        for device in [tablet, phone] { try await device.discard() }
+    }
+
     @Test func whatIsNeverCompleteStaysOnTheServerAndIsForgottenWhenItGoes() async throws {
         let cloud = try InProcessCloud()
         let old = try device("tablet", try await cloud.addUser("mia", device: "tablet"), isStrict: false)

@@ -33,6 +33,8 @@ import Testing
         (109, [.sharing], "a link came to the home zone after one of its objects had left it, and was deleted there instead of following"),
         (1051, [.sharing], "what was connected with something shared, and deleted elsewhere before it got there, was in no conflict log"),
         (1028, [.pauses, .publicQueries], "a relationship was set before its target had come, and the target was in no conflict log when it came"),
+        (121, [.extensions], "another program's page was taken for a server that does not offer what the model needs, and a device stopped"),
+        (213, [.extensions], "the user deleted everything, and a comment that was never sent was shown without its post"),
         (11, [.sharing], "what belonged to no share and was deleted was complained of for ever"),
     ]
 

@@ -242,6 +242,8 @@ package struct CloudDatabaseClient: Sendable {
 
     private func checked(_ response: TransportResponse) throws(CKError) -> TransportResponse {
         if required.isEmpty || !(200..<300 ~= response.status) { return response }
+        // A page that a network shows in the place of answers says nothing about the server.
+        guard response.headers[HeaderNames.contentType]?.hasPrefix("application/json") == true else { return response }
         let missing = required.subtracting(response.headers[HeaderNames.capabilities].map { Capability.parse($0) } ?? [])
         if missing.isEmpty { return response }
         throw CKError(

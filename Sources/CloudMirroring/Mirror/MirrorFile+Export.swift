@@ -165,62 +165,6 @@ extension MirrorFile {
     func forgiveRefusals(_ writer: StoreWriter) throws {
         for table in ["TARN_RECORD", "TARN_LINK"] { try writer.execute("UPDATE \(table) SET failure = NULL WHERE failure IS NOT NULL") }
     }
-
-    // MARK: Starting over
-
-    /// Begins anew with the home zone.
-    func reset(_ reset: SyncMachine.Reset) throws -> [RowKey] {
-        try store.write { writer in
-            try ZoneTable.beginFullFetch(MirrorZone.home, writer)
-            if reset != .fetchAgain {
-                try clearOutbox(writer)
-                try MirrorState.set(.homeDeletion, .null, writer)
-            }
-            switch reset {
-            case .fetchAgain: return []
-            case .uploadAgain:
-                let now = MirrorStage.needsUpload.rawValue, gone = MirrorStage.needsDelete.rawValue
-                let missing = MirrorStage.missing.rawValue
-                for table in ["TARN_RECORD", "TARN_LINK"] {
-                    try writer.execute("DELETE FROM \(table) WHERE zone = \(MirrorZone.home) AND stage IN (\(gone), \(missing))")
-                    try writer.execute("UPDATE \(table) SET tag = NULL, stage = \(now), failure = NULL WHERE zone = \(MirrorZone.home)")
-                }
-                try writer.execute("UPDATE TARN_RECORD SET ancestor = NULL, unapplied = NULL, digests = NULL WHERE zone = \(MirrorZone.home)")
-                return []
-            case .removeRows: return try removeRows(writer)
-            }
-        }
-    }
-
-    /// The user deleted the app's data elsewhere: what came from there, or went there, goes here too. What was made
-    /// here and never sent stays.
-    private func removeRows(_ writer: StoreWriter) throws -> [RowKey] {
-        try scan(writer)
-        let keys = try reader(writer).keysOnServer()
-        try delete(keys, writer)
-        let home = "zone = \(MirrorZone.home)"
-        for table in ["TARN_RECORD", "TARN_LINK"] {
-            try writer.execute("DELETE FROM \(table) WHERE \(home) AND (tag IS NOT NULL OR stage <> \(MirrorStage.needsUpload.rawValue))")
-        }
-        try writer.execute(
-            """
-            DELETE FROM TARN_LINK WHERE \(home) AND (first NOT IN (SELECT name FROM TARN_RECORD WHERE \(home)) \
-            OR second NOT IN (SELECT name FROM TARN_RECORD WHERE \(home)))
-            """)
-        for table in ["TARN_PARKED", "TARN_MERGED"] + IncompleteTable.tables { try writer.execute("DELETE FROM \(table) WHERE \(home)") }
-        return keys
-    }
-
-    /// Deletes rows as what comes from outside, with all references to them.
-    func delete(_ keys: [RowKey], _ writer: StoreWriter) throws {
-        if keys.isEmpty { return }
-        try writer.nullifyReferences(to: keys)
-        try RankTable.forget(keys, mapping, writer)
-        var changes = StoreChanges()
-        changes.deletes = keys.map { RowDelete(key: $0, expectedVersion: nil) }
-        changes.author = MirrorNames.resetAuthor
-        try writer.apply(changes)
-    }
 }
 
 extension Row {

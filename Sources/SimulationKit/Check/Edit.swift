@@ -13,11 +13,13 @@ struct Edit: Sendable {
         case delete(label: String, seen: [Seen])
         case link(Pair)
         case unlink(Pair)
+        /// The order of a list was decided on, not only what is in it no more.
+        case arrange(label: String, key: String, members: [String])
 
         /// Of the object that is changed.
         var label: String {
             switch self {
-            case .insert(let label, _), .set(let label, _, _, _), .delete(let label, _): label
+            case .insert(let label, _), .set(let label, _, _, _), .delete(let label, _), .arrange(let label, _, _): label
             case .link(let pair), .unlink(let pair): pair.first
             }
         }
@@ -44,7 +46,7 @@ struct Edit: Sendable {
     private(set) var changes: [Change] = []
 
     /// Of each many-to-many relationship the side that is looked at.
-    private static let linkKeys: Set<String> = ["tags", "related"]
+    private static let linkKeys: Set<String> = ["tags", "related", "topics"]
 
     init(_ context: NSManagedObjectContext) {
         context.processPendingChanges()
@@ -82,9 +84,10 @@ struct Edit: Sendable {
         let label = Picture.label(object)
         for (key, value) in object.changedValues().sorted(by: { $0.key < $1.key }) where key != "label" {
             if let relationship = object.entity.relationshipsByName[key], relationship.isToMany {
+                if relationship.isOrdered { arrange(label, key, from: Picture.members(old(key)), to: Picture.members(value)) }
                 guard Self.linkKeys.contains(key) else { continue }
-                let before = Set((old(key) as? Set<NSManagedObject> ?? []).map(Self.committedLabel))
-                let after = Set((value as? Set<NSManagedObject> ?? []).map(Self.committedLabel))
+                let before = Set(Picture.members(old(key)).map(Self.committedLabel))
+                let after = Set(Picture.members(value).map(Self.committedLabel))
                 // A deleted object takes its links with it.
                 for other in after.subtracting(before).sorted() { changes.append(.link(Pair(key, label, other))) }
                 for other in before.subtracting(after).sorted() { changes.append(.unlink(Pair(key, label, other))) }
@@ -93,6 +96,12 @@ struct Edit: Sendable {
                 if before != after { changes.append(.set(label: label, key: key, old: before, new: after)) }
             }
         }
+    }
+
+    private mutating func arrange(_ label: String, _ key: String, from before: [NSManagedObject], to after: [NSManagedObject]) {
+        let members = after.map(Self.committedLabel)
+        let left = before.map(Self.committedLabel).filter { members.contains($0) }
+        if left != members { changes.append(.arrange(label: label, key: key, members: members)) }
     }
 
     private static func text(_ value: Any?) -> String? {

@@ -10,7 +10,7 @@ struct Picture: Equatable, Sendable {
         var entity: String
         /// Attributes, and to-one relationships by the label of their target.
         var values: [String: String] = [:]
-        /// To-many relationships by the sorted labels of their targets.
+        /// To-many relationships by the labels of their targets, which are sorted unless the relationship is ordered.
         var links: [String: [String]] = [:]
     }
 
@@ -23,6 +23,7 @@ struct Picture: Equatable, Sendable {
         for name in names {
             for object in try context.fetch(NSFetchRequest<NSManagedObject>(entityName: name)) where isIncluded(object) { add(object, name) }
         }
+        for (name, labels) in topicsByName where labels.count > 1 { faults.append("\(labels.sorted()) all have the name \(name)") }
     }
 
     private mutating func add(_ object: NSManagedObject, _ name: String) {
@@ -35,8 +36,9 @@ struct Picture: Equatable, Sendable {
         for (relationship, description) in object.entity.relationshipsByName.sorted(by: { $0.key < $1.key }) {
             let targets: [NSManagedObject]
             if description.isToMany {
-                targets = Array(object.value(forKey: relationship) as? Set<NSManagedObject> ?? [])
-                if !targets.isEmpty { entry.links[relationship] = targets.map(Self.label).sorted() }
+                targets = Self.members(object.value(forKey: relationship))
+                let labels = targets.map(Self.label)
+                if !targets.isEmpty { entry.links[relationship] = description.isOrdered ? labels : labels.sorted() }
             } else {
                 targets = [object.value(forKey: relationship) as? NSManagedObject].compactMap(\.self)
                 entry.values[relationship] = targets.first.map(Self.label)
@@ -51,7 +53,13 @@ struct Picture: Equatable, Sendable {
     private static func refersBack(_ target: NSManagedObject, _ inverse: NSRelationshipDescription?, to object: NSManagedObject) -> Bool {
         guard let inverse else { return true }
         let value = target.value(forKey: inverse.name)
-        return inverse.isToMany ? (value as? Set<NSManagedObject>)?.contains(object) == true : value as? NSManagedObject === object
+        return inverse.isToMany ? members(value).contains(object) : value as? NSManagedObject === object
+    }
+
+    /// Members of a to-many relationship; in order if it has one.
+    static func members(_ value: Any?) -> [NSManagedObject] {
+        if let list = value as? NSOrderedSet { return list.array.compactMap { $0 as? NSManagedObject } }
+        return Array(value as? Set<NSManagedObject> ?? [])
     }
 
     static func label(_ object: NSManagedObject) -> String { object.value(forKey: "label") as? String ?? "?" }

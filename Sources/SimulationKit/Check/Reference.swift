@@ -28,13 +28,26 @@ struct Reference {
         var writes: [String: [Write]] = [:]
     }
 
-    private struct LinkWrite {
+    struct LinkWrite {
         let isLinked: Bool
         let device: String
     }
 
+    /// Whoever decided on the order of a list last, and whether nobody else ever did.
+    struct Arrangement {
+        let members: [String]
+        let device: String
+        let isAlone: Bool
+    }
+
+    struct List: Hashable {
+        let label: String
+        let key: String
+    }
+
     private(set) var objects: [String: Object] = [:]
-    private var links: [Edit.Pair: [LinkWrite]] = [:]
+    private(set) var links: [Edit.Pair: [LinkWrite]] = [:]
+    private(set) var arrangements: [List: Arrangement] = [:]
     /// Values that are kept apart: in a conflict log that went with an account, or in an archive.
     var kept: Set<String> = []
     /// Whether the user deleted everything at some time: then nothing is known but that all devices agree.
@@ -59,13 +72,27 @@ struct Reference {
                 if version == 1 { for key in Self.newer { supersedeAll(label, key) } }
             case .link(let pair): links[pair, default: []].append(LinkWrite(isLinked: true, device: device))
             case .unlink(let pair): links[pair, default: []].append(LinkWrite(isLinked: false, device: device))
+            case .arrange(let label, let key, let members):
+                let list = List(label: label, key: key)
+                let isAlone = arrangements[list].map { $0.isAlone && $0.device == device } ?? true
+                arrangements[list] = Arrangement(members: members, device: device, isAlone: isAlone)
             }
         }
     }
 
     private mutating func supersede(_ label: String, _ key: String, _ value: String?) {
+        // Who sees what was merged does not see who wrote it.
+        if objects[label]?.entity == Self.mergingEntity { return supersedeMerged(key, value) }
         guard let writes = objects[label]?.writes[key] else { return }
         for index in writes.indices where writes[index].value == value { objects[label]?.writes[key]?[index].isSuperseded = true }
+    }
+
+    private mutating func supersedeMerged(_ key: String, _ value: String?) {
+        for (label, object) in objects where object.entity == Self.mergingEntity {
+            for (index, write) in (object.writes[key] ?? []).enumerated() where write.value == value {
+                objects[label]?.writes[key]?[index].isSuperseded = true
+            }
+        }
     }
 
     private mutating func supersedeAll(_ label: String, _ key: String) {
@@ -79,6 +106,7 @@ struct Reference {
             if objects[label]?.isDeleted == true { objects[label]?.mayBeThere = true }
         }
         links = [:]
+        arrangements = [:]
     }
 
     /// What a device did may have gone with what it had no right to any more: the share that it left.
@@ -102,21 +130,25 @@ struct Reference {
         for label in picture.entries.keys.sorted() where objects[label] == nil { found.append("\(label) was never saved") }
         for (label, object) in objects.sorted(by: { $0.key < $1.key }) {
             guard let entry = picture.entries[label] else {
-                if !object.isDeleted, !kept.contains(label) { found.append("\(label) was saved and is lost") }
-                if object.isDeleted { found += discarded(object, label, keeping: [:], log) }
+                if !object.isDeleted, !kept.contains(label), !mayBeElsewhere(object, label, picture, log) {
+                    found.append("\(label) was saved and is lost")
+                }
+                if object.isDeleted || object.entity == Self.mergingEntity {
+                    found += discarded(object, label, keeping: shown(object, in: picture), log)
+                }
                 continue
             }
             if object.isDeleted, !object.mayBeThere { found.append("\(label) was deleted and is there") }
-            found += discarded(object, label, keeping: entry.values, log)
+            found += discarded(object, label, keeping: shown(object, entry, in: picture), log)
             found += wrong(object, label, entry.values)
         }
-        return found + wrongLinks(picture)
+        return found + wrongLinks(picture) + wrongTopics(picture) + wrongOrder(picture)
     }
 
-    private func discarded(_ object: Object, _ label: String, keeping values: [String: String], _ log: Set<String>) -> [String] {
+    private func discarded(_ object: Object, _ label: String, keeping values: [String: Set<String>], _ log: Set<String>) -> [String] {
         var found: [String] = []
-        for (key, writes) in object.writes.sorted(by: { $0.key < $1.key }) {
-            for write in writes where !write.isSuperseded && write.value != values[key] {
+        for (key, writes) in object.writes.sorted(by: { $0.key < $1.key }) where !Self.isUncertain(key, of: object) {
+            for write in writes where !write.isSuperseded && write.value.map({ values[key]?.contains($0) != true }) ?? true {
                 guard let value = write.value, !log.contains(value), !kept.contains(value) else { continue }
                 // A reference to an object that is gone is gone with it, and one that was put back before it was sent is no edit.
                 if objects[value]?.isDeleted == true || isPutBack(write, in: writes) { continue }
@@ -133,8 +165,8 @@ struct Reference {
 
     private func wrong(_ object: Object, _ label: String, _ values: [String: String]) -> [String] {
         var found: [String] = []
-        for key in Set(object.writes.keys).union(values.keys).sorted() {
-            let writes = object.writes[key] ?? []
+        for key in Set(object.writes.keys).union(values.keys).sorted() where !Self.isUncertain(key, of: object) {
+            let writes = writes(of: key, object)
             let value = values[key]
             if writes.contains(where: { $0.value == value && !$0.isSuperseded }) || writes.isEmpty && value == nil { continue }
             // A reference is emptied when its target goes, and may be written more than once.
@@ -144,6 +176,8 @@ struct Reference {
             // What was written after it may have been given up with an account.
             if object.mayBeOlder, isOlder || value == nil { continue }
             if isReference, isOlder { continue }
+            // What stays of two topics wins against what was changed in the other one, which is in the log.
+            if object.entity == Self.mergingEntity, isOlder { continue }
             found.append("\(label).\(key) is \(value ?? "nil"), \(isOlder ? "which somebody replaced" : "which nobody wrote")")
         }
         return found
@@ -152,6 +186,7 @@ struct Reference {
     private func wrongLinks(_ picture: Picture) -> [String] {
         var found: [String] = []
         for (pair, writes) in links.sorted(by: { ($0.key.first, $0.key.second) < ($1.key.first, $1.key.second) }) {
+            if pair.relationship == Self.mergingLinks { continue }
             guard let first = picture.entries[pair.first], picture.entries[pair.second] != nil, let last = writes.last else { continue }
             let isLinked = first.links[pair.relationship]?.contains(pair.second) == true
             let isCertain = Set(writes.map(\.device)).count == 1 || Set(writes.map(\.isLinked)).count == 1

@@ -17,7 +17,9 @@ struct ViewWatch {
         for (label, entry) in picture.entries {
             if gone.contains(label), !mayReturn(label) { found.append("\(label) was gone and is there again") }
             let before = last[label] ?? [:]
-            for (key, value) in entry.values where before[key] != value && picture.entries[value] == nil {
+            // What is merged takes values over, and gives them back when it goes on by itself.
+            let isMerging = entry.entity == Reference.mergingEntity
+            for (key, value) in entry.values where !isMerging && before[key] != value && picture.entries[value] == nil {
                 if left["\(label).\(key)"]?.contains(value) == true { found.append("\(label).\(key) went back to \(value)") }
             }
             for (key, value) in before where entry.values[key] != value { left["\(label).\(key)", default: []].insert(value) }

@@ -196,6 +196,9 @@ final class SimulatedNetwork: @unchecked Sendable {
         else { return nil }
         let error = WireError(.badRequest, "the token is too old", nativeCode: .changeTokenExpired)
         let results = query.zones.map { ZoneChangesResult.failure($0.zoneID, error) }
-        return TransportResponse(status: 200, body: ZoneChangesResponse(zones: results).encoded())
+        // The server grants what is asked for here as in any answer.
+        var headers: TransportHeaders = [HeaderNames.contentType: HeaderNames.json]
+        if let asked = request.headers[HeaderNames.capabilities] { headers.add(HeaderNames.capabilities, asked) }
+        return TransportResponse(status: 200, headers: headers, body: ZoneChangesResponse(zones: results).encoded())
     }
 }

@@ -17,6 +17,8 @@ package enum Feature: String, CaseIterable, Sendable {
     case publicFeed
     /// The public database, on a server that offers what is documented.
     case publicQueries
+    /// A model beyond Apple's rules: lists that keep their order, values that are unique, objects that need others.
+    case extensions
 
     /// Seeds have features by numbers of their own, so that a seed is the same run without them.
     static func draw(seed: UInt64) -> Set<Feature> {
@@ -27,7 +29,10 @@ package enum Feature: String, CaseIterable, Sendable {
         case 0..<20: features.insert(.sharing)
         case 20..<32: features.insert(.publicFeed)
         case 32..<40: features.insert(.publicQueries)
-        default: break
+        // What came later draws from numbers of its own.
+        default:
+            var later = SeededNumbers(seed: ~seed &+ 4)
+            if later.percent(25) { features.insert(.extensions) }
         }
         return features
     }
@@ -37,8 +42,11 @@ extension Set<Feature> {
     var isPublic: Bool { contains(.publicFeed) || contains(.publicQueries) }
 
     /// Kinds of faults that do not go with them: nobody purges the public database, or what is shared, and each device stays
-    /// with its user there.
-    var excluded: Set<FaultPlan.Kind> { isPublic || contains(.sharing) ? [.purge, .accounts] : [] }
+    /// with its user there. What was merged is known no more when an account goes.
+    var excluded: Set<FaultPlan.Kind> {
+        if isPublic || contains(.sharing) { return [.purge, .accounts] }
+        return contains(.extensions) ? [.accounts] : []
+    }
 
     var description: String { map(\.rawValue).sorted().joined(separator: " ") }
 }

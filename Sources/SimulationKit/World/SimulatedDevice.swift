@@ -35,7 +35,7 @@ final class SimulatedDevice: @unchecked Sendable {
 
     let name: String
     let role: Role
-    private let hasAssets: Bool
+    private let features: Set<Feature>
     /// Whether streams do not get through to it.
     let polls: Bool
     private let folder: URL
@@ -55,11 +55,11 @@ final class SimulatedDevice: @unchecked Sendable {
 
     init(
         _ name: String, _ role: Role = .owner, of user: String, version: Int, in folder: URL, _ agenda: Agenda,
-        _ executor: SimulationExecutor, _ random: SeededNumbers, skew: Double, hasAssets: Bool = false, polls: Bool = false
+        _ executor: SimulationExecutor, _ random: SeededNumbers, skew: Double, _ features: Set<Feature>, polls: Bool = false
     ) throws {
         self.name = name
         self.role = role
-        self.hasAssets = hasAssets
+        self.features = features
         self.polls = polls
         self.user = user
         self.version = version
@@ -74,6 +74,8 @@ final class SimulatedDevice: @unchecked Sendable {
         precondition(disk > 0, "few enough devices are simulated at once")
     }
 
+    private func model(_ version: Int) -> NSManagedObjectModel { SimulatedModel.model(version, isExtended: features.contains(.extensions)) }
+
     var file: URL { folder.appendingPathComponent("Posts.sqlite") }
 
     // MARK: Life
@@ -81,11 +83,12 @@ final class SimulatedDevice: @unchecked Sendable {
     /// - Returns: What was saved by a save whose end the app did not live to see, if it was.
     func boot(_ transport: SimulatedTransport) throws -> Edit? {
         precondition(life == nil, "a device is booted when it is off")
-        let container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: SimulatedModel.model(version))
+        let container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: model(version))
         container.surroundings = surroundings(transport)
         let description = NSPersistentStoreDescription(url: file)
         let options = NSPersistentCloudKitContainerOptions(containerIdentifier: Self.containerIdentifier)
         options.databaseScope = role.scope
+        if features.contains(.extensions) { options.modelExtensions = [.orderedRelationships, .uniquenessConstraints, .requiredValues] }
         description.cloudKitContainerOptions = options
         container.persistentStoreDescriptions = [description]
         var failure: (any Error)?
@@ -107,7 +110,7 @@ final class SimulatedDevice: @unchecked Sendable {
             sleep: { [agenda] in try await agenda.sleep($0) },
             random: { random.value.seconds(0...1) }, makeName: { random.value.name() })
         surroundings.executor = executor
-        if hasAssets { surroundings.limits.recordBytes = Self.recordBytes }
+        if features.contains(.assets) { surroundings.limits.recordBytes = Self.recordBytes }
         let account = AccountTransport(base: transport.base, simulation: executor)
         surroundings.container = { identifier in
             CKContainer(identifier: identifier, connection: OwnConnection(Connection(environment: .development, transport: account)))
@@ -220,7 +223,7 @@ final class SimulatedDevice: @unchecked Sendable {
         var found: Set<String> = []
         for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where name.contains("-archive-") && name.hasSuffix(".sqlite") {
             for version in 1...SimulatedModel.versions {
-                let container = NSPersistentContainer(name: "Posts", managedObjectModel: SimulatedModel.model(version))
+                let container = NSPersistentContainer(name: "Posts", managedObjectModel: model(version))
                 let description = NSPersistentStoreDescription(url: folder.appendingPathComponent(name))
                 description.isReadOnly = true
                 container.persistentStoreDescriptions = [description]

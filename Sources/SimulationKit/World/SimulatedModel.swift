@@ -12,7 +12,34 @@ enum SimulatedModel {
     static let versions = 2
 
     /// A model is read by many containers; it is never changed.
-    static func model(_ version: Int) -> NSManagedObjectModel { NSManagedObjectModel(version == 1 ? first : second) }
+    ///
+    /// - Parameter isExtended: Whether it has what goes beyond Apple's rules.
+    static func model(_ version: Int, isExtended: Bool) -> NSManagedObjectModel {
+        let model = version == 1 ? first : second
+        return NSManagedObjectModel(isExtended ? extended(model) : model)
+    }
+
+    /// Topics have unique names, comments need their posts, and both are in an order.
+    private static func extended(_ model: Model) -> Model {
+        var model = model
+        model.entities[0].relationships += [
+            Relationship(name: "topic", destination: "Topic", inverse: "mainPosts"),
+            Relationship(name: "topics", destination: "Topic", inverse: "posts", isToMany: true, isOrdered: true),
+            Relationship(name: "comments", destination: "Comment", inverse: "post", isToMany: true, isOrdered: true, deleteRule: .cascade),
+        ]
+        var topic = entity(
+            "Topic", [Attribute(name: "name", type: .string), Attribute(name: "color", type: .string)],
+            [
+                Relationship(name: "mainPosts", destination: "Post", inverse: "topic", isToMany: true),
+                Relationship(name: "posts", destination: "Post", inverse: "topics", isToMany: true),
+            ])
+        topic.uniquenessConstraints = [["name"]]
+        let comment = entity(
+            "Comment", [Attribute(name: "text", type: .string, isOptional: false)],
+            [Relationship(name: "post", destination: "Post", inverse: "comments", isOptional: false)])
+        model.entities += [topic, comment]
+        return model
+    }
 
     private static func entity(_ name: String, _ attributes: [Attribute], _ relationships: [Relationship]) -> Entity {
         Entity(name: name, attributes: [Attribute(name: "label", type: .string)] + attributes, relationships: relationships)

@@ -23,11 +23,11 @@ extension Simulation {
             let isNewer = random.percent(50)
             let device = try SimulatedDevice(
                 name, role, of: user, version: faults.kinds.contains(.versions) && isNewer ? 2 : 1, in: folder, agenda, executor,
-                random.fork(), skew: isOff ? skew : 0, hasAssets: features.contains(.assets),
+                random.fork(), skew: isOff ? skew : 0, features,
                 polls: features.contains(.polling) && extra.percent(70))
             devices.append(device)
             let own = ["phone", "tablet", "laptop", "watch"].enumerated().filter { owner($0.offset).user == user }.compactMap(\.element.first)
-            workloads[name] = Workload(random.fork(), prefix: String(name.prefix(1)), features, role, ownPrefixes: Set(own))
+            workloads[name] = Workload(random.fork(), prefix: String(name.prefix(1)), features, role, ownPrefixes: Set(own), seed: seed)
             try boot(device)
         }
     }

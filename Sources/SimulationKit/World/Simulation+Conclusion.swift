@@ -36,7 +36,7 @@ extension Simulation {
             guard let first = devices.first(where: { $0.user == user }) else { continue }
             let witness = try SimulatedDevice(
                 "witness of \(user)", first.role, of: user, version: first.version, in: folder, agenda, executor, random.fork(), skew: 0,
-                hasAssets: features.contains(.assets))
+                features)
             devices.append(witness)
             try boot(witness)
         }

@@ -80,6 +80,7 @@ extension Simulation {
                     case .forgetsGuests: device.role == .guest ? "UPDATE TARN_RECORD SET stage = 0 WHERE stage = 1" : nil
                     case .ignoresAncestor: "UPDATE TARN_RECORD SET ancestor = NULL"
                     case .dropsConflicts: "DELETE FROM TARN_CONFLICT"
+                    case .losesOrder: "UPDATE TARN_RANK SET rank = 'V'"
                     case .answersTooSoon, .ignoresPause, .losesNews: String?.none
                     }
                 // Before the mirror has made its tables, and on a disk that is gone, there is nothing to spoil.

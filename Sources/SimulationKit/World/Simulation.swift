@@ -47,6 +47,8 @@ package final class Simulation: @unchecked Sendable {
         case forgetsGuests
         /// News that no long poll tells of.
         case losesNews
+        /// A mirror that takes all members of a list for equal.
+        case losesOrder
 
         /// What a run has to have for it; nil for what comes.
         package var features: Set<Feature>? {
@@ -55,6 +57,7 @@ package final class Simulation: @unchecked Sendable {
             case .answersTooSoon, .ignoresPause: [.pauses]
             case .forgetsGuests: [.sharing]
             case .losesNews: [.polling]
+            case .losesOrder: [.extensions]
             }
         }
     }
@@ -200,7 +203,9 @@ package final class Simulation: @unchecked Sendable {
             if references[device.user]?.isPurged == true || sharing.leavers.contains(device.user) { continue }
             // What was deleted in one zone while it moved to another comes with the other before it goes there, too.
             let objects = references[circle(of: device.user)]?.objects ?? [:]
-            let faults = device.watch.look(picture) { features.contains(.sharing) && objects[$0]?.isDeleted == true }
+            let faults = device.watch.look(picture) {
+                features.contains(.sharing) && objects[$0]?.isDeleted == true || Reference.comesAndGoes(objects[$0]?.entity)
+            }
             for fault in faults { fail("\(device.name): \(fault)") }
         }
     }

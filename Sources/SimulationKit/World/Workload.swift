@@ -6,11 +6,14 @@ import Foundation
 
 /// What an app does in one save: up to three changes, decided by the seed and by what the device shows.
 struct Workload {
-    private var random: SeededNumbers
+    var random: SeededNumbers
     /// How long values are.
     private var lengths: SeededNumbers
     private let prefix: String
     private let hasAssets: Bool
+    private let isExtended: Bool
+    /// Whether anybody deletes topics in the run: where nobody does, nothing loses its own.
+    let deletesTopics: Bool
     private let role: Role
     /// How labels end of what the user of a device with the public database may change.
     private let ownPrefixes: Set<Character>
@@ -18,7 +21,7 @@ struct Workload {
     private let deletes: Bool
     private var made = 0
 
-    init(_ random: SeededNumbers, prefix: String, _ features: Set<Feature>, _ role: Role, ownPrefixes: Set<Character>) {
+    init(_ random: SeededNumbers, prefix: String, _ features: Set<Feature>, _ role: Role, ownPrefixes: Set<Character>, seed: UInt64) {
         self.random = random
         var other = random
         lengths = SeededNumbers(seed: ~other.next())
@@ -27,6 +30,9 @@ struct Workload {
         self.ownPrefixes = ownPrefixes
         hasAssets = features.contains(.assets)
         deletes = !features.contains(.publicQueries)
+        isExtended = features.contains(.extensions)
+        var extra = SeededNumbers(seed: ~seed &+ 5)
+        deletesTopics = extra.percent(50)
     }
 
     mutating func change(_ context: NSManagedObjectContext) throws {
@@ -37,13 +43,13 @@ struct Workload {
         }
     }
 
-    private mutating func label(_ kind: String) -> String {
+    mutating func label(_ kind: String) -> String {
         made += 1
         return "\(kind)-\(prefix)\(made)"
     }
 
     /// A value that nobody else writes, in some runs a long one.
-    private mutating func text(_ kind: String) -> String {
+    mutating func text(_ kind: String) -> String {
         let label = label(kind)
         guard hasAssets, lengths.percent(40) else { return label }
         return String(repeating: label + " ", count: Int.random(in: 20...400, using: &lengths))
@@ -61,7 +67,7 @@ struct Workload {
         try any(entity, context, where: isOwn)
     }
 
-    private mutating func any(
+    mutating func any(
         _ entity: String, _ context: NSManagedObjectContext, where isWanted: (NSManagedObject) -> Bool = { _ in true }
     ) throws -> NSManagedObject? {
         let draw = random.next()
@@ -70,7 +76,7 @@ struct Workload {
         return objects.sorted { Picture.label($0) < Picture.label($1) }[Int(draw % UInt64(objects.count))]
     }
 
-    private mutating func insert(_ entity: String, _ context: NSManagedObjectContext) -> NSManagedObject {
+    mutating func insert(_ entity: String, _ context: NSManagedObjectContext) -> NSManagedObject {
         let object = NSEntityDescription.insertNewObject(forEntityName: entity, into: context)
         object.setValue(label(entity), forKey: "label")
         return object
@@ -79,6 +85,7 @@ struct Workload {
     private mutating func changeOne(_ context: NSManagedObjectContext) throws {
         // Who may only read tries all the same.
         if role == .reader { return try any("Post", context)?.setValue(text("content"), forKey: "content") ?? () }
+        if isExtended, random.percent(60) { return try changeExtended(context) }
         switch Int.random(in: 0..<24, using: &random) {
         case 0, 1, 2: try insertPost(context)
         case 3, 4: try insertTag(context)

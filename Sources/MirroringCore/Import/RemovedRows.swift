@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import ManagedModel
+
+/// What goes with rows that go although nobody deleted it: objects that were never sent and cannot be without one of them.
+///
+/// As where what they need is deleted elsewhere, all they say is in the conflict log.
+package struct RemovedRows: Sendable {
+    /// Besides those that go anyway.
+    package private(set) var keys: [RowKey] = []
+    package private(set) var conflicts: [ConflictEntry] = []
+
+    /// - Parameters:
+    ///   - gone: Rows that go.
+    ///   - others: Rows that would stay, each with what is known of its record.
+    ///   - names: Record names of the to-one targets of rows.
+    package init(
+        with gone: [RowKey], among others: [(row: Row, state: RecordState)], names: [RowKey: String], mapping: RecordMapping
+    ) {
+        var going = Set(gone)
+        var isSettled = !mapping.hasRequirements
+        while !isSettled {
+            isSettled = true
+            for (row, state) in others where !going.contains(row.key) {
+                guard let entity = mapping.entities[row.key.entityIndex],
+                    entity.required.contains(where: { row.values[$0.slot].reference.map { going.contains($0) } ?? false })
+                else { continue }
+                going.insert(row.key)
+                keys.append(row.key)
+                let local = LocalRecord(row: row, names: names, parked: [:], state: state)
+                for change in RecordMerge.localChanges(of: local, since: state.ancestor, entity: entity) {
+                    conflicts.append(
+                        ConflictEntry(
+                            entity: entity.entity.name, recordName: state.recordName, property: change.property.name,
+                            losing: change.content.value, winner: .remoteDeletion, losingStamp: nil, winningStamp: nil))
+                }
+                isSettled = false
+            }
+        }
+    }
+}
