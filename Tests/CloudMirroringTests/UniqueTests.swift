@@ -107,6 +107,35 @@ import Testing
 
     private func discard(_ devices: [Device]) async throws { for device in devices { try await device.discard() } }
 
+    /// The names of the records follow from the names that the tags were made with: that of "t3" is smaller than that of "t0".
+    @Test func whatWasMergedIntoSomethingThatIsGoneGoesOnByItself() async throws {
+        let (cloud, devices) = try await devices("tablet", "phone")
+        let (tablet, phone) = (devices[0], devices[1])
+        try tablet.edit { $0.insert("Tag", ["name": "t3"]) }
+        try tablet.edit { try Self.find("Tag", "name", "t3", $0).setValue("t0", forKey: "name") }
+        try await sync(devices)
+        pause([phone])
+        try phone.edit { context in
+            let tag = try Self.find("Tag", "name", "t0", context)
+            context.insert("Note", ["text": "of the phone", "tag": tag])
+            context.insert("Post", ["text": "A", "tags": Set([tag])])
+        }
+        // The phone hears of another tag with the name on one page, and on a later one that its own is gone.
+        try tablet.edit { try Self.find("Tag", "name", "t0", $0).setValue("t9", forKey: "name") }
+        try tablet.edit { $0.insert("Tag", ["name": "t0", "color": "red"]) }
+        try await tablet.container.sync(timeout: .seconds(600))
+        try tablet.edit { context in for number in 0..<500 { context.insert("Person", ["email": "\(number)"]) } }
+        try await tablet.container.sync(timeout: .seconds(600))
+        try tablet.edit { $0.delete(try Self.find("Tag", "name", "t9", $0)) }
+        try await tablet.container.sync(timeout: .seconds(600))
+        try await sync([phone, tablet])
+        for device in devices {
+            #expect(try dump(device).filter { !$0.hasPrefix("Person") } == ["Tag t0 red – 0 [of the phone] [A] –"], "\(device.name)")
+        }
+        #expect(try await cloud.records(ofType: "CD_Tag").count == 1)
+        try await discard(devices)
+    }
+
     @Test func devicesThatMakeTheSameThingMakeOne() async throws {
         let (cloud, devices) = try await devices("tablet", "phone")
         pause(devices)

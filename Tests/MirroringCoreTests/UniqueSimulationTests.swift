@@ -14,6 +14,8 @@ import Testing
         (4057, "of two equal ones the one goes that the server has no more, whatever says that it took over what; and stays gone"),
         (6483, "what something was merged into elsewhere may have been merged here, into what stays"),
         (18852, "what was taken over by something that was never sent is taken over with it"),
+        (17586, "of two that took each other over on two devices the one with the smaller name goes on, also where the other was to stay"),
+        (19577, "what was merged into something that was gone already goes on by itself"),
     ]
 
     @Test(arguments: lessons) func whatWasLearntStaysLearnt(seed: UInt64, lesson: String) throws {

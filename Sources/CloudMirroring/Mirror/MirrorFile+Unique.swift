@@ -85,6 +85,13 @@ extension MirrorFile {
             }
             names += inUse.sorted()
         }
+        // What was merged here into something that is gone may have to go on by itself.
+        for name in page.deletions {
+            for other in try bookkeeping.merged(into: name).names.sorted() {
+                loaded.records[other] = try bookkeeping.record(named: other)
+                loaded.parked += try bookkeeping.parked(destination: other)
+            }
+        }
         while let name = names.popLast() {
             if loaded.records[name] == nil { loaded.records[name] = try bookkeeping.record(named: name) }
             guard loaded.successors[name] == nil, let into = try bookkeeping.successor(of: name) else { continue }

@@ -51,6 +51,87 @@ extension ImportDraft {
         put(state)
     }
 
+    // MARK: Two that took each other over
+
+    /// Whether the record of an object that was merged here says that it took over the one that stays here: then somebody else merged
+    /// them the other way, and each deletes what the other keeps. The smaller name stays, or what the server has.
+    mutating func goOnIfTaken(_ record: Record) {
+        let name = record.recordName
+        guard mapping.hasUniqueness, let state = states[name], isMergedHere(state), let into = successor(of: name), let staying = states[into],
+            state.key.entityIndex == staying.key.entityIndex, mapping.mergedNames(of: record).names.contains(into), !isSeparate(record, state)
+        else { return }
+        if name < into || staying.stage == .missing || page.deletions.contains(into) { goOn(into, as: name) }
+    }
+
+    /// An object that is gone from the server may go on as one that was merged into it here, if nobody else knows of that, or says the
+    /// opposite.
+    func other(of name: String) -> String? {
+        guard mapping.hasUniqueness, let state = states[name], rows.exists(state.key) else { return nil }
+        return state.merged.names.sorted().first { other in
+            guard let taken = states[other], isMergedHere(taken), taken.key.entityIndex == state.key.entityIndex,
+                !page.deletions.contains(other)
+            else { return false }
+            // Whoever deleted it could not know of the merge, or merged them the other way.
+            return !state.ancestor.mergedNames.names.contains(other) || taken.ancestor.mergedNames.names.contains(name)
+        }
+    }
+
+    private func isMergedHere(_ state: RecordState) -> Bool {
+        state.stage == .needsDelete && state.changeTag != nil && state.ancestor.unapplied[MirrorNames.mergedFor] != nil
+    }
+
+    /// The row of an object becomes that of one that was merged into it.
+    mutating func goOn(_ name: String, as other: String) {
+        guard var old = states[name], var new = states[other], let entity = mapping.entities[old.key.entityIndex] else { return }
+        let key = old.key
+        let values = rows[key].flatMap { mapping.uniqueValues(of: $0).first }
+        new.key = key
+        new.stage = .needsUpload
+        new.failure = nil
+        new.ancestor.unapplied[MirrorNames.mergedFor] = nil
+        new.merged = new.ancestor.mergedNames
+        new.merged.formUnion(old.merged)
+        if old.changeTag != nil { new.merged.insert(name) }
+        new.merged.remove(other)
+        new.ranks = old.ranks
+        old.ranks = [:]
+        for property in entity.properties where property.isToOne {
+            let waiting = ParkedRelationship.Key(source: name, relationship: property.name)
+            guard let target = parked[waiting] else { continue }
+            park(ParkedRelationship.Key(source: other, relationship: property.name), at: target)
+            park(waiting, at: nil)
+        }
+        if old.changeTag == nil || page.deletions.contains(name) {
+            states[name] = nil
+            removed.append(name)
+        } else {
+            // A key of its own, without a row.
+            old.key = rows.insert(entity: entity.entity)
+            rows.delete(old.key)
+            old.stage = .needsDelete
+            old.failure = nil
+            old.merged = MergedNames()
+            old.ancestor.unapplied[MirrorNames.mergedFor] = values.map { Field(.string(mapping.recordName(for: $0))) }
+            put(old)
+        }
+        put(new)
+        rename(key, from: name, to: other)
+        successors[other] = nil
+        for merged in new.merged.names { successors[merged] = other }
+        // What refers to it has to be known: the page is planned again if it is not.
+        if !key.isTemporary { takenBack.append(key) }
+        let referrers = Set(rows.touchedKeys + (loaded.referrers[key] ?? []))
+        for referrer in referrers.sorted(by: { ($0.entity, $0.primaryKey) < ($1.entity, $1.primaryKey) }) {
+            guard rows[referrer]?.values.contains(.reference(key)) == true, let source = self.name(of: referrer), var state = states[source],
+                state.stage == .uploaded
+            else { continue }
+            state.stage = .needsUpload
+            put(state)
+        }
+        moveLinks(from: name, to: other)
+        adoptParked(waitingFor: other)
+    }
+
     // MARK: What is left
 
     /// At the end of an import, lets what waits for records that were merged refer to what they were merged into.

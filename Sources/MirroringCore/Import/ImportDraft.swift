@@ -16,7 +16,7 @@ struct ImportDraft {
 
     var states: [String: RecordState]
     /// Record names of loaded bookkeeping.
-    let names: [RowKey: String]
+    private(set) var names: [RowKey: String]
     private var touched: [String] = []
     var removed: [String] = []
     var parked: [ParkedRelationship.Key: String]
@@ -66,7 +66,15 @@ struct ImportDraft {
         let waiting = deletionsThatWait
         setTwinsAside(records, waiting: waiting)
         for name in page.deletions {
-            if waiting.contains(name) { putOff(name) } else if !isGoingTwin(name) { delete(name) }
+            if waiting.contains(name) {
+                putOff(name)
+            } else if isGoingTwin(name) {
+                continue
+            } else if let other = other(of: name) {
+                goOn(name, as: other)
+            } else {
+                delete(name)
+            }
         }
         for record in records where record.recordType != MirrorNames.linkRecordType { apply(record) }
         for reference in references { resolve(reference) }
@@ -82,6 +90,7 @@ struct ImportDraft {
 
     private mutating func apply(_ record: Record) {
         guard let named = mapping.entity(of: record) else { return }
+        goOnIfTaken(record)
         guard var state = states[record.recordName] else { return insert(record, named) }
         if state.changeTag == nil, state.stage == .needsDelete, mapping.isUnique(state.key.entityIndex) {
             // What was made and deleted here was never sent: this is somebody else's.
@@ -198,7 +207,7 @@ struct ImportDraft {
     }
 
     /// Gives rows that waited for a record what they waited for, unless they were given something else since.
-    private mutating func adoptParked(waitingFor name: String) {
+    mutating func adoptParked(waitingFor name: String) {
         for waiting in parkedByDestination[name] ?? [] where parked[waiting.key] == name {
             guard let source = states[waiting.key.source], let row = rows[source.key],
                 let property = mapping.entities[source.key.entityIndex]?.property(named: waiting.key.relationship)
@@ -237,6 +246,12 @@ struct ImportDraft {
     }
 
     // MARK: Bookkeeping
+
+    /// The row has another record from now on.
+    mutating func rename(_ key: RowKey, from old: String, to name: String) {
+        names[key] = name
+        inserted = inserted.map { $0 == old ? name : $0 }
+    }
 
     mutating func put(_ state: RecordState) {
         states[state.recordName] = state

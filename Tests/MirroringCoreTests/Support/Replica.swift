@@ -330,6 +330,12 @@ struct Replica {
             loaded.parked += parkedList.filter { successors[$0.destination] != nil }
             names += loaded.parked.map(\.destination) + links.values.flatMap { [$0.pair.first, $0.pair.second] }
         }
+        for name in page.deletions {
+            for other in records[name]?.merged.names.sorted() ?? [] {
+                loaded.records[other] = records[other]
+                loaded.parked += parkedList.filter { $0.destination == other }
+            }
+        }
         while let name = names.popLast() {
             loaded.records[name] = records[name]
             guard let into = successors[name], loaded.successors[name] == nil else { continue }
