@@ -35,7 +35,8 @@ extension MirrorFile {
     ///   - pending: How much waits, where that is known: counting takes the longer the more it is.
     ///   - write: Writes the request of a batch, if it can be written at once. Then it is kept in the same transaction.
     func nextBatch(itemsMax: Int, pending: Int?, write: (ZonedBatch) throws -> OutgoingRequest? = { _ in nil }) throws -> PlannedBatch {
-        try store.write { writer in
+        if let nothing = try store.read({ try nothingToSend($0) }) { return nothing }
+        return try store.write { writer in
             try scan(writer)
             if scope == .shared { try forgetUnsharedDeletions(writer) }
             let rows = try ZoneTable.all(writer).filter { $0.zone.number >= firstZone }
@@ -61,6 +62,22 @@ extension MirrorFile {
             return PlannedBatch(batch: nil, pending: 0, refusal: try refusal(reader(writer)))
         }
     }
+
+    /// What planning comes to where nothing happened but imports, as after each of them: known without a turn to write.
+    private func nothingToSend(_ reader: StoreReader) throws -> PlannedBatch? {
+        guard scope == .private, let read = try MirrorState.int(.historyRead, reader) else { return nil }
+        let heads = try reader.historyHeads(after: read, limit: Self.importsPassedOver + 1)
+        // Transactions are numbered without gaps: a missing one was purged before it was read.
+        guard heads.count <= Self.importsPassedOver, try reader.latestTransaction() == read + Int64(heads.count),
+            heads.allSatisfy({ $0.author == MirrorNames.importAuthor })
+        else { return nil }
+        let bookkeeping = self.reader(reader)
+        guard try bookkeeping.pendingCount(from: firstZone) == 0 else { return nil }
+        return PlannedBatch(batch: nil, pending: 0, refusal: try refusal(bookkeeping))
+    }
+
+    /// Imports that were not read yet; more are read, so that what is to be read stays little.
+    private static let importsPassedOver = 8
 
     /// What belonged to no share and is gone is nobody's concern.
     private func forgetUnsharedDeletions(_ writer: StoreWriter) throws {

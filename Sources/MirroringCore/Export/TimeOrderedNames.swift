@@ -29,24 +29,6 @@ package struct TimeOrderedNames: Sendable {
         }
         let high = millisecond << 16 | 0x7000 | number >> 10
         let low = 0b10 << 62 | (number & 0x3ff) << Self.randomBits | random & (1 << Self.randomBits - 1)
-        return Self.text(high, low)
-    }
-
-    /// As `UUID.uuidString` writes it.
-    private static func text(_ high: UInt64, _ low: UInt64) -> String {
-        String(unsafeUninitializedCapacity: 36) { bytes in
-            var position = 0
-            for digit in 0..<32 {
-                if digit == 8 || digit == 12 || digit == 16 || digit == 20 {
-                    bytes[position] = UInt8(ascii: "-")
-                    position += 1
-                }
-                let half = digit < 16 ? high : low
-                let value = UInt8(truncatingIfNeeded: half >> UInt64(60 - digit % 16 * 4)) & 0xf
-                bytes[position] = value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
-                position += 1
-            }
-            return position
-        }
+        return UUIDText.text(high, low)
     }
 }

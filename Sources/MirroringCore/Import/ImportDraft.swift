@@ -60,7 +60,11 @@ struct ImportDraft {
         // In a page that names a record twice the later state counts.
         var latest: [String: Int] = [:]
         for (index, record) in page.records.enumerated() { latest[record.recordName] = index }
-        let records = page.records.enumerated().filter { latest[$1.recordName] == $0 && !deletions.contains($1.recordName) }.map(\.element)
+        let isPlain = deletions.isEmpty && latest.count == page.records.count
+        let records =
+            isPlain
+            ? page.records
+            : page.records.enumerated().filter { latest[$1.recordName] == $0 && !deletions.contains($1.recordName) }.map(\.element)
 
         learnSuccessors(records)
         let waiting = deletionsThatWait

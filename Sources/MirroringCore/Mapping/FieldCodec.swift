@@ -26,7 +26,7 @@ enum FieldCodec {
         // decoded gives the same bits.
         case (.decimal, .decimal(let number)): Double(number.description).flatMap { $0.isFinite ? .double($0) : nil }
         case (.date, .date(let seconds)): milliseconds(seconds).map { .timestamp($0) }
-        case (.uuid, .uuid(let uuid)): .string(uuid.uuidString)
+        case (.uuid, .uuid(let uuid)): .string(UUIDText.text(uuid))
         case (.uri, .url(let text)): .string(text)
         case (.string, .string(let text)): .string(text)
         case (.binaryData, .data(let data)), (.transformable, .data(let data)): .bytes([UInt8](data))
@@ -55,7 +55,7 @@ enum FieldCodec {
         case (.date, .timestamp(let milliseconds)):
             milliseconds.subtractingReportingOverflow(millisecondsTo2001).overflow
                 ? nil : .date(Double(milliseconds - millisecondsTo2001) / 1000)
-        case (.uuid, .string(let text)): UUID(uuidString: text).map { .uuid($0) }
+        case (.uuid, .string(let text)): UUIDText.uuid(text).map { .uuid($0) }
         case (.uri, .string(let text)): .url(text)
         case (.string, .string(let text)): .string(text)
         case (.binaryData, .bytes(let bytes)), (.transformable, .bytes(let bytes)): .data(Data(bytes))

@@ -124,8 +124,9 @@ package struct EntityMapping: Sendable {
     func property(named name: String) -> PropertyMapping? { properties.first { $0.name == name } }
 }
 
-/// How one attribute or to-one relationship becomes a field.
-package struct PropertyMapping: Hashable, Sendable {
+/// How one attribute or to-one relationship becomes a field. A class, since each field of each record goes by one: handing it on
+/// counts one reference.
+package final class PropertyMapping: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         case attribute(Attribute)
         /// A string: the record name of the target. Both sides of a one-to-one relationship have one.
@@ -145,6 +146,14 @@ package struct PropertyMapping: Hashable, Sendable {
     package let assetFieldName: String?
     package let isEncrypted: Bool
 
+    package static func == (one: PropertyMapping, other: PropertyMapping) -> Bool {
+        one === other
+            || one.slot == other.slot && one.name == other.name && one.kind == other.kind && one.fieldName == other.fieldName
+                && one.assetFieldName == other.assetFieldName && one.isEncrypted == other.isEncrypted
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(fieldName) }
+
     init?(slot index: Int, _ slot: Slot) {
         self.slot = index
         name = slot.name
@@ -162,6 +171,27 @@ package struct PropertyMapping: Hashable, Sendable {
             isEncrypted = false
         }
     }
+
+    fileprivate init() {
+        slot = 0
+        name = MirrorNames.mergedProperty
+        kind = .merged
+        fieldName = MirrorNames.merged
+        assetFieldName = nil
+        isEncrypted = false
+    }
+
+    fileprivate init?(rankIn toOne: PropertyMapping, _ model: ResolvedModel) {
+        guard case .toOne(let relationship) = toOne.kind, case .toMany(let index)? = relationship.inverse,
+            model.entities[relationship.destination].toMany[index].declaration.isOrdered
+        else { return nil }
+        slot = toOne.slot
+        name = toOne.name + MirrorNames.rankSuffix
+        kind = .rank(relationship)
+        fieldName = MirrorNames.rankField(for: toOne.name)
+        assetFieldName = nil
+        isEncrypted = false
+    }
 }
 
 extension PropertyMapping {
@@ -173,27 +203,6 @@ extension PropertyMapping {
     }
 
     private static let merged = PropertyMapping()
-
-    private init() {
-        slot = 0
-        name = MirrorNames.mergedProperty
-        kind = .merged
-        fieldName = MirrorNames.merged
-        assetFieldName = nil
-        isEncrypted = false
-    }
-
-    private init?(rankIn toOne: PropertyMapping, _ model: ResolvedModel) {
-        guard case .toOne(let relationship) = toOne.kind, case .toMany(let index)? = relationship.inverse,
-            model.entities[relationship.destination].toMany[index].declaration.isOrdered
-        else { return nil }
-        slot = toOne.slot
-        name = toOne.name + MirrorNames.rankSuffix
-        kind = .rank(relationship)
-        fieldName = MirrorNames.rankField(for: toOne.name)
-        assetFieldName = nil
-        isEncrypted = false
-    }
 
     fileprivate var isRequired: Bool {
         switch kind {
