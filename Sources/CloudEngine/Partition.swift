@@ -74,6 +74,8 @@ package struct Call: Sendable {
     package var wantsSyncToken = false
     /// Up to where the caller knows the zone, if they asked for ``Capability/ownChanges``.
     package var knownSyncToken: String?
+    /// Whether a device listens that wants to be told what changed: ``Capability/pushedChanges``.
+    package var isFollowed = false
     /// What goes beyond the documented protocol, and the caller asked for.
     package var capabilities: Set<Capability> = []
     package var form = AnswerForm()

@@ -26,6 +26,10 @@ package final class PushHub: PushBus {
 
         var mailboxes: [PushMailbox] { places[start...].compactMap(\.mailbox) }
 
+        func contains(where isWanted: (PushMailbox) -> Bool) -> Bool {
+            places[start...].contains { $0.mailbox.map(isWanted) == true }
+        }
+
         /// - Parameter mailbox: Made after those that are here.
         mutating func add(_ mailbox: PushMailbox) {
             places.append((mailbox.number, mailbox))
@@ -65,9 +69,10 @@ package final class PushHub: PushBus {
         var isClosed = false
         private var mailboxes = 0
 
-        mutating func makeMailbox(_ deviceID: String, closesWithItsReader: Bool = true) -> PushMailbox {
+        mutating func makeMailbox(_ deviceID: String, wantsChanges: Bool = false, closesWithItsReader: Bool = true) -> PushMailbox {
             mailboxes += 1
-            return PushMailbox(deviceID: deviceID, number: mailboxes, closesWithItsReader: closesWithItsReader)
+            return PushMailbox(
+                deviceID: deviceID, number: mailboxes, wantsChanges: wantsChanges, closesWithItsReader: closesWithItsReader)
         }
     }
 
@@ -98,9 +103,15 @@ package final class PushHub: PushBus {
         }
     }
 
-    package func listen(_ audiences: [PushAudience], deviceID: String) -> PushListener {
+    package func isFollowed(_ audience: PushAudience, exceptDevice deviceID: String) -> Bool {
+        state.withLock { state in
+            state.audiences[audience]?.contains { $0.wantsChanges && $0.deviceID != deviceID } == true
+        }
+    }
+
+    package func listen(_ audiences: [PushAudience], deviceID: String, wantsChanges: Bool) -> PushListener {
         let (mailbox, isClosed, ended) = state.withLock { state -> (PushMailbox, Bool, [PushMailbox]) in
-            let mailbox = state.makeMailbox(deviceID)
+            let mailbox = state.makeMailbox(deviceID, wantsChanges: wantsChanges)
             guard !state.isClosed else { return (mailbox, true, []) }
             var ended: [PushMailbox] = []
             for audience in audiences {

@@ -28,15 +28,18 @@ final class PushMailbox: Sendable {
     let deviceID: String
     /// Later mailboxes of a hub have greater ones.
     let number: Int
+    /// Whether notifications are to bring what changed.
+    let wantsChanges: Bool
     private let state = Mutex(State())
 
     /// Whether a reader that gives up closes the mailbox: the reader of a held connection does, one that asks for each
     /// notification anew does not.
     private let closesWithItsReader: Bool
 
-    init(deviceID: String, number: Int, closesWithItsReader: Bool) {
+    init(deviceID: String, number: Int, wantsChanges: Bool, closesWithItsReader: Bool) {
         self.deviceID = deviceID
         self.number = number
+        self.wantsChanges = wantsChanges
         self.closesWithItsReader = closesWithItsReader
     }
 
@@ -44,10 +47,14 @@ final class PushMailbox: Sendable {
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    func put(_ notification: PushNotification) {
+    func put(_ told: PushNotification) {
+        var notification = told
+        if !wantsChanges { notification.changes = nil }
         change { state in
             if let index = state.pending.firstIndex(where: { $0.subscriptionID == notification.subscriptionID }) {
+                // What the one before brought is missing now, so that both have to be fetched.
                 state.pending[index] = notification
+                state.pending[index].changes = nil
             } else {
                 state.pending.append(notification)
             }

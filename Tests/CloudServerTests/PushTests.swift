@@ -11,7 +11,7 @@ import NIOHTTP1
 import Testing
 
 @Suite struct PushTests {
-    private static let mia = PushAudience(
+    static let mia = PushAudience(
         containerIdentifier: LiveServer.container, environment: .development, userRecordName: "_mia")
 
     static func notification(_ id: String, subscription: String = "all") -> PushNotification {

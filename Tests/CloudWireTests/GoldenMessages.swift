@@ -265,9 +265,25 @@ let otherGoldens: [Golden] = [
         #"{"aps":{"content-available":1},"ck":{"ce":2,"cid":"iCloud.n","nid":"1","#
             + #""qry":{"sid":"s","rid":"r","zid":"_defaultZone","dbs":1,"fo":2}}}"#),
     Golden(
+        pushed,
+        #"{"aps":{"content-available":1},"ck":{"ce":2,"cid":"iCloud.n","nid":"1","met":{"sid":"s","dbs":2}},"#
+            + #""changes":{"previousSyncToken":"t1","previousDatabaseToken":"d1","databaseToken":"d2","#
+            + #""zone":{"zoneID":{"zoneName":"Garden","ownerRecordName":"_7a1c"},"syncToken":"t2","moreComing":false,"#
+            + #""records":[{"recordName":"p1","recordType":"Plant","deleted":true}]}}}"#),
+    Golden(
         WireError(.tryAgainLater, "busy", retryAfter: 12),
         #"{"serverErrorCode":"TRY_AGAIN_LATER","reason":"busy","retryAfter":12}"#),
 ]
+
+private var pushed: PushNotification {
+    var notification = PushNotification(
+        notificationID: "1", containerIdentifier: "iCloud.n", subscriptionID: "s", subject: .database(.private))
+    let gone = Record(recordName: "p1", recordType: "Plant", isDeleted: true)
+    notification.changes = PushedChanges(
+        previousSyncToken: "t1", page: ZoneChanges(zoneID: garden, records: [gone], syncToken: "t2", moreComing: false),
+        previousDatabaseToken: "d1", databaseToken: "d2")
+    return notification
+}
 
 private var sharedRoot: Record {
     var record = Record(recordName: "bed-7", recordType: "Plant")

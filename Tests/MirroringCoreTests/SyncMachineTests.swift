@@ -100,9 +100,9 @@ import Testing
 
     @Test func newsDuringAnOperationWaitForItsEnd() {
         var script = Script.idle
-        #expect(script.tell(.pushArrived) == ["fetchChanges", "[importing(done: 0, total: nil)]"])
+        #expect(script.tell(.pushArrived) == ["fetchPushed", "[importing(done: 0, total: nil)]"])
         #expect(script.tell(.pushArrived) == [] && script.tell(.storeChanged) == [])
-        #expect(script.finish(.pageApplied(records: 1, moreComing: false)) == ["fetchChanges"])
+        #expect(script.finish(.pageApplied(records: 1, moreComing: false)) == ["fetchPushed"])
         #expect(script.finish(.pageApplied(records: 0, moreComing: false)) == ["planExport(itemsMax: 8)", "[idle]"])
     }
 
@@ -292,7 +292,7 @@ import Testing
         _ = script.finish(.batchPlanned(count: 1, pending: 1, refusal: nil))
         _ = script.settle { $0.failed = 1 }
         #expect(script.finish(.batchPlanned(count: 0, pending: 0, refusal: "refused")) == ["[error(reason: \"refused\")]"])
-        #expect(script.tell(.pushArrived).first == "fetchChanges")
+        #expect(script.tell(.pushArrived).first == "fetchPushed")
     }
 
     // MARK: Accounts

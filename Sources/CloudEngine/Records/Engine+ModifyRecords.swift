@@ -45,6 +45,8 @@ extension Engine {
                 .quotaExceeded, "the records of one request are too large together: change fewer at once",
                 nativeCode: .limitExceeded)
         }
+        let isFollowed = call.isFollowed && call.partition.scope == .private && !call.isParticipant && !zone.isDefault
+        let before = isFollowed ? try unit.state() : nil
         try batch.decideAll()
         if request.atomic, !zone.isDefault { batch.refuseAllIfAnyIsRefused() }
         let changes = try batch.write()
@@ -62,14 +64,17 @@ extension Engine {
                 zoneID: zoneID(of: zone, call),
                 desiredKeys: isReadable ? operation.desiredKeys ?? request.desiredKeys : [], addresses)
         }
-        let told = changes > 0 && !zone.isDefault ? [zone.name] : []
+        let changed = changes > 0 && !zone.isDefault ? [zone.name] : []
         let subscriptions = changes > 0 && call.partition.scope == .private ? try unit.subscriptions() : []
+        var told = try notifications(forChangesIn: Set(changed), unit, call, subscriptions: subscriptions)
+        if !told.isEmpty, let pushed = try pushedChanges(changes, in: zone, before, unit, call) {
+            for index in told.indices where told[index].subject == .database(.private) { told[index].changes = pushed }
+        }
         var outcome = Outcome(
             ModifyRecordsResponse(
                 results: results, syncToken: try currentToken(of: zone, in: unit, call),
                 nextSyncToken: try nextToken(after: changes, in: zone, batch, unit, call)),
-            notifications: try notifications(forChangesIn: Set(told), unit, call, subscriptions: subscriptions)
-                + notifications(for: batch.events, of: subscriptions, in: zone, unit, call),
+            notifications: try told + notifications(for: batch.events, of: subscriptions, in: zone, unit, call),
             news: batch.news)
         outcome.changesPublicDatabase = changes > 0 && call.partition.scope == .public
         return outcome

@@ -30,12 +30,13 @@ extension CloudService {
             }
             let everybody = PushAudience.public(
                 containerIdentifier: path.containerIdentifier, environment: path.environment)
+            let isDevice = if case .device = credentials.proof { true } else { false }
             let listener = push.listen(
                 (call.caller.isSignedIn ? [audience(of: call)] : []) + (listensPublicly ? [everybody] : []),
-                deviceID: call.caller.deviceID)
+                deviceID: call.caller.deviceID, wantsChanges: isDevice && call.capabilities.contains(.pushedChanges))
             response = ServiceResponse(
                 headers: [(HeaderNames.contentType, HeaderNames.jsonLines), ("Cache-Control", "no-store")],
-                body: .events(listener), endpoint: path.operation.rawValue)
+                body: .events(listener.guarded { [call] in await self.mayRead(request, call) }), endpoint: path.operation.rawValue)
         case .createToken, .registerToken:
             let message = try PushTokenRequest(json: try await collect(request))
             response = .json(
@@ -50,6 +51,17 @@ extension CloudService {
         }
         if let next = credentials.nextWebToken { response.headers.append((HeaderNames.webAuthToken, next)) }
         return response
+    }
+
+    /// Whether a device may be told records now: since it began to listen, its token may have been taken back.
+    private func mayRead(_ request: ServiceRequest, _ call: Call) async -> Bool {
+        do {
+            _ = try await authenticate(request)
+            try await checkRestriction(call)
+            return true
+        } catch {
+            return false
+        }
     }
 
     private func webAuthToken(

@@ -10,7 +10,12 @@ package protocol PushBus: Sendable {
     func publish(_ notifications: [PushNotification], to audience: PushAudience, exceptDevice deviceID: String)
 
     /// Hears what any of the audiences is told.
-    func listen(_ audiences: [PushAudience], deviceID: String) -> PushListener
+    ///
+    /// - Parameter wantsChanges: Whether notifications are to bring what changed.
+    func listen(_ audiences: [PushAudience], deviceID: String, wantsChanges: Bool) -> PushListener
+
+    /// Whether a device listens that wants to be told what another one changed.
+    func isFollowed(_ audience: PushAudience, exceptDevice deviceID: String) -> Bool
 
     /// Keeps what comes from now on for a device that is about to ask for each notification.
     func expectPolls(_ audience: PushAudience, deviceID: String)
@@ -22,7 +27,9 @@ package protocol PushBus: Sendable {
 }
 
 extension PushBus {
-    package func listen(_ audience: PushAudience, deviceID: String) -> PushListener { listen([audience], deviceID: deviceID) }
+    package func listen(_ audience: PushAudience, deviceID: String, wantsChanges: Bool = false) -> PushListener {
+        listen([audience], deviceID: deviceID, wantsChanges: wantsChanges)
+    }
 }
 
 /// A user in a container and environment.
@@ -60,5 +67,18 @@ package struct PushListener: Sendable {
     package init(events: AsyncStream<PushEvent>, close: @escaping @Sendable () -> Void) {
         self.events = events
         self.close = close
+    }
+    /// The same, until the first notification that brings records while the listener may not read them.
+    func guarded(_ mayRead: @escaping @Sendable () async -> Bool) -> PushListener {
+        let (events, close) = (events, close)
+        let allowed: @Sendable () async -> PushEvent? = {
+            var iterator = events.makeAsyncIterator()
+            let event = await iterator.next()
+            guard case .notification(let notification)? = event, notification.changes != nil else { return event }
+            if await mayRead() { return event }
+            close()
+            return nil
+        }
+        return PushListener(events: AsyncStream(unfolding: allowed, onCancel: close), close: close)
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudWire
+package import CloudWire
 
 extension CloudDatabaseClient {
     /// Opens the push stream of this device and container, which tells of changes in all its databases.
@@ -14,15 +14,19 @@ extension CloudDatabaseClient {
     ///
     /// The client of the public database hears of every change there, where the server has its feed, and needs no account
     /// for it; of changes that it subscribed to it hears as well. It has no other way than the stream.
-    package func pushStream() -> AsyncThrowingStream<PushEvent, any Error> {
-        pushStream(clock: ContinuousClock())
+    ///
+    /// - Parameter wishes: Capabilities to ask for beyond those of each request.
+    package func pushStream(asking wishes: Set<Capability> = []) -> AsyncThrowingStream<PushEvent, any Error> {
+        pushStream(asking: wishes, clock: ContinuousClock())
     }
 
-    package func pushStream<C: Clock<Duration>>(clock: C) -> AsyncThrowingStream<PushEvent, any Error> {
+    package func pushStream<C: Clock<Duration>>(
+        asking wishes: Set<Capability> = [], clock: C
+    ) -> AsyncThrowingStream<PushEvent, any Error> {
         AsyncThrowingStream { continuation in
             let task = Task(executorPreference: transport.executor) {
                 do {
-                    try await listen(clock: clock) { continuation.yield($0) }
+                    try await listen(asking: wishes, clock: clock) { continuation.yield($0) }
                     continuation.finish(throwing: CKError(.networkFailure, "the server closed the push stream"))
                 } catch {
                     continuation.finish(throwing: CKError(transportFailure: error))
@@ -32,10 +36,12 @@ extension CloudDatabaseClient {
         }
     }
 
-    private func listen<C: Clock<Duration>>(clock: C, _ tell: @escaping @Sendable (PushEvent) -> Void) async throws {
+    private func listen<C: Clock<Duration>>(
+        asking wishes: Set<Capability>, clock: C, _ tell: @escaping @Sendable (PushEvent) -> Void
+    ) async throws {
         let hasHeard = Locked(false)
         do {
-            try await hold(clock: clock) { event in
+            try await hold(asking: wishes, clock: clock) { event in
                 if event != .connected { hasHeard.update { $0 = true } }
                 tell(event)
             }
@@ -60,12 +66,14 @@ extension CloudDatabaseClient {
     /// How long a held connection may say nothing before it counts as broken: three heartbeats may be lost.
     package static var heartbeatDeadline: Duration { .seconds(3 * Capability.heartbeatSeconds) }
 
-    private func hold<C: Clock<Duration>>(clock: C, _ tell: @escaping @Sendable (PushEvent) -> Void) async throws {
+    private func hold<C: Clock<Duration>>(
+        asking wishes: Set<Capability>, clock: C, _ tell: @escaping @Sendable (PushEvent) -> Void
+    ) async throws {
         let path = DevicePath(containerIdentifier: containerIdentifier, environment: environment, operation: .pushStream)
         let isPublic = scope == .public
         let request = TransportRequest(
             method: "GET", target: .service(path: path.path + (isPublic ? "?database=\(DatabaseScope.public.rawValue)" : "")),
-            headers: headers(asking: isPublic ? [.publicChanges] : []), responseBytesMax: Limits.messageBytes)
+            headers: headers(asking: isPublic ? wishes.union([.publicChanges]) : wishes), responseBytesMax: Limits.messageBytes)
         let silence = CKError(.networkFailure, "the push stream fell silent; it is to be opened again")
         try await whileHeard(within: transport.fallsSilent ? Self.heartbeatDeadline : nil, by: clock, orThrow: silence) { heard in
             let stream = try await transport.stream(request)

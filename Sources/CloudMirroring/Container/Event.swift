@@ -76,7 +76,7 @@ extension NSPersistentCloudKitContainer.EventType {
     init?(_ operation: SyncMachine.Operation) {
         switch operation {
         case .setUp: self = .setup
-        case .fetchChanges: self = .import
+        case .fetchChanges, .fetchPushed: self = .import
         case .sendBatch: self = .export
         case .planExport, .quarantine, .reset: return nil
         }

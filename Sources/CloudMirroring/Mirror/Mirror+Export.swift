@@ -90,8 +90,11 @@ extension Mirror {
     }
 
     private func exchange(_ request: OutgoingRequest, _ cloud: MirrorCloud) async throws -> (outcomes: [String: ItemOutcome], token: String?) {
+        let before = pushed.withLock { $0.sends() }
         do {
-            return try await cloud.send(request)
+            let answer = try await cloud.send(request)
+            if answer.token != nil { pushed.withLock { $0.sent(before) } }
+            return answer
         } catch {
             let failure = CloudFailure(error)
             // A file that cannot be written keeps the request, which is the safe side.

@@ -27,7 +27,10 @@ struct PageAhead: Sendable {
 
 extension Mirror {
     /// Fetches one page and applies it.
-    func fetchChanges() async throws -> SyncMachine.Outcome {
+    ///
+    /// - Parameter isPushed: Whether what notifications brought is all that is wanted.
+    func fetchChanges(isPushed: Bool = false) async throws -> SyncMachine.Outcome {
+        let pushed = pushed.withLock { $0.give(isWanted: isPushed) }
         try await settleOutbox()
         let cloud = try openCloud()
         var round = round.withLock { round in
@@ -42,7 +45,7 @@ extension Mirror {
             round.isListed = true
             round.isHomeRead = true
             records = try await readShared(cloud)
-        default: records = try await readPrivate(cloud, &round)
+        default: records = try await readPrivate(cloud, &round, pushed)
         }
         let isMoreShared = file.scope == .public ? false : try await !zonesToFetch().isEmpty
         let isListed = round.isListed || file.scope == .public
@@ -51,11 +54,11 @@ extension Mirror {
         return .pageApplied(records: records, moreComing: !isDone, remaining: coming.withLock { $0.remaining })
     }
 
-    private func readPrivate(_ cloud: MirrorCloud, _ round: inout ImportRound) async throws -> Int {
+    private func readPrivate(_ cloud: MirrorCloud, _ round: inout ImportRound, _ pushed: ImportPage?) async throws -> Int {
         if let page = round.held {
             guard try await zonesToFetch().isEmpty else { return try await readShared(cloud) }
             round.held = nil
-            let (records, isRead) = try await apply(page, of: try await homeRow(), cloud)
+            let (records, isRead, _) = try await apply(page, of: try await homeRow(), cloud)
             round.isHomeRead = isRead
             return records
         }
@@ -66,7 +69,8 @@ extension Mirror {
         }
         // Most changes are in the home zone: they are there before the list of the others is asked for.
         let home = try await homeRow()
-        let page = try await page(of: home, cloud)
+        let known = pushed.flatMap { $0.follows(home.token, generation: home.isFullFetch ? home.generation : nil) ? $0 : nil }
+        let page = if let known { known } else { try await page(of: home, cloud) }
         if !page.deletions.isEmpty || page.generation != nil && !page.moreComing {
             // Deleted, or moved: the list that was asked for later than the page tells where to look first. What the last page of
             // a full fetch has not shown counts as deleted, too.
@@ -77,8 +81,10 @@ extension Mirror {
                 return try await readShared(cloud)
             }
         }
-        let (records, isRead) = try await apply(page, of: home, cloud)
+        let (records, isRead, isListed) = try await apply(page, of: home, cloud)
         round.isHomeRead = isRead
+        if isRead, known == nil { self.pushed.withLock { $0.fetched() } }
+        if isListed { round.isListed = true }
         return records
     }
 
@@ -88,7 +94,8 @@ extension Mirror {
         let page = try await page(of: home, cloud)
         permissions.learn(deletionsTravel: cloud.ways.hasFeed)
         followFeed(cloud)
-        return try await apply(page, of: home, cloud)
+        let (records, isRead, _) = try await apply(page, of: home, cloud)
+        return (records, isRead)
     }
 
     private func homeRow() async throws -> ZoneTable.Row {
@@ -188,9 +195,10 @@ extension Mirror {
         return page
     }
 
+    /// - Returns: Also whether the list of zones is known to stand where the page leaves the database.
     private func apply(
         _ fetched: ImportPage, of row: ZoneTable.Row, _ cloud: MirrorCloud
-    ) async throws -> (records: Int, isRead: Bool) {
+    ) async throws -> (records: Int, isRead: Bool, isListed: Bool) {
         var page = try await joined(fetched, row.zone)
         // What waited and comes along is not asked for again.
         var asks = fetched.records.count
@@ -209,7 +217,7 @@ extension Mirror {
             }
             let assets = try await cloud.download(needed)
             switch try await onQueue({ try self.file.apply(asked, of: row.zone, assets: assets) }) {
-            case .applied(let records, let commit, let zone):
+            case .applied(let records, let commit, let zone, let isListed):
                 if row.zone.isHome { home.withLock { $0 = zone } }
                 permissions.forget()
                 coordinator.didCommit([commit], by: nil)
@@ -217,11 +225,11 @@ extension Mirror {
                 let hasShare = asked.records.contains { $0.recordName == ShareDetails.zoneShareName }
                 if commit.isEmpty, records > 0 || hasShare { storeChanged() }
                 try await countIncomplete()
-                return (records, !page.moreComing)
+                return (records, !page.moreComing, isListed)
             // Asked again from where the store stands now.
             case .dropped, .lacksAssets:
                 home.withLock { $0 = nil }
-                return (0, false)
+                return (0, false, false)
             }
         }
     }

@@ -17,13 +17,15 @@ extension Mirror {
             var longest = Self.listenSecondsMax
             do {
                 let cloud = try cloud.open()
-                for try await event in cloud.client.pushStream() {
+                for try await event in cloud.client.pushStream(asking: file.scope == .private ? [.pushedChanges] : []) {
                     switch event {
                     case .connected:
                         attempt = 0
                         feed.yield(.connected)
                     case .notification(let notification):
-                        if notification.subscriptionID == cloud.subscriptionID { feed.yield(.pushArrived) }
+                        guard notification.subscriptionID == cloud.subscriptionID else { continue }
+                        take(notification.changes, cloud)
+                        feed.yield(.pushArrived)
                     case .heartbeat: break
                     }
                 }
@@ -39,6 +41,12 @@ extension Mirror {
             let seconds = min(RetryPolicy.backoff(attempt: attempt, unit: surroundings.random()), longest)
             do { try await surroundings.sleep(seconds) } catch { return }
         }
+    }
+
+    /// Keeps what a notification brought. What cannot be read is fetched, and found there.
+    private func take(_ changes: PushedChanges?, _ cloud: MirrorCloud) {
+        let page = changes.flatMap { try? cloud.page(pushed: $0) }
+        pushed.withLock { $0.take(page) }
     }
 
     /// Imports again and again, where nobody tells of changes.

@@ -63,6 +63,7 @@ final class Mirror: Sendable {
     /// How far the import has come that is under way.
     let round = Mutex(ImportRound())
     let ahead = Mutex<PageAhead?>(nil)
+    let pushed = Mutex(PushedPages())
     /// The home zone as the last page left it; nil where that is not known any more. A page that was asked for with what is
     /// over by then is dropped.
     let home = Mutex<ZoneTable.Row?>(nil)
@@ -284,16 +285,17 @@ final class Mirror: Sendable {
     private func outcome(of operation: SyncMachine.Operation) async -> SyncMachine.Outcome {
         switch operation {
         case .planExport, .sendBatch: break
-        case .setUp, .fetchChanges, .quarantine, .reset: waiting.withLock { $0.forget() }
+        case .setUp, .fetchChanges, .fetchPushed, .quarantine, .reset: waiting.withLock { $0.forget() }
         }
         switch operation {
-        case .planExport, .fetchChanges: break
+        case .planExport, .fetchChanges, .fetchPushed: break
         case .setUp, .sendBatch, .quarantine, .reset: home.withLock { $0 = nil }
         }
         do {
             switch operation {
             case .setUp: return try await setUp()
             case .fetchChanges: return try await fetchChanges()
+            case .fetchPushed: return try await fetchChanges(isPushed: true)
             case .planExport(let itemsMax): return try await planExport(itemsMax: itemsMax)
             case .sendBatch: return try await sendBatch()
             case .quarantine(let failure):

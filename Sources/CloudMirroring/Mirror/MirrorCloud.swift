@@ -75,15 +75,26 @@ struct MirrorCloud: Sendable {
         let query = ZoneChangesQuery(zoneID: zone.zone.id, syncToken: token, resultsLimit: recordsMax)
         let answer = try await client.zoneChanges(ZoneChangesRequest(zones: [query]), asking: isCounting ? [.remainingCount] : [])
         switch answer.zones.first {
-        case .changes(let changes):
-            return ImportPage(
-                records: try changes.records.filter { !$0.isDeleted }.map { try sealer.opened($0, mapping) }, deletions: changes.records.filter(\.isDeleted).map(\.recordName),
-                askedWith: token, token: changes.syncToken, moreComing: changes.moreComing, generation: generation,
-                remaining: changes.remaining)
+        case .changes(let changes): return try page(changes, askedWith: token, generation: generation)
         case .failure(_, let error):
             throw error.code == .notFound ? CloudFailure(.zoneNotFound, error.reason) : CloudFailure(error)
         case nil: throw CloudFailure(.internalError, "the server said nothing about the zone that was asked for")
         }
+    }
+
+    private func page(_ changes: ZoneChanges, askedWith token: String?, generation: Int64? = nil) throws -> ImportPage {
+        ImportPage(
+            records: try changes.records.filter { !$0.isDeleted }.map { try sealer.opened($0, mapping) },
+            deletions: changes.records.filter(\.isDeleted).map(\.recordName), askedWith: token, token: changes.syncToken,
+            moreComing: changes.moreComing, generation: generation, remaining: changes.remaining)
+    }
+
+    /// What a notification brought; nil if it is not of the home zone.
+    func page(pushed: PushedChanges) throws -> ImportPage? {
+        guard client.scope == .private, pushed.page.zoneID.zoneName == MirrorNames.zone else { return nil }
+        var page = try page(pushed.page, askedWith: pushed.previousSyncToken)
+        page.database = ImportPage.DatabaseStep(from: pushed.previousDatabaseToken, to: pushed.databaseToken)
+        return page
     }
 
     /// Deletes a zone, or leaves its share if it is somebody else's. A zone that is gone already is no error.

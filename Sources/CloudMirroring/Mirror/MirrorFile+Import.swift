@@ -21,8 +21,10 @@ extension MirrorFile {
     }
 
     enum PageOutcome {
-        /// - Parameter zone: Where the zone stands now.
-        case applied(records: Int, StoreCommit, zone: ZoneTable.Row?)
+        /// - Parameters:
+        ///   - zone: Where the zone stands now.
+        ///   - isListed: Whether no other zone changed since they were listed.
+        case applied(records: Int, StoreCommit, zone: ZoneTable.Row?, isListed: Bool)
         /// It came twice or late.
         case dropped
         /// What is known changed since the assets were looked for.
@@ -69,7 +71,9 @@ extension MirrorFile {
             let receives = try ZoneTable.row(zone.number, writer)?.receives == true
             try ZoneTable.advance(zone.number, to: page.token, moreComing: page.moreComing, writer)
             if receives, !page.moreComing { try gather(into: zone, writer) }
-            return .applied(records: plan.recordsApplied + deleted, commit, zone: try ZoneTable.row(zone.number, writer))
+            let isListed = try zone.isHome && page.database.map { try step($0, writer) } == true
+            return .applied(
+                records: plan.recordsApplied + deleted, commit, zone: try ZoneTable.row(zone.number, writer), isListed: isListed)
         }
     }
 

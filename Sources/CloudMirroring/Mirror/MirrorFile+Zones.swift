@@ -63,6 +63,15 @@ extension MirrorFile {
         }
     }
 
+    /// Goes on in the history of the database without a list of zones, from where the last one ended.
+    func step(_ step: ImportPage.DatabaseStep, _ writer: StoreWriter) throws -> Bool {
+        // Below zero a list of all zones has begun and not ended.
+        let isListing = try MirrorState.int(.listing, writer) ?? 0 < 0
+        guard try !isListing && MirrorState.text(.databaseToken, writer) == step.from else { return false }
+        try MirrorState.set(.databaseToken, .text(step.to), writer)
+        return true
+    }
+
     /// Whether a zone is one of mirrored objects that are shared.
     private func isMirrored(_ id: ZoneID) -> Bool {
         switch scope {

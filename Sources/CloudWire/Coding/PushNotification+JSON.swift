@@ -44,6 +44,7 @@ extension PushNotification: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
         var isContentAvailable = false
         var shown = Alert()
+        var changes: PushedChanges?
         self.init(notificationID: "", containerIdentifier: "", subscriptionID: "", subject: .database(.private))
         var hasBody = false
         let start = try reader.beginObject()
@@ -63,12 +64,14 @@ extension PushNotification: WireMessage {
             case "ck":
                 try readBody(from: &reader)
                 hasBody = true
+            case "changes": changes = try PushedChanges(from: &reader)
             default: try reader.skipValue()
             }
         }
         guard hasBody else { throw JSONFault("the notification has no ck", at: start) }
         self.isContentAvailable = isContentAvailable
         alert = shown == Alert() ? nil : shown
+        self.changes = changes
     }
 
     private mutating func readBody(from reader: inout JSONReader) throws(JSONFault) {
@@ -121,6 +124,7 @@ extension PushNotification: WireMessage {
                 if isPruned { writer.member("p", 1) }
                 writeSubject(to: &writer)
             }
+            writer.member("changes", changes)
         }
     }
 

@@ -75,6 +75,8 @@ package struct PushNotification: Hashable, Sendable {
     package var isContentAvailable: Bool
     /// `ck.p`: something was left out to fit the size.
     package var isPruned: Bool
+    /// What changed, for who asked for ``Capability/pushedChanges``, and where it is little.
+    package var changes: PushedChanges?
 
     package init(
         notificationID: String, containerIdentifier: String, subscriptionID: String, subject: Subject,

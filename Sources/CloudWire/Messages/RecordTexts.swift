@@ -31,6 +31,9 @@ package struct RecordTexts: Hashable, Sendable {
     /// Whether a text can go as it is. Assets have addresses that are made for each answer.
     package static func isComplete(_ text: UnsafeRawBufferPointer) -> Bool { !AssetMark.occurs(in: text) }
 
+    /// Whether there are assets among them, which have the addresses of one answer.
+    package var hasAssets: Bool { bytes.withUnsafeBytes { AssetMark.occurs(in: $0) } }
+
     /// - Parameter text: A record without its zone, as ``WireMessage/encoded(numbersAsStrings:)`` made it.
     package mutating func append(text: UnsafeRawBufferPointer) {
         separate()

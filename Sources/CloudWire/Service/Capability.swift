@@ -25,6 +25,9 @@ package enum Capability: String, Hashable, Sendable, CaseIterable {
     /// `records/modify` with ``HeaderNames/syncToken`` answers `nextSyncToken` if nothing but the request's own changes lies
     /// between the two points: who sent it need not fetch them.
     case ownChanges = "own-changes"
+    /// Notifications on the push stream bring what changed, where that is little: who knows the zone up to the change need not
+    /// fetch it.
+    case pushedChanges = "pushed-changes"
     /// Uploads of assets that break off go on where they were: `HEAD` and `PATCH` on the address of the upload.
     case resumableUpload = "resumable-upload"
     /// `users/caller` tells what the caller may do with records of the public database, by record type.

@@ -25,6 +25,18 @@ package struct ImportPage: Hashable, Sendable {
     package var isExhaustive: Bool
     /// Changes that come after the page; nil where the server did not say, or counted no further.
     package var remaining: Int?
+    /// Between which points of the database's history the page's changes are all there are; nil where that is not known.
+    package var database: DatabaseStep?
+
+    package struct DatabaseStep: Hashable, Sendable {
+        package var from: String
+        package var to: String
+
+        package init(from: String, to: String) {
+            self.from = from
+            self.to = to
+        }
+    }
 
     package init(
         records: [Record], deletions: [String], askedWith: String?, token: String, moreComing: Bool,
@@ -49,6 +61,25 @@ package struct ImportPage: Hashable, Sendable {
     package func follows(_ token: String?, generation: Int64?) -> Bool {
         askedWith == token && self.generation == generation
     }
+
+    /// The page with what came before it and waits, too. If something between the two is missing, or they are many, it stands
+    /// alone: what it follows is to be fetched.
+    package func following(_ earlier: ImportPage?) -> ImportPage {
+        guard let earlier, earlier.token == askedWith, earlier.records.count + earlier.deletions.count < Self.pushedMax else { return self }
+        var page = self
+        let later = Set(records.map(\.recordName)).union(deletions)
+        page.askedWith = earlier.askedWith
+        page.records = earlier.records.filter { !later.contains($0.recordName) } + records
+        page.deletions = earlier.deletions.filter { !later.contains($0) } + deletions
+        page.database = nil
+        if let first = earlier.database, let last = database, first.to == last.from {
+            page.database = DatabaseStep(from: first.from, to: last.to)
+        }
+        return page
+    }
+
+    /// Records that wait to be imported at most.
+    private static let pushedMax = 200
 
     /// Adds deletions that no page will tell of, when this is the last page.
     ///

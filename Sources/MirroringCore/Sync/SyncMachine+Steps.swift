@@ -13,8 +13,9 @@ extension SyncMachine {
             wishes.setUp = false
             state = .settingUp(begin(.setUp, &effects))
         } else if wishes.importing {
+            let operation: Operation = wishes.isPushedOnly ? .fetchPushed : .fetchChanges
             wishes.importing = false
-            state = .importing(begin(.fetchChanges, &effects), done: 0, total: nil)
+            state = .importing(begin(operation, &effects), done: 0, total: nil)
         } else if wishes.exporting {
             wishes.exporting = false
             sent = 0

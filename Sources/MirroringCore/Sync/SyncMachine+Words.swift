@@ -25,6 +25,8 @@ extension SyncMachine {
         case setUp
         /// Fetch one page and apply it.
         case fetchChanges
+        /// The same, where a notification is all that tells of changes: what it brought need not be asked for.
+        case fetchPushed
         /// Read history and prepare a batch of at most so many items.
         case planExport(itemsMax: Int)
         /// Send the batch that was prepared last and settle it.

@@ -36,8 +36,16 @@ package struct SyncMachine: Sendable {
     struct Wishes: Hashable {
         var reset: Reset?
         var setUp = true
-        var importing = true
+        var importing = true { didSet { isPushedOnly = false } }
+        /// Whether it is only because of notifications that something is to be imported.
+        private(set) var isPushedOnly = false
         var exporting = true
+
+        mutating func importPushed() {
+            let isOther = importing && !isPushedOnly
+            importing = true
+            isPushedOnly = !isOther
+        }
     }
 
     /// Rounds of conflict in a row after which the next attempt waits.
@@ -106,13 +114,15 @@ package struct SyncMachine: Sendable {
         case .resumed: if state == .paused { next(now, &effects) }
         case .accountChanged: accountChanged(now, &effects)
         case .storeChanged: storeChanged(now, &effects)
-        case .pushArrived: somethingIsNew(now, &effects)
+        case .pushArrived:
+            wishes.importPushed()
+            somethingIsNew(now, &effects)
         case .connected:
             wishes.exporting = true
+            wishes.importing = true
             // Whatever stood in the way may be gone, too; only what the server asked for is waited for.
             if case .waiting(_, _, isAsked: false, _) = state {
                 attempt = 0
-                wishes.importing = true
                 next(now, &effects)
             } else {
                 somethingIsNew(now, &effects)
@@ -238,7 +248,6 @@ package struct SyncMachine: Sendable {
 
     /// Something is new on the server, or may be; that it could say so means that it can be reached.
     private mutating func somethingIsNew(_ now: Date, _ effects: inout [Effect]) {
-        wishes.importing = true
         switch state {
         case .idle, .waiting(_, isOffline: true, _, _), .halted(_, isFinal: false):
             attempt = 0

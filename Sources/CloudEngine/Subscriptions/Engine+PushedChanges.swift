@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+
+extension Engine {
+    /// What a request changed in a zone, for the owner's devices that know the zone up to the request; nil if that is much, if
+    /// nobody follows, or where an answer depends on who asks: records that are shared, and those with assets, whose addresses
+    /// are the asker's.
+    ///
+    /// - Parameters:
+    ///   - changes: How many records changed.
+    ///   - zone, before: As they were before the request, in the transaction that carried it out.
+    func pushedChanges(
+        _ changes: Int, in zone: StoredZone, _ before: PartitionState?, _ view: any PartitionView, _ call: Call
+    ) throws -> PushedChanges? {
+        guard let before, changes <= PushedChanges.recordsMax else { return nil }
+        var reader = call
+        reader.form = AnswerForm()
+        reader.capabilities = []
+        let start = token(of: zone, before, call.partition)
+        var query = ZoneChangesQuery(zoneID: zoneID(of: zone, call), syncToken: start)
+        query.resultsLimit = PushedChanges.recordsMax
+        guard case .changes(let page)? = try zoneChanges(ZoneChangesRequest(zones: [query]), asTexts: true, in: view, reader).zones.first,
+            let texts = page.texts, texts.byteCount <= PushedChanges.bytesMax, !texts.hasAssets, !page.moreComing
+        else { return nil }
+        let points = [before, try view.state()].map {
+            ChangeToken(subject: .database, epoch: $0.epoch, number: $0.counter).sealed(for: call.partition, by: sealer)
+        }
+        return PushedChanges(previousSyncToken: start, page: page, previousDatabaseToken: points[0], databaseToken: points[1])
+    }
+}

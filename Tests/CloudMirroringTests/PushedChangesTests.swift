@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CloudWire
+import CoreData
+import Foundation
+import Testing
+
+/// What a notification brings is not fetched, and nothing is missed by that.
+@Suite(.timeLimit(.minutes(10))) struct PushedChangesTests {
+    private static func pair(
+        offered: Set<Capability> = Set(Capability.allCases)
+    ) async throws -> (cloud: InProcessCloud, tablet: Device, faults: Faults, phone: Device) {
+        let cloud = try InProcessCloud(offered: offered)
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let faults = Faults(transport)
+        let tablet = try Device("tablet", transport, over: faults)
+        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
+        for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(600)) }
+        return (cloud, tablet, faults, phone)
+    }
+
+    @Test func whatANotificationBringsIsNotFetched() async throws {
+        let (_, tablet, faults, phone) = try await Self.pair()
+        // The first one makes the types, and the list of zones the tablet's own.
+        try phone.edit { $0.insert("Post", ["title": "one"]) }
+        try await tablet.settles { try tablet.dump == "Post  title one" }
+        let before = faults.log.count
+        for index in 0..<3 {
+            let sent = try phone.dump
+            try phone.edit { try $0.all("Post").first?.setValue("changed \(index)", forKey: "title") }
+            #expect(try phone.dump != sent)
+            try await tablet.settles { try tablet.dump == phone.dump }
+        }
+        #expect(faults.log[before...].isEmpty)
+        // What it sends itself is news for nobody here, and the next notification follows it.
+        try tablet.edit { $0.insert("Post", ["title": "two"]) }
+        try await tablet.container.sync(timeout: .seconds(600))
+        try await phone.settles { try tablet.dump == phone.dump }
+        let between = faults.log.count
+        try phone.edit { $0.insert("Post", ["title": "three"]) }
+        try await tablet.settles { try tablet.dump == phone.dump && tablet.dump.contains("three") }
+        #expect(faults.log[between...].allSatisfy { $0 == "changes/database" })
+        for device in [tablet, phone] { try await device.discard() }
+    }
+
+    /// Whoever waits for a sync wants to know what the server has, not what it told.
+    @Test func aSyncAsksTheServer() async throws {
+        let (_, tablet, faults, phone) = try await Self.pair()
+        try phone.edit { $0.insert("Post", ["title": "one"]) }
+        try await tablet.settles { try tablet.dump == "Post  title one" }
+        let before = faults.log.count
+        try await tablet.container.sync(timeout: .seconds(600))
+        #expect(faults.log[before...].contains("changes/zone"))
+        for device in [tablet, phone] { try await device.discard() }
+    }
+
+    @Test func whereNotificationsBringNothingChangesAreFetched() async throws {
+        let (_, tablet, faults, phone) = try await Self.pair(offered: Set(Capability.allCases).subtracting([.pushedChanges]))
+        let before = faults.log.count
+        try phone.edit { $0.insert("Post", ["title": "one"]) }
+        try await tablet.settles { try tablet.dump == "Post  title one" }
+        #expect(faults.log[before...].contains("changes/zone"))
+        for device in [tablet, phone] { try await device.discard() }
+    }
+}
