@@ -101,7 +101,8 @@ extension SimulatedNetwork {
         if isLost || isAnswerLost { give(up: pending, label, Self.patience, .networkFailure, "the wait was in vain") }
         if isLost { return }
         let inVain = random.seconds(45...90)
-        if endsWaits {
+        // A wait whose answer is lost on the way does not end as one to which nothing came.
+        if endsWaits, !isAnswerLost {
             agenda.after(inVain) { self.finish(pending, .success(TransportResponse(status: 200, body: [])), transport, label) }
         }
         agenda.after(there) { [executor, base = transport.base] in

@@ -85,6 +85,8 @@ extension Simulation {
             self.say("\(device.name) is in step")
             // A later life of the app has nothing to do with what the earlier one was told.
             guard device.life?.transport === life.transport, let saved, device.role != .reader else { return }
+            // Who was sent away meanwhile has nothing any more.
+            guard !self.sharing.leavers.contains(device.user) else { return }
             self.attempt {
                 if let expected, let picture = try device.picture() {
                     let missing = self.references[circle]?.missing(in: picture, of: expected, version: device.version) ?? []

@@ -113,6 +113,8 @@ extension Simulation {
         guard let device = devices(of: user), let life = device.life, let store = device.store, sharing.joined.contains(user),
             let zone = try? life.container.fetchShares(in: store).first?.recordID.zoneID
         else { return }
+        // Leaving asks the server for something, and is not what pausing keeps a mirror from.
+        resume(device)
         say("\(device.name) leaves the share")
         sharing.leavers.insert(user)
         let container = life.container
