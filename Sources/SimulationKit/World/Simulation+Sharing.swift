@@ -18,8 +18,8 @@ struct Sharing: Sendable {
     var joined: Set<String> = []
     /// Who left the share, or was sent away: what they had not sent is theirs alone.
     var leavers: Set<String> = []
-    /// Guests' devices on which something was deleted.
-    var deleters: Set<String> = []
+    /// Devices on which something was deleted, or taken apart.
+    var dividers: Set<String> = []
     /// What somebody saved who may only read.
     var refused: [(edit: Edit, device: String, version: Int)] = []
 }
@@ -156,9 +156,10 @@ extension Simulation {
         }
     }
 
-    /// Whether a guest has made something of no share: they deleted what it was connected with before anybody looked.
+    /// Whether a guest has made something of no share: they deleted what it was connected with, or took it apart, before anybody
+    /// looked.
     func hasStrays(_ device: SimulatedDevice) throws -> Bool {
-        guard device.role == .guest, sharing.deleters.contains(device.name) else { return false }
+        guard device.role == .guest, sharing.dividers.contains(device.name) else { return false }
         return try device.picture { !self.isShared($0, on: device) }?.entries.isEmpty == false
     }
 

@@ -169,7 +169,13 @@ package final class Simulation: @unchecked Sendable {
     func acknowledge(_ edit: Edit, by device: SimulatedDevice) {
         saves += 1
         for change in edit.changes { say("\(device.name) saved \("\(change)".prefix(200))") }
-        if edit.changes.contains(where: { if case .delete = $0 { true } else { false } }) { sharing.deleters.insert(device.name) }
+        let divides = edit.changes.contains { change in
+            switch change {
+            case .delete, .unlink: true
+            case .insert, .set, .link, .arrange: false
+            }
+        }
+        if divides { sharing.dividers.insert(device.name) }
         if device.role == .reader { return sharing.refused.append((edit, device.name, device.version)) }
         let circle = circle(of: device.user)
         for (owner, part) in edit.split(by: { label in references.first { $0.value.objects[label] != nil }?.key ?? circle }) {
