@@ -53,8 +53,8 @@ final class PushMailbox: Sendable {
         change { state in
             if let index = state.pending.firstIndex(where: { $0.subscriptionID == notification.subscriptionID }) {
                 // What the one before brought is missing now, so that both have to be fetched.
+                notification.changes = nil
                 state.pending[index] = notification
-                state.pending[index].changes = nil
             } else {
                 state.pending.append(notification)
             }

@@ -67,8 +67,9 @@ extension Engine {
         let changed = changes > 0 && !zone.isDefault ? [zone.name] : []
         let subscriptions = changes > 0 && call.partition.scope == .private ? try unit.subscriptions() : []
         var told = try notifications(forChangesIn: Set(changed), unit, call, subscriptions: subscriptions)
-        if !told.isEmpty, let pushed = try pushedChanges(changes, in: zone, before, unit, call) {
-            for index in told.indices where told[index].subject == .database(.private) { told[index].changes = pushed }
+        let followed = told.indices.filter { told[$0].subject == .database(.private) }
+        if let before, !followed.isEmpty, let pushed = try pushedChanges(changes, of: batch, in: zone, before, unit, call) {
+            for index in followed { told[index].changes = pushed }
         }
         var outcome = Outcome(
             ModifyRecordsResponse(

@@ -59,6 +59,9 @@ struct RecordBatch {
         }
     }
 
+    /// Bytes of the records as the batch leaves them.
+    var changedBytes: Int { events.reduce(0) { $0 + ($1.new.map(RecordSize.bytes) ?? 0) } }
+
     /// - Throws: Failures of the storage only; a refused operation is a decision too.
     mutating func decideAll() throws {
         for operation in operations {

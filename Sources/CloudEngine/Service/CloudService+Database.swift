@@ -77,9 +77,7 @@ extension CloudService {
         case .modifyRecords:
             var message = try ModifyRecordsRequest(json: exchange.body)
             var exchange = try await self.exchange(exchange, for: message.zoneID)
-            if exchange.call.partition.scope == .private {
-                exchange.call.isFollowed = push.isFollowed(audience(of: exchange.call), exceptDevice: exchange.call.caller.deviceID)
-            }
+            exchange.call.isFollowed = push.isFollowed(audience(of: exchange.call), exceptDevice: exchange.call.caller.deviceID)
             try await prepare(&message, &exchange.call, exchange.credentials)
             return try await write(exchange, numbersAsStrings: message.numbersAsStrings) { [message] in
                 try engine.modifyRecords(message, in: $0, $1)

@@ -31,12 +31,13 @@ extension CloudService {
             let everybody = PushAudience.public(
                 containerIdentifier: path.containerIdentifier, environment: path.environment)
             let isDevice = if case .device = credentials.proof { true } else { false }
+            let wantsChanges = isDevice && call.capabilities.contains(.pushedChanges)
             let listener = push.listen(
                 (call.caller.isSignedIn ? [audience(of: call)] : []) + (listensPublicly ? [everybody] : []),
-                deviceID: call.caller.deviceID, wantsChanges: isDevice && call.capabilities.contains(.pushedChanges))
+                deviceID: call.caller.deviceID, wantsChanges: wantsChanges)
             response = ServiceResponse(
                 headers: [(HeaderNames.contentType, HeaderNames.jsonLines), ("Cache-Control", "no-store")],
-                body: .events(listener.guarded { [call] in await self.mayRead(request, call) }), endpoint: path.operation.rawValue)
+                body: .events(wantsChanges ? listener.guarded { [call] in await self.mayRead(request, call) } : listener), endpoint: path.operation.rawValue)
         case .createToken, .registerToken:
             let message = try PushTokenRequest(json: try await collect(request))
             response = .json(

@@ -68,6 +68,7 @@ package struct PushListener: Sendable {
         self.events = events
         self.close = close
     }
+
     /// The same, until the first notification that brings records while the listener may not read them.
     func guarded(_ mayRead: @escaping @Sendable () async -> Bool) -> PushListener {
         let (events, close) = (events, close)

@@ -4,17 +4,17 @@
 import CloudWire
 
 extension Engine {
-    /// What a request changed in a zone, for the owner's devices that know the zone up to the request; nil if that is much, if
-    /// nobody follows, or where an answer depends on who asks: records that are shared, and those with assets, whose addresses
-    /// are the asker's.
+    /// What a request changed in a zone, for the owner's devices that know the zone up to the request; nil if that is much, or
+    /// where an answer depends on who asks: records that are shared, and those with assets, whose addresses are the asker's.
     ///
     /// - Parameters:
     ///   - changes: How many records changed.
     ///   - zone, before: As they were before the request, in the transaction that carried it out.
     func pushedChanges(
-        _ changes: Int, in zone: StoredZone, _ before: PartitionState?, _ view: any PartitionView, _ call: Call
+        _ changes: Int, of batch: RecordBatch, in zone: StoredZone, _ before: PartitionState, _ view: any PartitionView, _ call: Call
     ) throws -> PushedChanges? {
-        guard let before, changes <= PushedChanges.recordsMax else { return nil }
+        // Fields have fewer bytes than their texts: what is too long is not read to find that out.
+        guard changes <= PushedChanges.recordsMax, batch.changedBytes <= PushedChanges.bytesMax else { return nil }
         var reader = call
         reader.form = AnswerForm()
         reader.capabilities = []

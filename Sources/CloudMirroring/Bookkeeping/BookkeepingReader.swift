@@ -189,6 +189,16 @@ struct BookkeepingReader {
         return count
     }
 
+    /// Whether any is to be counted, which is known sooner than how many.
+    func hasPending(from first: Int64) throws -> Bool {
+        let condition = "stage IN (1, 2) AND failure IS NULL AND zone >= ?1"
+        var isThere = false
+        try reader.query(
+            "SELECT 1 FROM TARN_RECORD WHERE \(condition) UNION ALL SELECT 1 FROM TARN_LINK WHERE \(condition) LIMIT 1", [.int(first)]
+        ) { _ in isThere = true }
+        return isThere
+    }
+
     /// How many records stand in this zone.
     func recordCount() throws -> Int {
         var count = 0

@@ -90,10 +90,10 @@ extension Mirror {
     }
 
     private func exchange(_ request: OutgoingRequest, _ cloud: MirrorCloud) async throws -> (outcomes: [String: ItemOutcome], token: String?) {
-        let before = pushed.withLock { $0.sends() }
+        let wasInStep = pushed.withLock { $0.sends() }
         do {
             let answer = try await cloud.send(request)
-            if answer.token != nil { pushed.withLock { $0.sent(before) } }
+            if answer.token != nil { pushed.withLock { $0.sent(wasInStep: wasInStep) } }
             return answer
         } catch {
             let failure = CloudFailure(error)

@@ -63,16 +63,18 @@ extension MirrorFile {
         }
     }
 
+    func exportToken(_ row: ZoneTable.Row) -> String? { scope == .private && !row.isFullFetch ? row.token : nil }
+
     /// What planning comes to where nothing happened but imports, as after each of them: known without a turn to write.
     private func nothingToSend(_ reader: StoreReader) throws -> PlannedBatch? {
-        guard scope == .private, let read = try MirrorState.int(.historyRead, reader) else { return nil }
+        let bookkeeping = self.reader(reader)
+        guard scope == .private, try !bookkeeping.hasPending(from: firstZone), let read = try MirrorState.int(.historyRead, reader)
+        else { return nil }
         let heads = try reader.historyHeads(after: read, limit: Self.importsPassedOver + 1)
         // Transactions are numbered without gaps: a missing one was purged before it was read.
         guard heads.count <= Self.importsPassedOver, try reader.latestTransaction() == read + Int64(heads.count),
-            heads.allSatisfy({ $0.author == MirrorNames.importAuthor })
+            heads.allSatisfy({ MirrorNames.isMirror($0.author) })
         else { return nil }
-        let bookkeeping = self.reader(reader)
-        guard try bookkeeping.pendingCount(from: firstZone) == 0 else { return nil }
         return PlannedBatch(batch: nil, pending: 0, refusal: try refusal(bookkeeping))
     }
 

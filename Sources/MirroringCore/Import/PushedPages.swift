@@ -27,11 +27,11 @@ package struct PushedPages: Hashable, Sendable {
 
     /// A request of this device is on its way.
     ///
-    /// - Returns: To be given back to ``sent(_:)`` if the server says that nothing of others lay before the request.
-    package mutating func sends() -> PushedPages {
+    /// - Returns: To be given back to ``sent(wasInStep:)`` if the server says that nothing of others lay before the request.
+    package mutating func sends() -> Bool {
         defer { isInStep = false }
-        return self
+        return isInStep
     }
 
-    package mutating func sent(_ before: PushedPages) { isInStep = before.isInStep }
+    package mutating func sent(wasInStep: Bool) { isInStep = wasInStep }
 }
