@@ -98,6 +98,24 @@ import Testing
         }
     }
 
+    /// Addresses of assets are those of who asks.
+    @Test func whatHasAssetsIsFetched() async throws {
+        try await LiveServer.run { server in
+            var home = try await Home(server)
+            try await home.write(["a"])
+            #expect(await home.next()?.changes != nil)
+            let item = AssetUploadRequest.Item(recordType: "Plant", recordName: "p", fieldName: "photo")
+            let message = AssetUploadRequest(items: [item], zoneID: LiveServer.garden)
+            let places = try AssetUploadResponse(json: try await server.post(.uploadAssets, message, token: home.tablet).body)
+            guard case .address(let address) = places.results.first else { throw WireError(.internalError, "no address") }
+            let receipt = try AssetUploadReceipt(json: try await server.send("POST", address.url, token: nil, body: [1, 2, 3]).body)
+            let record = Record(recordName: "p", recordType: "Plant", fields: ["photo": Field(.asset(receipt.asset))])
+            #expect(try await server.modify(.init(.forceUpdate, record), token: home.tablet).status == 200)
+            let told = await home.next()
+            #expect(told != nil && told?.changes == nil)
+        }
+    }
+
     /// Who sees what depends on shares then.
     @Test func whatIsSharedIsFetched() async throws {
         try await LiveServer.run { server in

@@ -9,11 +9,15 @@ import Synchronization
 
 extension Mirror {
     func planExport(itemsMax: Int) async throws -> SyncMachine.Outcome {
+        if let plan = next.withLock({ $0.take() }) {
+            prepared.withLock { $0 = plan }
+            return .batchPlanned(count: plan.batch?.batch.items.count ?? 0, pending: plan.pending, refusal: plan.refusal)
+        }
         try await settleOutbox()
         let before = waiting.withLock { $0 }
         // Who has to sign in first sends nothing yet.
         let opened = file.scope == .public ? nil : try? openCloud()
-        let plan = try await onQueue {
+        var plan = try await onQueue {
             try self.file.nextBatch(itemsMax: itemsMax, pending: before.count) { [surroundings = self.surroundings] in
                 try? opened?.request(for: $0, key: surroundings.makeName())
             }
@@ -29,7 +33,8 @@ extension Mirror {
             }
             try await onQueue { try self.file.remember(user: user) }
         }
-        prepared.withLock { $0 = plan }
+        plan.itemsMax = itemsMax
+        prepared.withLock { [plan] in $0 = plan }
         return .batchPlanned(count: plan.batch?.batch.items.count ?? 0, pending: plan.pending, refusal: plan.refusal)
     }
 
@@ -47,18 +52,24 @@ extension Mirror {
         }
         guard let request = prepared else { return .batchSettled(try await onQueue { try self.file.settle(batch, outcomes: refused) }) }
         let outcomes: [String: ItemOutcome], token: String?
+        async let answer = exchange(request, cloud)
+        let nextMax = SyncMachine.itemsMax(after: plan.itemsMax)
+        let ahead = plan.pending > batch.batch.items.count ? await self.ahead(of: batch, itemsMax: nextMax, cloud) : nil
         do {
-            (outcomes, token) = try await exchange(request, cloud)
+            (outcomes, token) = try await answer
         } catch {
             return try await unsent(batch, CloudFailure(error))
         }
-        var verdict = try await onQueue {
+        var (verdict, planned) = try await onQueue {
             // What could not be sent is settled with what was.
             let rest = batch.batch.items.filter { refused[$0.recordName] != nil }
             let all = MirrorFile.ZonedBatch(batch: ExportBatch(items: request.batch.items + rest), zone: batch.zone, token: batch.token)
-            return try self.file.settle(all, outcomes: outcomes.merging(refused) { sent, _ in sent }, token: token)
+            return try self.file.settle(all, outcomes: outcomes.merging(refused) { sent, _ in sent }, token: token, ahead: ahead)
         }
-        mayOwe.withLock { $0 = false }
+        planned?.pending = plan.pending - verdict.accepted
+        planned?.itemsMax = nextMax
+        next.withLock { [planned] in $0 = planned }
+        mayOwe.withLock { [planned] in $0 = planned != nil }
         if let failure = verdict.requestFailure, failure.isZoneGone {
             if !batch.zone.isHome { return try await unsent(batch, failure) }
             verdict.requestFailure = await explained(failure)
@@ -67,6 +78,13 @@ extension Mirror {
         waiting.withLock { if let count = $0.count { $0.count = max(0, count - verdict.accepted - verdict.failed) } }
         permissions.forget()
         return .batchSettled(verdict)
+    }
+
+    /// Plans what comes after a batch that is on its way. A file that cannot be read says so when the batch is settled.
+    private func ahead(of batch: MirrorFile.ZonedBatch, itemsMax: Int, _ cloud: MirrorCloud) async -> MirrorFile.BatchAhead? {
+        try? await onQueue { [surroundings] in
+            try self.file.batchAhead(of: batch, itemsMax: itemsMax) { try cloud.request(for: $0, key: surroundings.makeName()) }
+        }
     }
 
     /// Uploads the assets of a batch, and keeps its request, unless that was done when it was planned.

@@ -58,6 +58,9 @@ final class Mirror: Sendable {
     let feed: AsyncStream<SyncMachine.Event>.Continuation
     let running = Mutex(Running())
     let prepared = Mutex<MirrorFile.PlannedBatch?>(nil)
+    /// What was planned while the batch before it was sent, and is kept. It is good for the operation that comes at once: after
+    /// any other the request is one that was not answered.
+    let next = Mutex<MirrorFile.PlannedBatch?>(nil)
     /// The batch that was sent last.
     let sent = Mutex<MirrorFile.ZonedBatch?>(nil)
     /// How far the import has come that is under way.
@@ -285,7 +288,9 @@ final class Mirror: Sendable {
     private func outcome(of operation: SyncMachine.Operation) async -> SyncMachine.Outcome {
         switch operation {
         case .planExport, .sendBatch: break
-        case .setUp, .fetchChanges, .fetchPushed, .quarantine, .reset: waiting.withLock { $0.forget() }
+        case .setUp, .fetchChanges, .fetchPushed, .quarantine, .reset:
+            waiting.withLock { $0.forget() }
+            next.withLock { $0 = nil }
         }
         switch operation {
         case .planExport, .fetchChanges, .fetchPushed: break

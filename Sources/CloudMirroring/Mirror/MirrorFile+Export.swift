@@ -26,6 +26,8 @@ extension MirrorFile {
         var pending: Int
         /// Why something was refused for good.
         var refusal: String?
+        /// How many items the batch may have had.
+        var itemsMax = SyncMachine.itemsPerRequest
     }
 
     /// Reads history and prepares the next batch. Shared zones come first: what moves there leaves the home zone after it
@@ -49,7 +51,7 @@ extension MirrorFile {
                     if !batch.items.isEmpty {
                         // What was saved just now may not be among what was counted.
                         let known = pending.flatMap { $0 < batch.items.count ? nil : $0 }
-                        let zoned = ZonedBatch(batch: batch, zone: zone, token: scope == .private && !row.isFullFetch ? row.token : nil)
+                        let zoned = ZonedBatch(batch: batch, zone: zone, token: exportToken(row))
                         let request = try write(zoned)
                         if let request { try put(request, writer) }
                         return PlannedBatch(
@@ -63,6 +65,7 @@ extension MirrorFile {
         }
     }
 
+    /// Up to where a zone is known to who sends something to it now; nil where that spares no import.
     func exportToken(_ row: ZoneTable.Row) -> String? { scope == .private && !row.isFullFetch ? row.token : nil }
 
     /// What planning comes to where nothing happened but imports, as after each of them: known without a turn to write.
@@ -89,7 +92,7 @@ extension MirrorFile {
     }
 
     /// Why something does not reach the server until somebody does something.
-    private func refusal(_ bookkeeping: BookkeepingReader) throws -> String? {
+    func refusal(_ bookkeeping: BookkeepingReader) throws -> String? {
         if let refusal = try bookkeeping.refusal() { return refusal }
         guard scope == .shared else { return nil }
         let count = try reader(bookkeeping.reader).recordCount()
@@ -104,14 +107,15 @@ extension MirrorFile {
         }
     }
 
-    private func batch(
-        itemsMax: Int, _ zone: MirrorZone, _ writer: StoreWriter, _ bookkeeping: BookkeepingReader
+    /// - Parameter names: Of records and links that are on their way already.
+    func batch(
+        itemsMax: Int, _ zone: MirrorZone, _ writer: StoreWriter, _ bookkeeping: BookkeepingReader, passingOver names: Set<String> = []
     ) throws -> ExportBatch {
         var pending: [RecordState] = []
         var loaded = ExportBatch.Loaded()
         var bytes = 0
         let hasParked = try bookkeeping.hasParked()
-        for state in try bookkeeping.pendingRecords(limit: itemsMax) {
+        for state in try bookkeeping.pendingRecords(limit: itemsMax + names.count) where !names.contains(state.recordName) {
             if state.stage == .needsUpload, let row = try writer.row(state.key) {
                 bytes += row.approximateBytes
                 // The first is taken however long it is.
@@ -123,7 +127,7 @@ extension MirrorFile {
             }
             pending.append(state)
         }
-        let links = try bookkeeping.pendingLinks(limit: itemsMax)
+        let links = try bookkeeping.pendingLinks(limit: itemsMax + names.count).filter { !names.contains($0.recordName) }
         return ExportBatch(records: pending, links: links, loaded: loaded, mapping: mapping, itemsMax: itemsMax, limits: surroundings.limits)
     }
 
@@ -133,31 +137,36 @@ extension MirrorFile {
     func settle(
         _ sent: ZonedBatch, outcomes: [String: ItemOutcome], assets: [String: [String: AssetValue]] = [:], token: String? = nil
     ) throws -> BatchVerdict {
-        try store.write { writer in
-            try clearOutbox(writer)
-            let bookkeeping = reader(writer, zone: sent.zone.number)
-            // A zone that went meanwhile took everything with it.
-            guard let zone = try ZoneTable.row(sent.zone.number, writer), zone.zone == sent.zone else { return BatchVerdict() }
-            var records: [String: RecordState] = [:]
-            var links: [String: LinkState] = [:]
-            for item in sent.batch.items {
-                if item.isLink {
-                    links[item.recordName] = try bookkeeping.link(named: item.recordName)
-                } else {
-                    records[item.recordName] = try bookkeeping.record(named: item.recordName)
-                }
+        try store.write { try settle(sent, outcomes: outcomes, assets: assets, token: token, $0) }
+    }
+
+    func settle(
+        _ sent: ZonedBatch, outcomes: [String: ItemOutcome], assets: [String: [String: AssetValue]] = [:], token: String?,
+        _ writer: StoreWriter
+    ) throws -> BatchVerdict {
+        try clearOutbox(writer)
+        let bookkeeping = reader(writer, zone: sent.zone.number)
+        // A zone that went meanwhile took everything with it.
+        guard let zone = try ZoneTable.row(sent.zone.number, writer), zone.zone == sent.zone else { return BatchVerdict() }
+        var records: [String: RecordState] = [:]
+        var links: [String: LinkState] = [:]
+        for item in sent.batch.items {
+            if item.isLink {
+                links[item.recordName] = try bookkeeping.link(named: item.recordName)
+            } else {
+                records[item.recordName] = try bookkeeping.record(named: item.recordName)
             }
-            let settlement = ExportSettlement(
-                of: sent.batch, outcomes: outcomes, assets: assets,
-                generation: zone.token == nil ? zone.generation - 1 : zone.generation, records: records, links: links, mapping: mapping)
-            try self.writer(writer, zone: sent.zone.number).write(settlement.changes, now: now)
-            try rememberDeletions(of: sent, settlement.changes, records, writer)
-            // Of anything that was not settled the server says more in its changes.
-            if let token, let known = sent.token, zone.token == known, !zone.isFullFetch, settlement.verdict.accepted == sent.batch.items.count {
-                try ZoneTable.set("token", .text(token), of: sent.zone.number, writer)
-            }
-            return settlement.verdict
         }
+        let settlement = ExportSettlement(
+            of: sent.batch, outcomes: outcomes, assets: assets,
+            generation: zone.token == nil ? zone.generation - 1 : zone.generation, records: records, links: links, mapping: mapping)
+        try self.writer(writer, zone: sent.zone.number).write(settlement.changes, now: now)
+        try rememberDeletions(of: sent, settlement.changes, records, writer)
+        // Of anything that was not settled the server says more in its changes.
+        if let token, let known = sent.token, zone.token == known, !zone.isFullFetch, settlement.verdict.accepted == sent.batch.items.count {
+            try ZoneTable.set("token", .text(token), of: sent.zone.number, writer)
+        }
+        return settlement.verdict
     }
 
     /// Marks every item of a batch as refused for good; with a failure that may be the server's own, puts them behind all

@@ -104,7 +104,7 @@ extension SyncMachine {
             itemsMax = max(1, count / 2)
         } else if verdict.accepted > 0 {
             attempt = 0
-            itemsMax = min(itemsLimit, itemsMax * 2)
+            itemsMax = Self.itemsMax(after: itemsMax, limit: itemsLimit)
         }
         if verdict.needImport > 0 {
             wishes.importing = true

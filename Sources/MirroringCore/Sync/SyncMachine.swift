@@ -50,6 +50,11 @@ package struct SyncMachine: Sendable {
 
     /// Rounds of conflict in a row after which the next attempt waits.
     package static let conflictRoundsMax = 3
+    /// Items of a request at most, unless somebody says otherwise.
+    package static let itemsPerRequest = 200
+    /// How many items the request after one may have of which something was accepted.
+    package static func itemsMax(after itemsMax: Int, limit: Int = itemsPerRequest) -> Int { min(limit, itemsMax * 2) }
+
     /// Failures in a row, of what may be the server's own fault, after which an item that was sent alone is put aside.
     package static let aloneAttemptsMax = 4
 
@@ -78,7 +83,7 @@ package struct SyncMachine: Sendable {
     private var asks: [AskID] = []
 
     /// - Parameter itemsMax: Items of a request.
-    package init(itemsMax: Int = 200, lastSuccess: Date? = nil) {
+    package init(itemsMax: Int = itemsPerRequest, lastSuccess: Date? = nil) {
         itemsLimit = itemsMax
         self.itemsMax = itemsMax
         self.lastSuccess = lastSuccess

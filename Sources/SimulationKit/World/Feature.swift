@@ -19,6 +19,8 @@ package enum Feature: String, CaseIterable, Sendable {
     case publicQueries
     /// A model beyond Apple's rules: lists that keep their order, values that are unique, objects that need others.
     case extensions
+    /// Devices send a few items at once, and plan the next while some are on their way.
+    case batches
 
     /// Seeds have features by numbers of their own, so that a seed is the same run without them.
     static func draw(seed: UInt64) -> Set<Feature> {
@@ -34,6 +36,8 @@ package enum Feature: String, CaseIterable, Sendable {
             var later = SeededNumbers(seed: ~seed &+ 4)
             if later.percent(25) { features.insert(.extensions) }
         }
+        var last = SeededNumbers(seed: ~seed &+ 6)
+        if last.percent(30) { features.insert(.batches) }
         return features
     }
 }

@@ -28,6 +28,8 @@ final class SimulatedDevice: @unchecked Sendable {
     static let containerIdentifier = "iCloud.org.example.simulation"
     /// Of a record in runs with assets, so that values need not be long.
     private static let recordBytes = 1000
+    /// Items of a request, where those are few.
+    private static let batchItems = 3
     private static let writes = Int32(FaultyDiskWrite.rawValue)
     private static let everything = Int32(
         FaultyDiskWrite.rawValue | FaultyDiskSync.rawValue | FaultyDiskGrowth.rawValue | FaultyDiskTruncate.rawValue
@@ -111,6 +113,7 @@ final class SimulatedDevice: @unchecked Sendable {
             random: { random.value.seconds(0...1) }, makeName: { random.value.name() })
         surroundings.executor = executor
         if features.contains(.assets) { surroundings.limits.recordBytes = Self.recordBytes }
+        if features.contains(.batches) { surroundings.limits.operationsPerRequest = Self.batchItems }
         let account = AccountTransport(base: transport.base, simulation: executor)
         surroundings.container = { identifier in
             CKContainer(identifier: identifier, connection: OwnConnection(Connection(environment: .development, transport: account)))

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import MirroringCore
+import SQLiteStore
+
+/// Planning while the batch before is on its way, so that device and server work at once.
+extension MirrorFile {
+    /// What comes after a batch, if the server takes all of it and nothing else is written meanwhile.
+    struct BatchAhead: Sendable {
+        fileprivate let batch: ZonedBatch
+        fileprivate let request: OutgoingRequest
+        /// Whose change says that something was written since the batch was planned.
+        fileprivate let version: FileVersion
+    }
+
+    /// - Parameter write: As of ``nextBatch(itemsMax:pending:write:)``.
+    /// - Returns: nil if there is nothing more in the zone, or what there is needs more than reading: it is planned in its turn.
+    func batchAhead(
+        of sent: ZonedBatch, itemsMax: Int, write: (ZonedBatch) throws -> OutgoingRequest?
+    ) throws -> BatchAhead? {
+        try store.write { writer in
+            guard try MirrorState.int(.historyRead, writer) == writer.latestTransaction() else { return nil }
+            let bookkeeping = reader(writer, zone: sent.zone.number)
+            let batch = try batch(itemsMax: itemsMax, sent.zone, writer, bookkeeping, passingOver: Set(sent.batch.items.map(\.recordName)))
+            let ahead = ZonedBatch(batch: batch, zone: sent.zone, token: sent.token)
+            guard batch.changes.isEmpty, !batch.items.isEmpty, let request = try write(ahead) else { return nil }
+            return BatchAhead(batch: ahead, request: request, version: try writer.fileVersion())
+        }
+    }
+
+    /// Writes down what the server did with a batch, as ``settle(_:outcomes:assets:token:)`` does.
+    ///
+    /// - Returns: Also what was planned ahead, if it holds; its request is kept then.
+    func settle(
+        _ sent: ZonedBatch, outcomes: [String: ItemOutcome], token: String?, ahead: BatchAhead?
+    ) throws -> (verdict: BatchVerdict, next: PlannedBatch?) {
+        try store.write { writer in
+            let holds = try ahead.map { try $0.version == writer.fileVersion() } ?? false
+            let verdict = try settle(sent, outcomes: outcomes, token: token, writer)
+            guard let ahead, holds, verdict.accepted == sent.batch.items.count else { return (verdict, nil) }
+            var (batch, request) = (ahead.batch, ahead.request)
+            batch.token = try ZoneTable.row(sent.zone.number, writer).flatMap(exportToken)
+            request.token = batch.token
+            try put(request, writer)
+            return (verdict, PlannedBatch(batch: batch, request: request, pending: batch.batch.items.count, refusal: try refusal(reader(writer))))
+        }
+    }
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CloudWire
+import CoreData
+import Foundation
+import Synchronization
+import Testing
+
+/// What comes after a batch is planned while that is on its way, and sent only if it is still what is to be sent.
+@Suite(.timeLimit(.minutes(10))) struct BatchAheadTests {
+    private static let batch = 10
+    private static let posts = 25
+
+    /// Counts names that a mirror takes, one for each record and one for each request that it plans.
+    private final class Names: Sendable {
+        private let state = Mutex((taken: 0, awaited: Int.max))
+        let reached = Gate()
+
+        var taken: Int { state.withLock { $0.taken } }
+
+        func expect(_ count: Int) { state.withLock { $0.awaited = count } }
+
+        func next() -> String {
+            let isAwaited = state.withLock { state in
+                state.taken += 1
+                return state.taken == state.awaited
+            }
+            if isAwaited { reached.open() }
+            return UUID().uuidString
+        }
+    }
+
+    private static func device(
+        _ name: String, _ transport: InProcessTransport, over wire: (any CloudTransport)? = nil, file: URL? = nil, _ names: Names = Names()
+    ) throws -> Device {
+        try Device(
+            name, transport, over: wire, file: file,
+            surround: { surroundings in
+                surroundings.limits.operationsPerRequest = batch
+                surroundings.makeName = { names.next() }
+            })
+    }
+
+    private static func insertPosts(_ device: Device) throws {
+        try device.edit { context in for index in 0..<posts { context.insert("Post", ["title": "post \(index)"]) } }
+    }
+
+    /// How many records each request wrote.
+    private static func sizes(_ faults: Faults) -> [Int] {
+        faults.bodies.compactMap { try? ModifyRecordsRequest(json: $0) }.map(\.operations.count).filter { $0 > 0 }
+    }
+
+    /// Another device of the user shows what the first one has, and every post is there once.
+    private static func isWhole(_ device: Device, _ cloud: InProcessCloud) async throws {
+        let other = try Self.device("other", try await cloud.addDevice("other", of: "mia"))
+        try await other.container.sync(timeout: .seconds(600))
+        #expect(try other.dump == device.dump && other.dump.split(separator: "\n").count == posts)
+        try await other.discard()
+    }
+
+    @Test func theNextBatchIsPlannedWhileOneIsOnItsWay() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let holding = Holding(transport) { path, body in path.hasSuffix("records/modify") && body.firstRange(of: Array("CD_title".utf8)) != nil }
+        let names = Names()
+        let tablet = try Self.device("tablet", transport, over: holding, names)
+        try await tablet.settles()
+        let before = names.taken
+        // A name for each record, and one for each of two requests, of which one is held.
+        names.expect(before + Self.posts + 2)
+        try Self.insertPosts(tablet)
+        try await holding.gate.reached()
+        try await names.reached.pass()
+        holding.gate.open()
+        try await tablet.container.sync(timeout: .seconds(600))
+        // Nothing was planned twice.
+        #expect(names.taken == before + Self.posts + 3)
+        try await Self.isWhole(tablet, cloud)
+        try await tablet.discard()
+    }
+
+    /// A save, here one of something that was planned ahead, is sent as it is now.
+    @Test func whatChangesMeanwhileIsPlannedAnew() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let faults = Faults(transport)
+        let names = Names()
+        let held = Gate()
+        // The first answer waits until something was saved.
+        let tablet = try Self.device("tablet", transport, over: Delayed(faults, held), names)
+        try await tablet.settles()
+        names.expect(names.taken + Self.posts + 2)
+        try Self.insertPosts(tablet)
+        try await names.reached.pass()
+        try tablet.edit { context in
+            let post = try context.all("Post").first { $0.value(forKey: "title") as? String == "post 15" }
+            post?.setValue("changed", forKey: "title")
+        }
+        held.open()
+        try await tablet.container.sync(timeout: .seconds(600))
+        #expect(Self.sizes(faults) == [10, 10, 5], "what was changed before it was sent is sent once")
+        try await Self.isWhole(tablet, cloud)
+        try await tablet.discard()
+    }
+
+    /// The server takes one item less than it was sent.
+    @Test func whatIsNotTakenWholeIsPlannedAnew() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let faults = Faults(transport)
+        let tablet = try Self.device("tablet", transport, over: faults)
+        try await tablet.settles()
+        faults.plan(
+            "records/modify",
+            .answer { body in
+                let answer = try ModifyRecordsResponse(json: body)
+                return ModifyRecordsResponse(results: Array(answer.results.dropLast()), syncToken: nil).encoded()
+            })
+        tablet.timers.runFreely()
+        try Self.insertPosts(tablet)
+        try await tablet.settles { faults.isSpent }
+        let sizes = Self.sizes(faults)
+        #expect(faults.isSpent && sizes.first == 10 && sizes.reduce(0, +) > Self.posts, "what was not answered for is sent again: \(sizes)")
+        try await Self.isWhole(tablet, cloud)
+        #expect(try tablet.container.conflicts().isEmpty)
+        try await tablet.discard()
+    }
+
+    /// The device dies when the batch that was planned ahead is kept, and before or after it arrived.
+    @Test(arguments: [false, true]) func whatWasPlannedAheadSurvives(isCarriedOut: Bool) async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let faults = Faults(transport)
+        var tablet = try Self.device("tablet", transport, over: faults)
+        try await tablet.settles()
+        faults.die(at: faults.log.count + 2, isCarriedOut: isCarriedOut)
+        try Self.insertPosts(tablet)
+        try await tablet.until { $0.activity == .offline }
+        try await tablet.kill()
+        tablet = try Self.device("tablet", transport, file: tablet.file)
+        try await tablet.container.sync(timeout: .seconds(600))
+        try await Self.isWhole(tablet, cloud)
+        #expect(try tablet.container.conflicts().isEmpty)
+        try await tablet.discard()
+    }
+}
+
+/// Holds the answers to requests that save titles until a gate is opened.
+private final class Delayed: CloudTransport {
+    private let transport: Faults
+    private let gate: Gate
+    var fallsSilent: Bool { transport.fallsSilent }
+
+    init(_ transport: Faults, _ gate: Gate) {
+        self.transport = transport
+        self.gate = gate
+    }
+
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        let response = try await transport.send(request)
+        if case .bytes(let body) = request.body, body.firstRange(of: Array("CD_title".utf8)) != nil { try await gate.pass() }
+        return response
+    }
+
+    func stream(_ request: TransportRequest) async throws -> TransportStream { try await transport.stream(request) }
+}
