@@ -238,6 +238,12 @@ package final class InProcessCloud: Sendable {
     /// Does what the server does every hour.
     package func removeExpired() async throws { try await store().removeExpired(now: clock.milliseconds) }
 
+    /// Tells participants what an earlier life of the server left untold, as the server does when it starts, and every hour.
+    package func deliverPendingNews() async throws {
+        guard let service else { throw StorageFailure(.unavailable, "the server is stopped") }
+        try await service.deliverPendingNews()
+    }
+
     /// The service while the server runs.
     var service: CloudService? { running.withLock { $0?.service } }
 

@@ -12,8 +12,11 @@ import Testing
 
 extension Device {
     /// A device with a store for what is the user's and one for what others share.
+    ///
+    /// - Parameter itemsMax: How many items it sends at once.
     static func sharing(
-        _ name: String, _ transport: InProcessTransport, over wire: (any CloudTransport)? = nil, file: URL? = nil, model: Model = Posts.model
+        _ name: String, _ transport: InProcessTransport, over wire: (any CloudTransport)? = nil, file: URL? = nil, model: Model = Posts.model,
+        itemsMax: Int = Limits().operationsPerRequest
     ) throws -> Device {
         let file = file ?? FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)/Posts.sqlite")
         let shared = description(of: file.deletingLastPathComponent().appendingPathComponent("Shared.sqlite"))
@@ -21,6 +24,7 @@ extension Device {
         return try Device(
             name, transport, over: wire, file: file, model: model, beside: [shared],
             surround: { surroundings in
+                surroundings.limits.operationsPerRequest = itemsMax
                 let way = wire ?? transport
                 surroundings.container = { identifier in
                     CKContainer(
@@ -79,8 +83,14 @@ struct Sharers {
     let bo: Device
 
     init(model: Model = Posts.model) async throws {
-        cloud = try InProcessCloud()
-        mia = try Device.sharing("tablet", try await cloud.addUser("mia", device: "tablet"), model: model)
+        let cloud = try InProcessCloud()
+        try await self.init(cloud, mia: try Device.sharing("tablet", try await cloud.addUser("mia", device: "tablet"), model: model), phone: model)
+    }
+
+    /// - Parameter model: Of all devices but the first.
+    init(_ cloud: InProcessCloud, mia: Device, phone model: Model = Posts.model) async throws {
+        self.cloud = cloud
+        self.mia = mia
         phone = try Device.sharing("phone", try await cloud.addDevice("phone", of: "mia"), model: model)
         bo = try Device.sharing("bo's", try await cloud.addUser("bo", device: "bo's"), model: model)
         try await cloud.introduce("bo", givenName: "Bo", emailAddress: "bo@example.org")

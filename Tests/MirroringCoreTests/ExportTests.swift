@@ -33,6 +33,25 @@ import Testing
         #expect(replica.planBatch().items.isEmpty && replica.records.isEmpty)
     }
 
+    @Test func whatWhoDeletesAnObjectCouldNotSeeOfItIsInTheLog() {
+        var server = ServerModel()
+        var maker = Replica("A"), deleter = Replica("B")
+        let attachment = maker.insert("Attachment")
+        maker.set("imageData", of: attachment, to: .reference(maker.insert("ImageData")))
+        maker.scan()
+        // The image is still to come.
+        let first = maker.planBatch(itemsMax: 1)
+        let (outcomes, assets) = maker.send(first, to: &server)
+        _ = maker.settle(first, outcomes, assets)
+        deleter.importAll(from: server)
+        for key in deleter.keys(of: "Attachment") { deleter.delete(key) }
+        deleter.sync(&server)
+        maker.sync(&server)
+        deleter.sync(&server)
+        #expect(deleter.conflicts.map(\.property) == ["imageData"] && deleter.conflicts.map(\.winner) == [.localDeletion])
+        #expect(deleter.conflicts.map(\.losing) == server.records.keys.map { .string($0) } && deleter.parked.isEmpty)
+    }
+
     @Test func aDeletionTakesItsLinkRecordsAlong() {
         var server = ServerModel()
         var replica = Replica("A")

@@ -36,6 +36,13 @@ import Testing
         (121, [.extensions], "another program's page was taken for a server that does not offer what the model needs, and a device stopped"),
         (213, [.extensions], "the user deleted everything, and a comment that was never sent was shown without its post"),
         (11, [.sharing], "what belonged to no share and was deleted was complained of for ever"),
+        (64, [.batches], "who deleted an object before something it referred to had come lost the reference, which was in no conflict log"),
+        (66, [.batches, .sharing], "two objects came into a share, and a third that both led to followed twice, and was taken for deleted"),
+        (53, [.batches, .sharing], "a reference came into a share before its target, which the device then moved there itself: it was never set"),
+        (1964, [.batches, .sharing], "a pair was taken apart as one of its objects went to a share, and was linked again elsewhere"),
+        (6259, [.sharing], "a link between two zones came to one where both its objects were, and nobody linked them"),
+        (6401, [.sharing], "what a newer version of the app wrote while an older one shared it did not go along"),
+        (6359, [.sharing], "a guest was never told of what a dying server had yet to tell: it was the simulation's server that did not catch up"),
     ]
 
     @Test(arguments: lessons) func whatWasLearntStaysLearnt(seed: UInt64, features: Set<Feature>, lesson: String) throws {

@@ -331,10 +331,20 @@ final class Mirror: Sendable {
 
     /// The store blocks its caller; the pool of tasks must not be blocked.
     func onQueue<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
-        if surroundings.executor != nil { return try body() }
+        if surroundings.executor != nil { return try told(body) }
         return try await withCheckedThrowingContinuation { continuation in
-            queue.async { continuation.resume(with: Result { try body() }) }
+            queue.async { continuation.resume(with: Result { try self.told(body) }) }
         }
+    }
+
+    private func told<T>(_ body: () throws -> T) throws -> T {
+        defer {
+            if let commit = file.aside.take() {
+                permissions.forget()
+                coordinator.didCommit([commit], by: nil)
+            }
+        }
+        return try body()
     }
 }
 

@@ -85,8 +85,9 @@ extension MirrorFile {
     ) throws -> [RowKey] {
         let bookkeeping = self.reader(reader)
         var found: [RowKey] = []
-        var seen = Set(keys)
-        var open = keys
+        var seen: Set<RowKey> = []
+        // Several may have led to one, and what moves twice would change places with what is left of it.
+        var open = keys.filter { seen.insert($0).inserted }
         while let key = open.popLast() {
             guard try isIncluded(key, try bookkeeping.zone(of: key) ?? MirrorZone.home) else { continue }
             found.append(key)
@@ -138,6 +139,8 @@ extension MirrorFile {
             names.append(state.recordName)
             try moveRecord(state, to: zone, mark: mark, writer)
         }
+        // First: a pair that goes along may have been taken apart in history that is still to be read.
+        try relate(arrived: names, in: zone, writer)
         for name in names { try moveLinks(touching: name, to: zone, mark: mark, writer, bookkeeping) }
         if !new.isEmpty {
             try apply([LocalTransaction(number: max(mark, 1), author: nil, changes: new)], zone: zone, writer)
@@ -175,6 +178,8 @@ extension MirrorFile {
         for var link in try bookkeeping.links(touching: name) where link.stage != .needsDelete {
             let other = link.pair.first == name ? link.pair.second : link.pair.first
             guard try there.record(named: other) != nil else { continue }
+            // Where an end was gone already when the link came, nobody has seen the pair yet.
+            let isNews = try scope == .private && [name, other].contains { try bookkeeping.record(named: $0) == nil }
             var old = link
             old.stage = .needsDelete
             old.mark = mark
@@ -188,6 +193,7 @@ extension MirrorFile {
             moved.links = [link]
             try self.writer(writer, zone: MirrorZone.home).write(here, now: now)
             try self.writer(writer, zone: zone).write(moved, now: now)
+            if isNews { try join(link, writer, there) }
         }
     }
 
@@ -218,6 +224,14 @@ extension MirrorFile {
             try writer.execute(
                 "UPDATE TARN_RECORD SET stage = \(MirrorStage.needsUpload.rawValue) WHERE entity = ? AND pk = ? AND stage = 0",
                 [.text(mapping.model.entities[state.key.entityIndex].name), .int(state.key.primaryKey)])
+        }
+        // What only newer versions of the app understand goes along as well, until the record is made.
+        for state in plan.bookkeeping.records where state.isMovedOut {
+            try writer.execute(
+                """
+                UPDATE TARN_RECORD SET unapplied = (SELECT unapplied FROM TARN_RECORD old WHERE old.zone = \(MirrorZone.home) AND old.name = ?3) \
+                WHERE entity = ?1 AND pk = ?2 AND tag IS NULL AND zone <> \(MirrorZone.home)
+                """, [.text(mapping.model.entities[state.key.entityIndex].name), .int(state.key.primaryKey), .text(state.recordName)])
         }
         guard scope == .private, try ZoneTable.all(writer).count > 1 else { return }
         let home = reader(writer)

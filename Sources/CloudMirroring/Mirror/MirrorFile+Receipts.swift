@@ -49,7 +49,13 @@ extension MirrorFile {
         var rebound: [String] = [], arrived: [String] = []
         for (index, record) in page.records.enumerated() {
             if record.recordType == MirrorNames.linkRecordType {
-                guard try there.link(named: record.recordName) == nil, try home.link(named: record.recordName) != nil else { continue }
+                guard try there.link(named: record.recordName) == nil, let link = try home.link(named: record.recordName) else { continue }
+                if try waits(link, home, there, writer) {
+                    var forgotten = BookkeepingChanges()
+                    forgotten.removedLinks = [link.recordName]
+                    try self.writer(writer, zone: home.zone).write(forgotten, now: now)
+                    continue
+                }
                 try rename("TARN_LINK", record.recordName, to: record.recordName, in: zone, writer)
             } else if let known = try there.record(named: record.recordName), known.changeTag == nil, known.key.primaryKey > 0 {
                 // Somebody else has moved it as well, and was first: they see to what is left of it in the home zone.
@@ -73,7 +79,16 @@ extension MirrorFile {
             }
         }
         for name in rebound + arrived { try release(name, there, writer) }
+        try relate(arrived: rebound + arrived, in: zone.number, writer)
         if !rebound.isEmpty { try ZoneTable.set("receives", .int(1), of: zone.number, writer) }
+    }
+
+    /// Whether a link came when one of its ends was gone from the home zone already, or had not come yet: then it is news where both are.
+    private func waits(_ link: LinkState, _ home: BookkeepingReader, _ there: BookkeepingReader, _ reader: StoreReader) throws -> Bool {
+        guard link.isLive, let relationship = mapping.links[link.pair.kind] else { return false }
+        let ends = try [link.pair.first, link.pair.second].map { try there.record(named: $0) ?? home.record(named: $0) }
+        guard let first = ends[0]?.key, let second = ends[1]?.key else { return true }
+        return try !isLinked(first, second, relationship, reader)
     }
 
     /// Measures what this device and another one made of an object, which both have moved, against what it was before.

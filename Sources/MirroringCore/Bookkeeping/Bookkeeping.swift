@@ -142,6 +142,17 @@ package struct ConflictEntry: Hashable, Sendable {
     package var winningStamp: RecordStamp?
 }
 
+extension ParkedRelationship {
+    /// What is lost where somebody decided who could not see the target.
+    ///
+    /// - Parameter stamp: When it reached the server.
+    package func lost(of entity: String, to winner: ConflictEntry.Winner, at stamp: RecordStamp? = nil) -> ConflictEntry {
+        ConflictEntry(
+            entity: entity, recordName: key.source, property: key.relationship, losing: .string(destination), winner: winner, losingStamp: stamp,
+            winningStamp: nil)
+    }
+}
+
 /// What a decision changes in the bookkeeping. It is written in one transaction with what it belongs to.
 package struct BookkeepingChanges: Hashable, Sendable {
     /// Inserted, or replaced by record name.

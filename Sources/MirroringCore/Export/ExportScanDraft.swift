@@ -19,6 +19,7 @@ extension ExportScan {
         private var linksByEnd: [String: [String]] = [:]
         private var keyByName: [String: RowKey]
         private var unparked: [ParkedRelationship.Key] = []
+        private var conflicts: [ConflictEntry] = []
 
         init(mapping: RecordMapping, loaded: Loaded, mark: Int64, names: NewRecordNames) {
             self.mapping = mapping
@@ -43,6 +44,7 @@ extension ExportScan {
             changes.records = recordOrder.compactMap { records[$0] }
             changes.links = linkOrder.compactMap { links[$0] }
             changes.unparked = unparked
+            changes.conflicts = conflicts
             return changes
         }
 
@@ -111,7 +113,11 @@ extension ExportScan {
             for name in linksByEnd[record.recordName] ?? [] {
                 if let link = links[name], link.stage != .needsDelete { delete(link) }
             }
-            unparked += loaded.parked.filter { $0.key.source == record.recordName }.map(\.key)
+            for parked in loaded.parked where parked.key.source == record.recordName {
+                unparked.append(parked.key)
+                // Whoever deleted it could not see what had not come.
+                conflicts.append(parked.lost(of: mapping.model.entities[key.entityIndex].name, to: .localDeletion, at: record.modified))
+            }
         }
 
         private mutating func delete(_ link: LinkState) {

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudWire
-import ManagedModel
+package import ManagedModel
 
 /// Link records as they were before the page and as they are after it.
 struct LinkLedger {
@@ -118,7 +118,7 @@ extension ImportDraft {
 
 extension LinkMapping {
     /// Whether rows are of the entities that the relationship connects.
-    func accepts(_ firstKey: RowKey, _ secondKey: RowKey, in mapping: RecordMapping) -> Bool {
+    package func accepts(_ firstKey: RowKey, _ secondKey: RowKey, in mapping: RecordMapping) -> Bool {
         mapping.model.entities[first.entity].hierarchy.contains(firstKey.entityIndex)
             && mapping.model.entities[second.entity].hierarchy.contains(secondKey.entityIndex)
     }

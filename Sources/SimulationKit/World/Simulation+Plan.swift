@@ -119,8 +119,13 @@ extension Simulation {
     func startServer() {
         guard cloud.isStopped else { return }
         say("the server starts")
-        // It may die while it starts.
-        attempt { _ = try ask { try cloud.start() } }
+        // It may die while it starts, or over what it has yet to tell, as a server does first.
+        attempt {
+            _ = try ask {
+                try cloud.start()
+                try executor.run { [cloud] in try await cloud.deliverPendingNews() }
+            }
+        }
     }
 
     private func purge(_ user: String) throws {

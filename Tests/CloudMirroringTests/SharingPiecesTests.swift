@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CloudMirroring
+import CloudWire
+import CoreData
+import Foundation
+import ManagedModel
+import Testing
+
+/// What comes to the zone of a share piece by piece, or is connected with it and not. Each was found by a simulation.
+@Suite(.timeLimit(.minutes(10))) struct SharingPiecesTests {
+    /// Whose own device sends one item at a time, and is held up at the first that says something.
+    private static func sharers(sending count: Int, holding text: String) async throws -> (all: Sharers, gate: Gate) {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let holding = Holding(transport) { path, body in
+            guard path.hasSuffix("records/modify"), let request = try? ModifyRecordsRequest(json: body) else { return false }
+            return request.zoneID.zoneName.contains(".share.")
+                && request.operations.contains { $0.kind == .create && $0.record.fields.values.contains(Field(.string(text))) }
+        }
+        return (try await Sharers(cloud, mia: try Device.sharing("tablet", transport, over: holding, itemsMax: count)), holding.gate)
+    }
+
+    private static func post(_ title: String, _ context: NSManagedObjectContext) throws -> NSManagedObject {
+        try #require(try context.post(titled: title))
+    }
+
+    private static func tag(_ name: String, _ context: NSManagedObjectContext) throws -> NSManagedObject {
+        try #require(try context.all("Tag").first { $0.value(forKey: "name") as? String == name })
+    }
+
+    @Test func whatTwoSharedObjectsLeadToFollowsThemOnce() async throws {
+        let (all, gate) = try await Self.sharers(sending: 2, holding: "both")
+        try all.mia.edit { context in for title in ["One", "Two"] { context.insert("Post", ["title": title]) } }
+        try all.mia.edit { context in
+            context.insert("Tag", ["name": "both"]).setValue(Set([try Self.post("One", context), try Self.post("Two", context)]), forKey: "posts")
+        }
+        try await all.sync()
+        _ = try await all.mia.share("One")
+        try await gate.reached()
+        // The posts are there, and the tag is not: it follows both of them.
+        try await all.phone.sync()
+        #expect(try all.phone.dump.contains("Tag  name both  posts [\"One\", \"Two\"]"))
+        gate.open()
+        try await all.sync()
+        for device in [all.mia, all.phone] { #expect(try device.dump.contains("Tag  name both  posts [\"One\", \"Two\"]")) }
+        try await all.discard()
+    }
+
+    /// - Parameter isMoved: Whether the device that sees the reference first moves its target itself.
+    @Test(arguments: [false, true]) func aReferenceThatComesBeforeItsTargetMovesIsSetWhenItIsThere(isMoved: Bool) async throws {
+        let (all, gate) = try await Self.sharers(sending: 1, holding: "Diary")
+        try await all.plan()
+        _ = try await all.mia.share("Trip")
+        try await all.sync()
+        try all.mia.edit { context in
+            try #require(try context.all("Attachment").first).setValue(try Self.post("Diary", context), forKey: "post")
+        }
+        try await gate.reached()
+        try await all.phone.sync()
+        #expect(try all.phone.read { try $0.all("Attachment").first?.value(forKey: "post") == nil })
+        if isMoved {
+            try all.phone.edit { context in
+                try Self.post("Trip", context).mutableSetValue(forKey: "tags").add(try Self.tag("mine", context))
+            }
+            try await all.phone.sync()
+        }
+        gate.open()
+        try await all.sync()
+        for device in [all.mia, all.phone] { #expect(try device.dump.contains("imageData → ImageData  post → Diary")) }
+        #expect(try all.phone.container.conflicts().isEmpty)
+        try await all.discard()
+    }
+
+    @Test func aPairThatIsTakenApartAsOneOfItIsSharedStaysApart() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        try all.mia.edit { context in
+            let beach = context.insert("Tag", ["name": "beach"])
+            beach.setValue(Set([try Self.post("Diary", context), context.insert("Post", ["title": "Other"])]), forKey: "posts")
+        }
+        _ = try await all.mia.share("Trip")
+        try await all.sync()
+        // One save: what goes to the share is not connected with the diary any more, nor with the other post.
+        try all.mia.edit { context in
+            try Self.tag("beach", context).setValue(Set([try Self.post("Trip", context)]), forKey: "posts")
+        }
+        try await all.sync()
+        try await all.sync()
+        for device in [all.mia, all.phone] {
+            #expect(try device.dump.contains("Tag  name beach  posts [\"Trip\"]"))
+            #expect(try device.dump.contains("Post  title Other\n"))
+        }
+        #expect(try await all.cloud.records(ofType: "CDMR").count == 3)
+        try await all.discard()
+    }
+
+    @Test func aLinkThatCameBetweenTwoZonesIsThereOnceBothEndsAreInOne() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        _ = try await all.mia.share("Trip")
+        try await all.sync()
+        let tags = try await all.cloud.records(ofType: "CD_Tag").filter { !$0.isDeleted && $0.fields["CD_name"] == Field(.string("holiday")) }
+        let holiday = try #require(tags.first).recordName
+        // As a device sends them that has not heard of the share: the tag is gone from there.
+        let client = CloudDatabaseClient(containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: all.phone.transport)
+        let post = Record(
+            recordName: "new", recordType: "CD_Post",
+            fields: ["CD_entityName": Field(.string("Post")), "CD_title": Field(.string("New"))])
+        let link = Record(
+            recordName: "link", recordType: "CDMR",
+            fields: [
+                "CD_entityNames": Field(.string("Post:Tag")), "CD_recordNames": Field(.string("new:\(holiday)")),
+                "CD_relationships": Field(.string("tags:posts")),
+            ])
+        let home = ZoneID(zoneName: "com.apple.coredata.cloudkit.zone")
+        let request = ModifyRecordsRequest(operations: [post, link].map { RecordOperation(.create, $0) }, zoneID: home)
+        _ = try await client.modifyRecords(request, idempotencyKey: UUID().uuidString)
+        try await all.sync()
+        for device in [all.mia, all.phone] { #expect(try device.dump.contains("Post  title New\n")) }
+        // The phone moves it, with the link that waits; the other device hears of both.
+        try all.phone.edit { context in
+            try #require(try context.all("Attachment").first).setValue(try Self.post("New", context), forKey: "post")
+        }
+        try await all.phone.sync()
+        #expect(try all.phone.dump.contains("title New  attachments [\"Attachment\"]  tags [\"holiday\"]"))
+        try await all.sync()
+        for device in [all.mia, all.phone] { #expect(try device.dump.contains("title New  attachments [\"Attachment\"]  tags [\"holiday\"]")) }
+        try await all.discard()
+    }
+
+    @Test func whatANewerVersionOfTheAppWritesWhileAnOlderOneSharesGoesAlong() async throws {
+        var newer = Posts.model
+        newer.entities[0].attributes.append(Attribute(name: "mood", type: .string))
+        let cloud = try InProcessCloud()
+        let all = try await Sharers(cloud, mia: try Device.sharing("tablet", try await cloud.addUser("mia", device: "tablet")), phone: newer)
+        try await all.plan()
+        all.mia.container.pauseSyncing()
+        _ = try await all.mia.share("Trip")
+        try all.phone.edit { try Self.post("Trip", $0).setValue("happy", forKey: "mood") }
+        try await all.phone.sync()
+        all.mia.container.resumeSyncing()
+        try await all.sync()
+        #expect(try all.mia.dump.contains("title Trip") && all.phone.dump.contains("mood happy"))
+        let posts = try await cloud.records(ofType: "CD_Post").filter { !$0.isDeleted && $0.fields["CD_title"] == Field(.string("Trip")) }
+        #expect(posts.map { $0.fields["CD_mood"] } == [Field(.string("happy"))])
+        try await all.discard()
+    }
+}
