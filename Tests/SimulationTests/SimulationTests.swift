@@ -42,6 +42,8 @@ import Testing
         (1964, [.batches, .sharing], "a pair was taken apart as one of its objects went to a share, and was linked again elsewhere"),
         (6259, [.sharing], "a link between two zones came to one where both its objects were, and nobody linked them"),
         (6401, [.sharing], "what a newer version of the app wrote while an older one shared it did not go along"),
+        (1556, [.assets, .extensions, .polling], "a link with a topic was thrown away that had been merged here before it came"),
+        (969, [.batches, .extensions, .polling], "what was deleted gave its values to a topic that somebody made in its place, and stayed under its name"),
         (6359, [.sharing], "a guest was never told of what a dying server had yet to tell: it was the simulation's server that did not catch up"),
     ]
 

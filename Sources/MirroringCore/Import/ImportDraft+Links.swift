@@ -91,9 +91,10 @@ extension ImportDraft {
         links.put(link)
     }
 
-    /// Whether an object is deleted here; one that has moved to another zone takes its links along.
+    /// Whether an object is deleted here; one that has moved to another zone takes its links along, and what is linked with one that was
+    /// merged is to be linked with what that was merged into.
     private func isGoing(_ name: String) -> Bool {
-        guard let state = states[name], state.stage == .needsDelete else { return false }
+        guard let state = states[name], state.stage == .needsDelete, !isMergedHere(state) || successor(of: name) == nil else { return false }
         return !state.isMovedOut || !rows.exists(state.key)
     }
 
@@ -103,16 +104,27 @@ extension ImportDraft {
         for name in self.inserted { for link in links.touching(name) where link.isLive { links.touch(link.pair) } }
         var seen: Set<LinkPair> = []
         for pair in links.pairsTouched where seen.insert(pair).inserted {
-            guard let link = mapping.links[pair.kind], let first = states[pair.first]?.key, let second = states[pair.second]?.key,
+            guard let link = mapping.links[pair.kind] else { continue }
+            // Rows that go on as another record are those that were linked under the old name.
+            let now = pair.renamed(renamed, isSymmetric: link.isSymmetric)
+            guard let first = states[now.first]?.key, let second = states[now.second]?.key,
                 rows.exists(first), rows.exists(second), link.accepts(first, second, in: mapping)
             else { continue }
-            let isNewEnd = inserted.contains(pair.first) || inserted.contains(pair.second)
+            let isNewEnd = inserted.contains(now.first) || inserted.contains(now.second)
             // A pair that was linked already is left as it is: this device may have taken it apart since.
-            let isAddition = links.isLive(pair)
-            guard isAddition ? !links.wasLive(pair) || isNewEnd : links.wasLive(pair) else { continue }
+            let isAddition = links.isLive(pair) || links.isLive(now), wasLinked = links.wasLive(pair) || links.wasLive(now)
+            guard isAddition ? !wasLinked || isNewEnd : wasLinked else { continue }
             linkIntents.append(
                 LinkIntent(owner: first, relationship: link.first.relationship, destination: second, isAddition: isAddition))
         }
+    }
+}
+
+extension LinkPair {
+    fileprivate func renamed(_ names: [String: String], isSymmetric: Bool) -> LinkPair {
+        if names.isEmpty { return self }
+        let (first, second) = (names[first] ?? first, names[second] ?? second)
+        return isSymmetric ? LinkPair(kind: kind, first: min(first, second), second: max(first, second)) : LinkPair(kind: kind, first: first, second: second)
     }
 }
 

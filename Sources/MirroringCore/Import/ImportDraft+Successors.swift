@@ -76,7 +76,7 @@ extension ImportDraft {
         }
     }
 
-    private func isMergedHere(_ state: RecordState) -> Bool {
+    func isMergedHere(_ state: RecordState) -> Bool {
         state.stage == .needsDelete && state.changeTag != nil && state.ancestor.unapplied[MirrorNames.mergedFor] != nil
     }
 
@@ -85,6 +85,7 @@ extension ImportDraft {
         guard var old = states[name], var new = states[other], let entity = mapping.entities[old.key.entityIndex] else { return }
         let key = old.key
         let values = rows[key].flatMap { mapping.uniqueValues(of: $0).first }
+        takeValues(of: new, into: key, from: old, entity)
         new.key = key
         new.stage = .needsUpload
         new.failure = nil
@@ -130,6 +131,23 @@ extension ImportDraft {
         }
         moveLinks(from: name, to: other)
         adoptParked(waitingFor: other)
+    }
+
+    /// What goes on has its own values: those of an object that somebody deleted go with it. Whoever merged the two the other way says so
+    /// in the record that stays, and what was changed here since is an edit of that.
+    private mutating func takeValues(of new: RecordState, into key: RowKey, from old: RecordState, _ entity: EntityMapping) {
+        guard let row = rows[key] else { return }
+        let local = LocalRecord(row: row, names: loaded.names, parked: parked(of: old.recordName), state: old)
+        let edited = Set(RecordMerge.localChanges(of: local, since: old.ancestor, entity: entity).map(\.property.name))
+        for property in entity.properties where !edited.contains(property.name) {
+            guard case .attribute = property.kind else { continue }
+            switch property.content(in: new.ancestor.fields) {
+            case .absent: rows.set(property.absentValue, slot: property.slot, of: key)
+            case .inline(let value): rows.set(property.stored(value), slot: property.slot, of: key)
+            // Its content is not at hand.
+            case .asset: continue
+            }
+        }
     }
 
     // MARK: What is left

@@ -17,6 +17,8 @@ struct ImportDraft {
     var states: [String: RecordState]
     /// Record names of loaded bookkeeping.
     private(set) var names: [RowKey: String]
+    /// Names that rows' records had before the page, with those that they have.
+    private(set) var renamed: [String: String] = [:]
     private var touched: [String] = []
     var removed: [String] = []
     var parked: [ParkedRelationship.Key: String]
@@ -254,6 +256,7 @@ struct ImportDraft {
     /// The row has another record from now on.
     mutating func rename(_ key: RowKey, from old: String, to name: String) {
         names[key] = name
+        renamed[old] = name
         inserted = inserted.map { $0 == old ? name : $0 }
     }
 

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import ManagedModel
+import MirroringCore
+import Testing
+
+/// What is related to objects that are merged, and what is left of them. Each was found by a simulation.
+@Suite struct UniqueMergeTests {
+    private static func mapping() throws -> RecordMapping {
+        var tag = Entity(
+            name: "Tag", attributes: [Attribute(name: "color", type: .string), Attribute(name: "name", type: .string)],
+            relationships: [Relationship(name: "notes", destination: "Note", inverse: "tags", isToMany: true)])
+        tag.uniquenessConstraints = [["name"]]
+        let note = Entity(name: "Note", relationships: [Relationship(name: "tags", destination: "Tag", inverse: "notes", isToMany: true)])
+        return RecordMapping(model: try ResolvedModel(Model(entities: [tag, note])), allowing: [.uniquenessConstraints])
+    }
+
+    private static func replica(_ name: String) throws -> Replica {
+        var replica = Replica(name)
+        replica.mapping = try mapping()
+        return replica
+    }
+
+    /// Two values, the first of which makes the smaller record name.
+    private static func values() throws -> (smaller: StoredValue, larger: StoredValue) {
+        var maker = try replica("any")
+        var named: [(record: String, value: StoredValue)] = []
+        for value in ["a", "b"].map({ StoredValue.string($0) }) {
+            let key = try insert("Tag", into: &maker, ["name": value])
+            maker.scan()
+            named.append((try #require(maker.name(of: key)), value))
+        }
+        named.sort { $0.record < $1.record }
+        return (named[0].value, named[1].value)
+    }
+
+    @discardableResult
+    private static func insert(_ entity: String, into replica: inout Replica, _ values: [String: StoredValue] = [:]) throws -> RowKey {
+        let key = replica.insert(entity: try #require(replica.mapping.model.entity(named: entity)))
+        for (property, value) in values.sorted(by: { $0.key < $1.key }) { replica.set(property, of: key, to: value) }
+        return key
+    }
+
+    private static func key(_ entity: String, of replica: Replica) throws -> RowKey {
+        try #require(replica.liveKeys.first { replica.mapping.model.entities[$0.entityIndex].name == entity })
+    }
+
+    @Test func aLinkWithWhatWasMergedHereIsOneWithWhatStays() throws {
+        let (smaller, larger) = try Self.values()
+        var server = ServerModel()
+        var maker = try Self.replica("A"), merger = try Self.replica("B")
+        let tag = try Self.insert("Tag", into: &maker, ["name": larger]), note = try Self.insert("Note", into: &maker)
+        maker.sync(&server)
+        merger.sync(&server)
+        maker.set("name", of: tag, to: smaller)
+        maker.export(to: &server)
+        // Never sent, and the one that stays.
+        try Self.insert("Tag", into: &merger, ["name": smaller])
+        merger.scan()
+        merger.importAll(from: server)
+        maker.setLinked(true, note, "tags", tag)
+        maker.export(to: &server)
+        merger.importAll(from: server)
+        for _ in 0..<2 {
+            merger.sync(&server)
+            maker.sync(&server)
+        }
+        #expect(maker.dump == merger.dump && maker.pairs.count == 1 && server.links.count == 1)
+    }
+
+    @Test func whatGoesOnAfterADeletionHasItsOwnValues() throws {
+        let (smaller, larger) = try Self.values()
+        var server = ServerModel()
+        var deleter = try Self.replica("A"), merger = try Self.replica("B")
+        let first = try Self.insert("Tag", into: &deleter, ["name": smaller, "color": .string("old")])
+        let note = try Self.insert("Note", into: &deleter)
+        deleter.setLinked(true, note, "tags", first)
+        deleter.sync(&server)
+        merger.sync(&server)
+        merger.set("name", of: try Self.key("Tag", of: merger), to: larger)
+        merger.export(to: &server)
+        // Who has not heard of that makes another one of the name.
+        deleter.delete(first)
+        deleter.scan()
+        try Self.insert("Tag", into: &deleter, ["name": larger, "color": .string("new")])
+        deleter.sync(&server)
+        for _ in 0..<2 {
+            // The new one comes before the other is gone.
+            merger.importAll(from: server, pageSize: 1)
+            merger.sync(&server)
+            deleter.sync(&server)
+        }
+        #expect(deleter.dump == merger.dump && server.records.values.count { $0.recordType == "CD_Tag" } == 1)
+        #expect(merger.value("color", of: try Self.key("Tag", of: merger)) == .string("new"))
+    }
+}
