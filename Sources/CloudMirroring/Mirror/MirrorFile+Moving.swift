@@ -237,7 +237,10 @@ extension MirrorFile {
         let home = reader(writer)
         for intent in plan.rows {
             switch intent {
-            case .insert(let row), .update(let row, _): try follow(row.key, row.references, writer, home)
+            case .insert(let row), .update(let row, _):
+                try follow(row.key, row.references, writer, home)
+                // What others let a moved object refer to in the old place goes after it.
+                for key in row.references { try follow(key, [row.key], writer, home) }
             case .delete: continue
             }
         }
