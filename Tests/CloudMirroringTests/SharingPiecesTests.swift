@@ -132,6 +132,25 @@ import Testing
         try await all.discard()
     }
 
+    @Test func whatIsDeletedBetweenItsMoveAndItsArrivalStaysDeleted() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        _ = try await all.mia.share("Trip")
+        try await all.sync()
+        all.mia.container.pauseSyncing()
+        // The diary follows, and does not get there.
+        for device in [all.mia, all.phone] {
+            try device.edit { try Self.post("Trip", $0).mutableSetValue(forKey: "tags").add(try Self.tag("mine", $0)) }
+        }
+        try await all.mia.until { $0.pendingCount > 0 }
+        try all.mia.edit { $0.delete(try Self.post("Diary", $0)) }
+        try await all.phone.sync()
+        all.mia.container.resumeSyncing()
+        try await all.sync()
+        for device in [all.mia, all.phone] { #expect(try !device.dump.contains("Diary")) }
+        try await all.discard()
+    }
+
     @Test func whatANewerVersionOfTheAppWritesWhileAnOlderOneSharesGoesAlong() async throws {
         var newer = Posts.model
         newer.entities[0].attributes.append(Attribute(name: "mood", type: .string))

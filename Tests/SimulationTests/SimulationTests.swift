@@ -41,6 +41,7 @@ import Testing
         (53, [.batches, .sharing], "a reference came into a share before its target, which the device then moved there itself: it was never set"),
         (1964, [.batches, .sharing], "a pair was taken apart as one of its objects went to a share, and was linked again elsewhere"),
         (6259, [.sharing], "a link between two zones came to one where both its objects were, and nobody linked them"),
+        (6969, [.sharing], "what a device moved to a share and deleted before it was sent came back with another device that moved it, too"),
         (7203, [.sharing], "what an object that had moved was related to in its old place did not follow it"),
         (6401, [.sharing], "what a newer version of the app wrote while an older one shared it did not go along"),
         (1556, [.assets, .extensions, .polling], "a link with a topic was thrown away that had been merged here before it came"),

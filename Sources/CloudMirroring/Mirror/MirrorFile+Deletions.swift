@@ -21,7 +21,7 @@ extension MirrorFile {
         if scope == .public { return }
         var names = changes.removedLinks
         if sent.zone.isHome {
-            names += changes.removedRecords.filter { records[$0]?.isMovedOut != true }
+            names += changes.removedRecords.filter { name in records[name].map { !$0.isMovedOut || $0.isGone } ?? true }
             for name in changes.removedLinks {
                 var isMoved = false
                 try writer.query(
@@ -52,7 +52,9 @@ extension MirrorFile {
                 link.generation = page.generation ?? 0
                 changes.links.append(link)
             } else {
-                guard scope == .private, let name = Self.oldName(of: record), try DeletionTable.contains(name, writer),
+                // This device may have moved it as well, and then it was deleted here before anybody heard of that.
+                guard scope == .private, let name = Self.oldName(of: record),
+                    try DeletionTable.contains(name, writer) || home.record(named: name)?.isGone == true,
                     let entity = mapping.entity(of: record), try bookkeeping.record(named: record.recordName) == nil,
                     let key = try writer.allocateKeys(for: entity.entity.index, count: 1).first
                 else { continue }
@@ -72,4 +74,9 @@ extension MirrorFile {
         try self.writer(writer, zone: zone.number).write(changes, now: now)
         return gone.count
     }
+}
+
+extension RecordState {
+    /// Whether the object has moved from there, and was deleted where it is now.
+    fileprivate var isGone: Bool { isMovedOut && key.primaryKey < 0 }
 }
