@@ -22,19 +22,24 @@ enum EventTable {
 
     static func insert(_ row: Row, _ writer: StoreWriter) throws {
         try writer.execute(
-            "INSERT INTO TARN_EVENT (identifier, type, started) VALUES (?, ?, ?)",
-            [.text(row.identifier.uuidString), .int(Int64(row.type)), .double(row.started)])
+            "INSERT INTO TARN_EVENT (identifier, type, started, ended, code, reason) VALUES (?, ?, ?, ?, ?, ?)",
+            [.text(row.identifier.uuidString), .int(Int64(row.type)), .double(row.started)] + result(row))
         try writer.execute(
             "DELETE FROM TARN_EVENT WHERE id <= (SELECT MAX(id) FROM TARN_EVENT) - ?", [.int(Int64(BookkeepingTables.eventsMax))])
     }
 
+    /// Also of an event whose beginning was not written.
     static func end(_ row: Row, _ writer: StoreWriter) throws {
-        try writer.execute(
-            "UPDATE TARN_EVENT SET ended = ?, code = ?, reason = ? WHERE identifier = ?",
-            [
-                row.ended.map { .double($0) } ?? .null, row.failure.map { .int(Int64($0.code.rawValue)) } ?? .null,
-                row.failure.map { .text($0.reason) } ?? .null, .text(row.identifier.uuidString),
-            ])
+        let count = try writer.change(
+            "UPDATE TARN_EVENT SET ended = ?, code = ?, reason = ? WHERE identifier = ?", result(row) + [.text(row.identifier.uuidString)])
+        if count == 0 { try insert(row, writer) }
+    }
+
+    private static func result(_ row: Row) -> [SQLValue] {
+        [
+            row.ended.map { .double($0) } ?? .null, row.failure.map { .int(Int64($0.code.rawValue)) } ?? .null,
+            row.failure.map { .text($0.reason) } ?? .null,
+        ]
     }
 
     /// Ends the events of a life of the app that was cut off.

@@ -12,9 +12,11 @@ extension Mirror {
     func began(_ operation: SyncMachine.Operation) -> EventTable.Row? {
         guard let type = NSPersistentCloudKitContainer.EventType(operation) else { return nil }
         let event = EventTable.Row(identifier: UUID(), type: type.rawValue, started: file.now)
+        // What a notification brought is there at once, and is not to wait for this: it is written when it is over.
+        let isBrief = operation == .fetchPushed
         later {
             // A file that cannot be written stops the step itself, which says so.
-            try? self.file.begin(event)
+            if !isBrief { try? self.file.begin(event) }
             self.tell(event)
         }
         return event

@@ -15,10 +15,14 @@ extension Mirror {
         }
         try await settleOutbox()
         let before = waiting.withLock { $0 }
+        let hasImported = hasImported.withLock { value in
+            defer { value = false }
+            return value
+        }
         // Who has to sign in first sends nothing yet.
         let opened = file.scope == .public ? nil : try? openCloud()
         var plan = try await onQueue {
-            try self.file.nextBatch(itemsMax: itemsMax, pending: before.count) { [surroundings = self.surroundings] in
+            try self.file.nextBatch(itemsMax: itemsMax, pending: before.count, hasImported: hasImported) { [surroundings = self.surroundings] in
                 try? opened?.request(for: $0, key: surroundings.makeName())
             }
         }

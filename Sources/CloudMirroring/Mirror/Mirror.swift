@@ -71,6 +71,8 @@ final class Mirror: Sendable {
     /// over by then is dropped.
     let home = Mutex<ZoneTable.Row?>(nil)
     let waiting = Mutex(Waiting())
+    /// Whether something was imported since what waits was looked for.
+    let hasImported = Mutex(false)
     /// How much of the zone is still to come that is being read.
     let coming = Mutex(ImportCount())
     /// When the server was asked last what the user may do in the public database.
@@ -291,6 +293,7 @@ final class Mirror: Sendable {
         case .setUp, .fetchChanges, .fetchPushed, .quarantine, .reset:
             waiting.withLock { $0.forget() }
             next.withLock { $0 = nil }
+            hasImported.withLock { $0 = true }
         }
         switch operation {
         case .planExport, .fetchChanges, .fetchPushed: break

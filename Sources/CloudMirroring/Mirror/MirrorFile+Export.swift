@@ -35,9 +35,12 @@ extension MirrorFile {
     ///
     /// - Parameters:
     ///   - pending: How much waits, where that is known: counting takes the longer the more it is.
+    ///   - hasImported: Whether an import came before, so that there is probably nothing: that is found out without a turn to write.
     ///   - write: Writes the request of a batch, if it can be written at once. Then it is kept in the same transaction.
-    func nextBatch(itemsMax: Int, pending: Int?, write: (ZonedBatch) throws -> OutgoingRequest? = { _ in nil }) throws -> PlannedBatch {
-        if let nothing = try store.read({ try nothingToSend($0) }) { return nothing }
+    func nextBatch(
+        itemsMax: Int, pending: Int?, hasImported: Bool, write: (ZonedBatch) throws -> OutgoingRequest? = { _ in nil }
+    ) throws -> PlannedBatch {
+        if hasImported, let nothing = try store.read({ try nothingToSend($0) }) { return nothing }
         return try store.write { writer in
             try scan(writer)
             if scope == .shared { try forgetUnsharedDeletions(writer) }
