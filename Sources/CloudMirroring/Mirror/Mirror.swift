@@ -340,6 +340,7 @@ final class Mirror: Sendable {
         }
     }
 
+    /// Tells contexts of rows that were written beside what was to be written.
     private func told<T>(_ body: () throws -> T) throws -> T {
         defer {
             if let commit = file.aside.take() {

@@ -21,6 +21,7 @@ struct MirrorFile: Sendable {
     /// Between imports of a database that does not tell of changes.
     let pollSeconds: Double
     let surroundings: MirrorSurroundings
+    /// For whoever called a function of this file, once it has returned.
     let aside = RowsAside()
 
     /// Rows of a batch, once loaded, before the batch is cut short.
@@ -168,7 +169,8 @@ struct MirrorFile: Sendable {
         }
         // What has no row is deleted in this scan, or was in an earlier one. What has moved to a share is there: a pair of which only
         // one end moves was taken apart before.
-        loaded.existing = Set(needs.keys).union(loaded.records.values.filter { $0.stage != .needsDelete || $0.isMovedOut && $0.key.primaryKey > 0 }.map(\.key))
+        let there = loaded.records.values.filter { $0.stage != .needsDelete || $0.isMovedOut && $0.key.primaryKey > 0 }
+        loaded.existing = Set(needs.keys).union(there.map(\.key))
         loaded.existing.subtract(needs.deleted)
         loaded.uniqueNames = try uniqueNames(of: needs.keys.filter { loaded.records[$0] == nil }, writer, bookkeeping)
         let names = NewRecordNames((0..<scan.namesAtMost(loaded)).map { _ in surroundings.makeName() })
