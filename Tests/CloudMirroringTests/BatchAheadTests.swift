@@ -34,12 +34,14 @@ import Testing
     }
 
     private static func device(
-        _ name: String, _ transport: InProcessTransport, over wire: (any CloudTransport)? = nil, file: URL? = nil, _ names: Names = Names()
+        _ name: String, _ transport: InProcessTransport, over wire: (any CloudTransport)? = nil, file: URL? = nil, recordBytes: Int = Limits().recordBytes,
+        _ names: Names = Names()
     ) throws -> Device {
         try Device(
             name, transport, over: wire, file: file,
             surround: { surroundings in
                 surroundings.limits.operationsPerRequest = batch
+                surroundings.limits.recordBytes = recordBytes
                 surroundings.makeName = { names.next() }
             })
     }
@@ -78,6 +80,25 @@ import Testing
         try await tablet.container.sync(timeout: .seconds(600))
         // Nothing was planned twice.
         #expect(names.taken == before + Self.posts + 3)
+        try await Self.isWhole(tablet, cloud)
+        try await tablet.discard()
+    }
+
+    /// What has assets is uploaded in its turn, and planned once all the same.
+    @Test func whatHasToBeUploadedIsPlannedOnce() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let names = Names()
+        let tablet = try Self.device("tablet", transport, recordBytes: 1000, names)
+        try await tablet.settles()
+        let before = names.taken
+        let content = String(repeating: "long ", count: 500)
+        try tablet.edit { context in
+            for index in 0..<Self.posts { context.insert("Post", ["title": "post \(index)", "content": content]) }
+        }
+        try await tablet.container.sync(timeout: .seconds(600))
+        // A name for each record, one for each plan, and one for each request.
+        #expect(names.taken == before + Self.posts + 3 + 3)
         try await Self.isWhole(tablet, cloud)
         try await tablet.discard()
     }

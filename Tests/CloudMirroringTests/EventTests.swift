@@ -42,6 +42,24 @@ import Testing
         try await again.discard()
     }
 
+    /// An import of what a notification brought is over before it could be written that it begins.
+    @Test func whatANotificationBringsIsAnEventAsWell() async throws {
+        let cloud = try InProcessCloud()
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
+        for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(600)) }
+        try phone.edit { $0.insert("Post", ["title": "one"]) }
+        try await tablet.settles { try tablet.dump == "Post  title one" }
+        let before = try events(tablet)
+        try phone.edit { try $0.all("Post").first?.setValue("two", forKey: "title") }
+        try await tablet.settles { try tablet.dump == "Post  title two" && events(tablet).count > before.count }
+        let all = try events(tablet)
+        let new = all.dropFirst(before.count)
+        #expect(Set(all.map(\.identifier)).count == all.count)
+        #expect(new.allSatisfy { $0.type == .import && $0.succeeded && $0.endDate != nil })
+        for device in [tablet, phone] { try await device.discard() }
+    }
+
     @Test func requestsChooseOrderAndCountEvents() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")

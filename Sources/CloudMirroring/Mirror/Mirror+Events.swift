@@ -4,6 +4,7 @@
 import Foundation
 import MirroringCore
 import ObjectGraph
+import Synchronization
 
 extension Mirror {
     /// Writes down that a step begins, and tells of it.
@@ -13,7 +14,7 @@ extension Mirror {
         guard let type = NSPersistentCloudKitContainer.EventType(operation) else { return nil }
         let event = EventTable.Row(identifier: UUID(), type: type.rawValue, started: file.now)
         // What a notification brought is there at once, and is not to wait for this: it is written when it is over.
-        let isBrief = operation == .fetchPushed
+        let isBrief = operation == .fetchPushed && pushed.withLock { $0.isReady }
         later {
             // A file that cannot be written stops the step itself, which says so.
             if !isBrief { try? self.file.begin(event) }

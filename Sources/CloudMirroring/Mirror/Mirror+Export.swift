@@ -73,7 +73,7 @@ extension Mirror {
         planned?.pending = plan.pending - verdict.accepted
         planned?.itemsMax = nextMax
         next.withLock { [planned] in $0 = planned }
-        mayOwe.withLock { [planned] in $0 = planned != nil }
+        mayOwe.withLock { [planned] in $0 = planned?.request != nil }
         if let failure = verdict.requestFailure, failure.isZoneGone {
             if !batch.zone.isHome { return try await unsent(batch, failure) }
             verdict.requestFailure = await explained(failure)

@@ -58,8 +58,8 @@ final class Mirror: Sendable {
     let feed: AsyncStream<SyncMachine.Event>.Continuation
     let running = Mutex(Running())
     let prepared = Mutex<MirrorFile.PlannedBatch?>(nil)
-    /// What was planned while the batch before it was sent, and is kept. It is good for the operation that comes at once: after
-    /// any other the request is one that was not answered.
+    /// What was planned while the batch before it was sent. It is good for the operation that comes at once: after any other its
+    /// request, which is kept, is one that was not answered.
     let next = Mutex<MirrorFile.PlannedBatch?>(nil)
     /// The batch that was sent last.
     let sent = Mutex<MirrorFile.ZonedBatch?>(nil)

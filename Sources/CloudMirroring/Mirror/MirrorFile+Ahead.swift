@@ -9,7 +9,8 @@ extension MirrorFile {
     /// What comes after a batch, if the server takes all of it and nothing else is written meanwhile.
     struct BatchAhead: Sendable {
         fileprivate let batch: ZonedBatch
-        fileprivate let request: OutgoingRequest
+        /// nil where something has to be uploaded first.
+        fileprivate let request: OutgoingRequest?
         /// Whose change says that something was written since the batch was planned.
         fileprivate let version: FileVersion
     }
@@ -24,14 +25,14 @@ extension MirrorFile {
             let bookkeeping = reader(writer, zone: sent.zone.number)
             let batch = try batch(itemsMax: itemsMax, sent.zone, writer, bookkeeping, passingOver: Set(sent.batch.items.map(\.recordName)))
             let ahead = ZonedBatch(batch: batch, zone: sent.zone, token: sent.token)
-            guard batch.changes.isEmpty, !batch.items.isEmpty, let request = try write(ahead) else { return nil }
-            return BatchAhead(batch: ahead, request: request, version: try writer.fileVersion())
+            guard batch.changes.isEmpty, !batch.items.isEmpty else { return nil }
+            return BatchAhead(batch: ahead, request: try write(ahead), version: try writer.fileVersion())
         }
     }
 
     /// Writes down what the server did with a batch, as ``settle(_:outcomes:assets:token:)`` does.
     ///
-    /// - Returns: Also what was planned ahead, if it holds; its request is kept then.
+    /// - Returns: Also what was planned ahead, if it holds; its request, if there is one, is kept then.
     func settle(
         _ sent: ZonedBatch, outcomes: [String: ItemOutcome], token: String?, ahead: BatchAhead?
     ) throws -> (verdict: BatchVerdict, next: PlannedBatch?) {
@@ -41,8 +42,8 @@ extension MirrorFile {
             guard let ahead, holds, verdict.accepted == sent.batch.items.count else { return (verdict, nil) }
             var (batch, request) = (ahead.batch, ahead.request)
             batch.token = try ZoneTable.row(sent.zone.number, writer).flatMap(exportToken)
-            request.token = batch.token
-            try put(request, writer)
+            request?.token = batch.token
+            if let request { try put(request, writer) }
             return (verdict, PlannedBatch(batch: batch, request: request, pending: batch.batch.items.count, refusal: try refusal(reader(writer))))
         }
     }

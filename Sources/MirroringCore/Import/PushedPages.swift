@@ -19,8 +19,11 @@ package struct PushedPages: Hashable, Sendable {
     /// - Parameter isWanted: Whether nothing but notifications tells of changes.
     package mutating func give(isWanted: Bool) -> ImportPage? {
         defer { page = nil }
-        return isWanted && isInStep ? page : nil
+        return isWanted && isReady ? page : nil
     }
+
+    /// Whether there is a page to be given where nothing but notifications tells of changes.
+    package var isReady: Bool { isInStep && page != nil }
 
     /// A page that was fetched reached the end of the zone.
     package mutating func fetched() { isInStep = true }
