@@ -86,9 +86,10 @@ package struct ExportSettlement: Hashable, Sendable {
             verdict.accepted += 1
             changes.removedRecords.append(state.recordName)
         case (.refused(let failure), .update) where failure.code == .unknownItem:
-            // Deletion beats edits. The record stays until import has told what was lost.
+            // Deletion beats edits. The record stays until import has told what was lost. What was deleted here since is still to be
+            // deleted: it may only have moved.
             verdict.needImport += 1
-            state.stage = .missing
+            if state.stage != .needsDelete { state.stage = .missing }
             changes.records.append(state)
         case (.refused(let failure), _):
             if let reason = refuse(failure, isAlone: isAlone) {
