@@ -55,7 +55,7 @@ extension Simulation {
 
     private func conclude(_ circle: String) throws {
         let all = devices.filter { self.circle(of: $0.user) == circle && !sharing.leavers.contains($0.user) }
-        var log: Set<String> = []
+        var log = sharing.leftLogs
         for device in all {
             guard let status = device.life?.container.syncStatus else { continue }
             let isRefused = try device.role == .reader && !sharing.refused.isEmpty || hasStrays(device)

@@ -18,6 +18,8 @@ struct Sharing: Sendable {
     var joined: Set<String> = []
     /// Who left the share, or was sent away: what they had not sent is theirs alone.
     var leavers: Set<String> = []
+    /// What their conflict logs held then: what a lost reference led to goes with the share.
+    var leftLogs: Set<String> = []
     /// Devices on which something was deleted, or taken apart.
     var dividers: Set<String> = []
     /// What somebody saved who may only read.
@@ -78,7 +80,7 @@ extension Simulation {
                 let participant = share.participants.first(where: { $0.userIdentity.nameComponents?.givenName == user })
             else { return true }
             say("\(device.name) takes \(user) out of the share")
-            sharing.leavers.insert(user)
+            try part(from: user)
             share.removeParticipant(participant)
             let (container, changed) = (life.container, Box(share))
             do {
@@ -88,6 +90,11 @@ extension Simulation {
             }
             return true
         }
+    }
+
+    private func part(from user: String) throws {
+        sharing.leavers.insert(user)
+        for device in devices where device.user == user { sharing.leftLogs.formUnion(try device.conflictLog().values) }
     }
 
     // MARK: Guests
@@ -116,7 +123,7 @@ extension Simulation {
         // Leaving asks the server for something, and is not what pausing keeps a mirror from.
         resume(device)
         say("\(device.name) leaves the share")
-        sharing.leavers.insert(user)
+        attempt { try part(from: user) }
         let container = life.container
         Task(executorPreference: executor) {
             do {
