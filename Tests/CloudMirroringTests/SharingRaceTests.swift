@@ -4,6 +4,7 @@
 import CloudInProcess
 import CloudKit
 import CloudMirroring
+import CloudWire
 import CoreData
 import Foundation
 import Testing
@@ -95,5 +96,84 @@ import Testing
             #expect(try device.dump.contains("tags [\"holiday\", \"mine\"]"))
         }
         try await all.discard()
+    }
+
+    @Test func whatIsDeletedWhileAnEditOfItIsOnItsWayToItsOldPlaceStaysDeleted() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let faults = Faults(transport)
+        let all = try await Sharers(cloud, mia: try Device.sharing("tablet", transport, over: faults))
+        try await all.plan()
+        // It did not arrive, which the tablet cannot know: it will be sent again as it is.
+        faults.plan("records/modify", .fail(CKError(.networkFailure, "the request was lost")))
+        try all.mia.set("Diary", "content", "late words")
+        try await all.mia.until { $0.activity == .offline }
+        transport.goOffline()
+        try await all.phone.share("Diary")
+        try await all.phone.sync()
+        // Its mirror takes note of the deletion before it hears that the diary is gone from there.
+        try all.mia.edit { $0.delete(try #require(try $0.post(titled: "Diary"))) }
+        try await all.mia.until { $0.pendingCount > 1 }
+        transport.goOnline()
+        try await all.sync()
+        for device in [all.mia, all.phone] { #expect(try !device.dump.contains("Diary") && device.dump.contains("Trip")) }
+        try await all.discard()
+    }
+
+    @Test func whatWasWrittenToTheOldPlaceDoesNotWinAgainstWhatWasWrittenInTheNewOne() async throws {
+        let (all, slow, client) = try await Self.walkInBothPlaces()
+        try await Self.writeToOldPlace("Mountains", all, client)
+        try all.bo.set("Walk", "content", "City")
+        try await all.bo.sync()
+        slow.open()
+        all.phone.container.resumeSyncing()
+        try await all.sync()
+        for device in [all.mia, all.phone, all.bo] { #expect(try device.dump.contains("Post  content City  title Walk")) }
+        #expect(try all.mia.container.conflicts().map { $0.losingValue as? String } == ["Mountains"])
+        try await all.discard()
+    }
+
+    @Test func whatWasWrittenToTheOldPlaceIsShownThoughOthersChangedTheRecordInTheNewOne() async throws {
+        let (all, slow, client) = try await Self.walkInBothPlaces()
+        try all.bo.set("Walk", "title", "Journey")
+        try await all.bo.sync()
+        try await Self.writeToOldPlace("Mountains", all, client)
+        all.phone.container.resumeSyncing()
+        // The phone reads the old place first, then the new one: it shows what both say.
+        try await all.phone.sync()
+        #expect(try all.phone.dump.contains("Post  content Mountains  title Journey"))
+        slow.open()
+        try await all.sync()
+        for device in [all.mia, all.phone, all.bo] { #expect(try device.dump.contains("Post  content Mountains  title Journey")) }
+        try await all.discard()
+    }
+
+    /// The walk is in the share, which its guest knows of and the owner's phone does not, and has not been deleted in the home zone.
+    private static func walkInBothPlaces() async throws -> (all: Sharers, gate: Gate, client: CloudDatabaseClient) {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let slow = Holding(deletionsOn: transport)
+        let all = try await Sharers(cloud, mia: try Device.sharing("tablet", transport, over: slow))
+        // Connected with nothing: no deletion comes beside the edit of the old record.
+        try all.mia.edit { $0.insert("Post", ["title": "Walk", "content": "Sea"]) }
+        try await all.sync()
+        all.phone.container.pauseSyncing()
+        let share = try await all.mia.share("Walk")
+        try await slow.gate.reached()
+        try await all.bo.join(share)
+        try await all.bo.sync()
+        let client = CloudDatabaseClient(containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: all.phone.transport)
+        return (all, slow.gate, client)
+    }
+
+    /// As a device does that has not heard of the share.
+    private static func writeToOldPlace(_ content: String, _ all: Sharers, _ client: CloudDatabaseClient) async throws {
+        let old = try await all.cloud.records(ofType: "CD_Post").filter { $0.fields["CD_title"] == Field(.string("Walk")) && $0.fields["CD_moveReceipt"] == nil }
+        var edit = Record(recordName: try #require(old.first).recordName, recordType: "CD_Post")
+        edit.fields["CD_content"] = Field(.string(content))
+        all.cloud.clock.advance(by: .seconds(1))
+        let home = ZoneID(zoneName: "com.apple.coredata.cloudkit.zone")
+        let request = ModifyRecordsRequest(operations: [RecordOperation(.forceUpdate, edit)], zoneID: home)
+        _ = try await client.modifyRecords(request, idempotencyKey: UUID().uuidString)
     }
 }

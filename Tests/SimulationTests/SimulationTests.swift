@@ -46,6 +46,9 @@ import Testing
         (6401, [.sharing], "what a newer version of the app wrote while an older one shared it did not go along"),
         (1556, [.assets, .extensions, .polling], "a link with a topic was thrown away that had been merged here before it came"),
         (969, [.batches, .extensions, .polling], "what was deleted gave its values to a topic that somebody made in its place, and stayed under its name"),
+        (7285, [.sharing], "what was deleted while an edit of it was on its way to its old place was not deleted in the share"),
+        (7610, [.sharing], "what another device had written went until it was passed on, as somebody had changed something else in the share"),
+        (9887, [.sharing], "what had been written in an object's old place won against what was written in the share later"),
         (6359, [.sharing], "a guest was never told of what a dying server had yet to tell: it was the simulation's server that did not catch up"),
     ]
 

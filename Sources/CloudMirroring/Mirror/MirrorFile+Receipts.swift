@@ -20,7 +20,7 @@ extension MirrorFile {
         return place
     }
 
-    func receipt(of row: Row, _ reader: StoreReader) throws -> [UInt8]? {
+    func receipt(of row: Row, _ reader: StoreReader) throws -> MoveReceipt? {
         guard let place = try receiptPlace(of: row.key, reader), let zone = try ZoneTable.row(place.zone, reader)?.zone else { return nil }
         var receipt = MoveReceipt(name: place.name, zone: zone.id)
         let there = self.reader(reader, zone: place.zone)
@@ -30,7 +30,19 @@ extension MirrorFile {
             let parked = try there.zone(of: row.key).map { try self.reader(reader, zone: $0).parked(source: name) } ?? []
             entity.note(old, row, names: names, parked: parked, in: &receipt)
         }
-        return receipt.encoded()
+        return receipt
+    }
+
+    /// What others wrote where objects of a page were before is passed on from here, and has not been sent yet.
+    func loadFormer(_ page: ImportPage, _ reader: StoreReader, into loaded: inout ImportPlan.Loaded) throws {
+        guard scope == .private else { return }
+        let home = self.reader(reader)
+        for record in page.records {
+            guard let state = loaded.records[record.recordName], state.stage == .needsUpload, let place = try receiptPlace(of: state.key, reader),
+                place.zone == MirrorZone.home
+            else { continue }
+            loaded.former[record.recordName] = try home.record(named: place.name)?.ancestor
+        }
     }
 
     /// What a record was called in the home zone before it moved; nil for one that did not.

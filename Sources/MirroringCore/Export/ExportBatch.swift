@@ -90,7 +90,7 @@ package struct ExportBatch: Hashable, Sendable {
         package var names: [RowKey: String] = [:]
         package var parked: [ParkedRelationship] = []
         /// What the first record of an object in its new zone says of its old one, by record name.
-        package var receipts: [String: [UInt8]] = [:]
+        package var receipts: [String: MoveReceipt] = [:]
 
         package init() {}
     }
@@ -178,7 +178,7 @@ extension ExportBatch.Item {
 
     /// nil when the row says what the server has.
     fileprivate init?(
-        _ state: RecordState, _ local: LocalRecord, _ entity: EntityMapping, _ limits: Limits, receipt: [UInt8]?
+        _ state: RecordState, _ local: LocalRecord, _ entity: EntityMapping, _ limits: Limits, receipt: MoveReceipt?
     ) {
         let isNew = state.changeTag == nil
         let changes = RecordChanges(of: local, entity: entity, ancestor: state.ancestor, isNew: isNew, limits: limits)
@@ -190,7 +190,10 @@ extension ExportBatch.Item {
                 if case .asset? = field.value { continue }
                 fields[name] = field
             }
-            if let receipt { fields[MirrorNames.moveReceipt] = Field(.bytes(receipt)) }
+            if var receipt {
+                receipt.note(changes.fields, uploads: Set(changes.uploads.map(\.field)), of: entity)
+                fields[MirrorNames.moveReceipt] = Field(.bytes(receipt.encoded()))
+            }
         }
         self.init(
             operation: isNew ? .create : .update,

@@ -110,7 +110,7 @@ struct ImportDraft {
         guard state.changeTag != record.recordChangeTag || state.changeTag == nil || page.generation != nil else { return }
         // An object keeps its entity, whatever a record says later.
         let entity = mapping.entities[state.key.entityIndex] ?? named
-        let merge = RecordMerge(entity: entity, ancestor: state.ancestor, remote: record.fields, assets: loaded.assets)
+        let merge = RecordMerge(entity: entity, ancestor: state.ancestor, remote: record.fields, assets: loaded.assets, former: loaded.former[record.recordName])
         recordsApplied += 1
 
         guard let row = rows[state.key] else {

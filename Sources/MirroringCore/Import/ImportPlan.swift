@@ -51,6 +51,8 @@ package struct ImportPlan: Sendable {
         /// Names of records that took over the objects of others, by the names of those. The records are among ``records``, as far as they
         /// are there, and their rows among ``rows``.
         package var successors: [String: String] = [:]
+        /// What records in their old zone said last whose objects moved to this one and that are still there, by their names here.
+        package var former: [String: Ancestor] = [:]
         /// Contents by asset, without addresses.
         package var assets: [AssetValue: Data] = [:]
 

@@ -41,6 +41,8 @@ package struct AttributeConflict: Sendable {
     package let ancestor: StoredValue
     package let here: StoredValue
     package let elsewhere: StoredValue
+    /// Whether this device's value was not set here, but is what the object's old place said last: it was sent before the other one.
+    package var isHereEarlier = false
 
     package init(entity: String, attribute: Attribute, ancestor: StoredValue, here: StoredValue, elsewhere: StoredValue) {
         self.entity = entity
@@ -65,8 +67,8 @@ extension AttributeConflict {
     /// The resolution by the attribute's policy, ``MergePolicy/latest`` without one.
     package var byPolicy: MergeResolution {
         switch attribute.userInfo[MergePolicy.userInfoKey].flatMap(MergePolicy.init(rawValue:)) {
-        case nil, .latest: .here
-        case .earliest: .elsewhere
+        case nil, .latest: isHereEarlier ? .elsewhere : .here
+        case .earliest: isHereEarlier ? .here : .elsewhere
         case .max: Self.isLess(here, elsewhere) ? .elsewhere : .here
         case .min: Self.isLess(elsewhere, here) && !elsewhere.isNull || here.isNull ? .elsewhere : .here
         case .counter: sum.map { .merged($0, keepsAll: true) } ?? .here

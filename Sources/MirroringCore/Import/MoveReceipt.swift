@@ -16,9 +16,13 @@ package struct MoveReceipt: Hashable, Sendable {
     package var seen: Int64?
     /// Properties that its maker had changed since.
     package var edited: Set<String> = []
+    /// What the new record said at first, by property, as short digests: who gets to know it once others have changed it sees what
+    /// they did not change. Of what the server must not see, and of assets, there is none.
+    package var made: [String: String] = [:]
 
     private static let seenField = "seen"
     private static let editedField = "edited"
+    private static let madeField = "made"
 
     package init(name: String, zone: ZoneID) {
         self.name = name
@@ -35,6 +39,11 @@ package struct MoveReceipt: Hashable, Sendable {
         self.seen = seen
         guard case .list(let names, _)? = receipt.fields[Self.editedField]?.value else { return }
         for case .string(let name) in names { edited.insert(name) }
+        guard case .list(let digests, _)? = receipt.fields[Self.madeField]?.value else { return }
+        for case .string(let text) in digests {
+            let parts = text.split(separator: " ", omittingEmptySubsequences: false)
+            if parts.count == 2 { made[String(parts[0])] = String(parts[1]) }
+        }
     }
 
     package func encoded() -> [UInt8] {
@@ -42,8 +51,36 @@ package struct MoveReceipt: Hashable, Sendable {
         if let seen {
             receipt.fields[Self.seenField] = Field(.int64(seen))
             receipt.fields[Self.editedField] = Field(.list(edited.sorted().map { .string($0) }, of: .string))
+            let digests = made.sorted { $0.key < $1.key }.map { FieldValue.string("\($0.key) \($0.value)") }
+            if !digests.isEmpty { receipt.fields[Self.madeField] = Field(.list(digests, of: .string)) }
         }
         return receipt.encoded()
+    }
+
+    /// Notes what the first record says.
+    ///
+    /// - Parameter uploads: Fields of what goes into assets.
+    mutating func note(_ fields: [String: Field], uploads: Set<String>, of entity: EntityMapping) {
+        if seen == nil { return }
+        for property in entity.properties where !property.isOwn && !property.isEncrypted && !edited.contains(property.name) {
+            if let field = property.assetFieldName, uploads.contains(field) { continue }
+            made[property.name] = Self.digest(of: property.content(in: fields))
+        }
+    }
+
+    /// Whether a property is still as the record said at first.
+    fileprivate func isAsMade(_ property: PropertyMapping, in record: Record) -> Bool {
+        if record.created == record.modified { return true }
+        guard let made = made[property.name] else { return false }
+        return made == Self.digest(of: property.content(in: record.fields))
+    }
+
+    private static func digest(of content: RemoteContent) -> String? {
+        switch content {
+        case .absent: ""
+        case .inline(let value): String(ContentDigest(Record(recordName: "", fields: ["": Field(value)]).encoded()).text.suffix(8))
+        case .asset: nil
+        }
     }
 }
 
@@ -59,16 +96,16 @@ extension EntityMapping {
         receipt.edited = Set(RecordMerge.localChanges(of: local, since: old.ancestor, entity: self).map(\.property.name))
     }
 
-    /// A record as its maker would have made it with the knowledge of this device, if that is the greater one: what they had
-    /// not changed is as the old record had it last. They see to it that the server gets to know it.
+    /// A record as its maker would have made it with the knowledge of this device, if that is the greater one: what neither they nor
+    /// anybody since has changed is as the old record had it last. They see to it that the server gets to know it.
     ///
     /// - Parameter known: What this device knows of the old record.
     package func completed(_ record: Record, with known: RecordState, _ receipt: MoveReceipt) -> Record {
-        guard let seen = receipt.seen, let modified = known.modified, modified.timestamp > seen, record.created == record.modified else { return record }
-        var record = record
-        for property in properties where !property.isOwn && !receipt.edited.contains(property.name) {
-            for field in [property.fieldName, property.assetFieldName].compactMap(\.self) { record.fields[field] = known.ancestor.fields[field] }
+        guard let seen = receipt.seen, let modified = known.modified, modified.timestamp > seen else { return record }
+        var completed = record
+        for property in properties where !property.isOwn && !receipt.edited.contains(property.name) && receipt.isAsMade(property, in: record) {
+            for field in [property.fieldName, property.assetFieldName].compactMap(\.self) { completed.fields[field] = known.ancestor.fields[field] }
         }
-        return record
+        return completed
     }
 }

@@ -15,7 +15,8 @@ import ManagedModel
 ///
 /// An attribute with another ``MergePolicy`` than the latest, or a resolver of the app's, may turn the last line around, or
 /// give a value made of both. The local value of a field that both sides changed wins because it was not sent yet: it reaches the server
-/// after the other one and so is the later by the server's clock, on every device.
+/// after the other one and so is the later by the server's clock, on every device. Of an object that came here from another zone some
+/// values may be what others wrote in the old place, and are passed on: those do not win against what was written here.
 ///
 /// Source: the talk *Using Core Data With CloudKit* (2019) promises that the last writer wins; Differs: by field
 /// instead of by record, and the loser is kept.
@@ -40,6 +41,8 @@ struct RecordMerge {
     let ancestor: Ancestor
     let remote: [String: Field]
     let assets: [AssetValue: Data]
+    /// What the record in the object's old place says; nil if it has none.
+    var former: Ancestor?
 
     /// Assets whose content has to be at hand before the merge: those that the ancestor does not have.
     var assetsNeeded: [PropertyMapping] {
@@ -94,12 +97,16 @@ struct RecordMerge {
             if names != PropertyMapping.mergedNames(there) { outcome.isLocalAhead = true }
             return
         }
-        var resolution = MergeResolution.here
+        let isFormer = former.map { former in
+            property.isSame(here, as: property.content(in: former.fields), digest: property.assetFieldName.flatMap { former.digests[$0] })
+        }
+        var resolution = isFormer == true ? MergeResolution.elsewhere : .here
         if case .attribute(let attribute) = property.kind, let ancestor = storedAncestor(before, property) {
-            resolution = resolve(
-                AttributeConflict(
-                    entity: entity.entity.name, attribute: attribute, ancestor: ancestor, here: local.row.values[property.slot],
-                    elsewhere: stored(there, for: property)))
+            var conflict = AttributeConflict(
+                entity: entity.entity.name, attribute: attribute, ancestor: ancestor, here: local.row.values[property.slot],
+                elsewhere: stored(there, for: property))
+            conflict.isHereEarlier = isFormer == true
+            resolution = resolve(conflict)
         }
         switch resolution {
         case .here:
