@@ -151,7 +151,7 @@ struct Reference {
             for write in writes where !write.isSuperseded && write.value.map({ values[key]?.contains($0) != true }) ?? true {
                 guard let value = write.value, !log.contains(value), !kept.contains(value) else { continue }
                 // A reference to an object that is gone is gone with it, and one that was put back before it was sent is no edit.
-                if objects[value]?.isDeleted == true || isPutBack(write, in: writes) { continue }
+                if objects[value]?.isDeleted == true || isPutBack(write, in: writes) || isRepeated(write, in: writes) { continue }
                 found.append("\(label).\(key) = \(value), written by \(write.device), is neither shown nor in a conflict log")
             }
         }
@@ -161,6 +161,12 @@ struct Reference {
     /// Whether a device wrote what it had found itself, before it wrote something else.
     private func isPutBack(_ write: Write, in writes: [Write]) -> Bool {
         writes.contains { $0.device == write.device && $0.old == write.value }
+    }
+
+    /// Whether a device wrote what another one had written, too, and somebody saw that and replaced it: what both made of a property is
+    /// one value. Only targets of relationships are written more than once.
+    private func isRepeated(_ write: Write, in writes: [Write]) -> Bool {
+        writes.contains { $0.device != write.device && $0.value == write.value && $0.isSuperseded }
     }
 
     private func wrong(_ object: Object, _ label: String, _ values: [String: String]) -> [String] {

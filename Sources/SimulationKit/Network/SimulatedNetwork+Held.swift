@@ -101,16 +101,25 @@ extension SimulatedNetwork {
         if isLost || isAnswerLost { give(up: pending, label, Self.patience, .networkFailure, "the wait was in vain") }
         if isLost { return }
         let inVain = random.seconds(45...90)
-        // A wait whose answer is lost on the way does not end as one to which nothing came.
+        /// nil before the request arrived, and once it was answered.
+        let waiting = Box<Task<Void, Never>?>(nil)
+        // A wait whose answer is lost on the way does not end as one to which nothing came, and neither does one whose answer is on its
+        // way; of one that does the server keeps for the next what comes after it.
         if endsWaits, !isAnswerLost {
-            agenda.after(inVain) { self.finish(pending, .success(TransportResponse(status: 200, body: [])), transport, label) }
+            agenda.after(inVain) {
+                guard let task = waiting.value else { return }
+                waiting.value = nil
+                task.cancel()
+                self.finish(pending, .success(TransportResponse(status: 200, body: [])), transport, label)
+            }
         }
         agenda.after(there) { [executor, base = transport.base] in
             self.say("\(label) arrived")
-            Task(executorPreference: executor) {
+            waiting.value = Task(executorPreference: executor) {
                 let result: Result<TransportResponse, any Error>
                 do { result = .success(try await base.send(request)) } catch { result = .failure(error) }
-                if isAnswerLost || self.losesNews { return }
+                if isAnswerLost || self.losesNews || Task.isCancelled { return }
+                waiting.value = nil
                 self.agenda.after(back) { self.finish(pending, result, transport, label) }
             }
         }
