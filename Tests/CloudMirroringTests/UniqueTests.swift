@@ -2,7 +2,9 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudInProcess
+import CloudKit
 import CloudMirroring
+import CloudWire
 import CoreData
 import Foundation
 import ManagedModel
@@ -47,9 +49,11 @@ import Testing
         ])
     }
 
-    private func device(_ name: String, _ transport: InProcessTransport, file: URL? = nil, model: Model = model()) throws -> Device {
+    private func device(
+        _ name: String, _ transport: InProcessTransport, over wire: (any CloudTransport)? = nil, file: URL? = nil, model: Model = model()
+    ) throws -> Device {
         try Device(
-            name, transport, file: file, model: model,
+            name, transport, over: wire, file: file, model: model,
             describe: {
                 $0.cloudKitContainerOptions?.modelExtensions = [.uniquenessConstraints]
             })
@@ -271,6 +275,28 @@ import Testing
             devices, "Tag first – another 0 [by the phone,by the watch] [at the phone,at the watch] –", "Tag renamed – – 0 [of the first] [] –")
         #expect(try await cloud.records(ofType: "CD_Tag").count == 2)
         try await discard(devices)
+    }
+
+    /// The pair's record goes to the server beside the tag's, which is refused: by then the name is somebody else's.
+    @Test func whatWasLinkedUnderANameThatIsAnothersIsLinkedUnderItsOwn() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let late = Holding(transport) { path, body in path.hasSuffix("records/modify") && body.firstRange(of: Array("CDMR".utf8)) != nil }
+        let tablet = try device("tablet", transport, over: late), phone = try device("phone", try await cloud.addDevice("phone", of: "mia"))
+        try tablet.edit { $0.insert("Post", ["text": "Cove"]) }
+        try await sync([tablet, phone])
+        try tablet.edit { context in
+            context.insert("Tag", ["name": "sea"]).setValue(Set([try Self.find("Post", "text", "Cove", context)]), forKey: "posts")
+        }
+        try await late.gate.reached()
+        try phone.edit { $0.insert("Tag", ["name": "sea", "color": "blue"]) }
+        try await phone.container.sync(timeout: .seconds(600))
+        try tablet.edit { try Self.find("Tag", "name", "sea", $0).setValue("beach", forKey: "name") }
+        late.gate.open()
+        try await sync([tablet, phone])
+        try expectAll([tablet, phone], "Tag beach – – 0 [] [Cove] –", "Tag sea blue – 0 [] [] –")
+        #expect(try await cloud.records(ofType: "CDMR").filter { !$0.isDeleted }.count == 1)
+        try await discard([tablet, phone])
     }
 
     @Test func objectsFromBeforeThereWasAConstraintMeetNewOnes() async throws {

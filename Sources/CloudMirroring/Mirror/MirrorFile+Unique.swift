@@ -57,9 +57,7 @@ extension MirrorFile {
         try writer.execute("UPDATE TARN_RECORD SET name = ?3, failure = NULL WHERE zone = ?1 AND name = ?2", arguments)
         try writer.execute("UPDATE TARN_PARKED SET source = ?3 WHERE zone = ?1 AND source = ?2", arguments)
         try MergedTable.move(state.recordName, from: bookkeeping.zone, to: bookkeeping.zone, as: name, writer)
-        for end in ["first", "second"] {
-            try writer.execute("UPDATE TARN_LINK SET \(end) = ?3 WHERE zone = ?1 AND \(end) = ?2 AND tag IS NULL", arguments)
-        }
+        try renameLinks(of: state.recordName, to: name, writer, bookkeeping)
         // What was sent with the old name says another object.
         for key in try referrers(to: state.key, row, writer) {
             try writer.execute(
@@ -69,6 +67,27 @@ extension MirrorFile {
                     .int(Int64(MirrorStage.uploaded.rawValue)),
                 ])
         }
+    }
+
+    /// Lets pairs that this device made of an object be of its new name; those that others made are of whose name it was.
+    private func renameLinks(of old: String, to name: String, _ writer: StoreWriter, _ bookkeeping: BookkeepingReader) throws {
+        var changes = BookkeepingChanges()
+        let mark = try writer.latestTransaction()
+        for var link in try bookkeeping.links(touching: old) where link.changeTag == nil || link.mark > 0 {
+            let wasSent = link.changeTag != nil || link.stage == .uploaded
+            link.pair = link.pair.renaming(old, to: name, isSymmetric: mapping.links[link.pair.kind]?.isSymmetric == true)
+            if wasSent, link.isLive {
+                // Links never change, and this one leads to somebody else's object.
+                var new = LinkState(recordName: surroundings.makeName(), pair: link.pair, stage: .needsUpload, mark: mark)
+                new.ranks = link.ranks
+                changes.links.append(new)
+                link.stage = .needsDelete
+                link.mark = mark
+                link.failure = nil
+            }
+            changes.links.append(link)
+        }
+        try self.writer(writer, zone: bookkeeping.zone).write(changes, now: now)
     }
 
     // MARK: What a page touches besides

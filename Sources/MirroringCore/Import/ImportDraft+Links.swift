@@ -121,6 +121,8 @@ extension ImportDraft {
 }
 
 extension LinkPair {
+    package func renaming(_ name: String, to new: String, isSymmetric: Bool) -> LinkPair { renamed([name: new], isSymmetric: isSymmetric) }
+
     fileprivate func renamed(_ names: [String: String], isSymmetric: Bool) -> LinkPair {
         if names.isEmpty { return self }
         let (first, second) = (names[first] ?? first, names[second] ?? second)
