@@ -46,10 +46,10 @@ extension Engine {
         }
     }
 
-    /// What stands for the caller's own record name in zone identifiers.
+    /// What stands for the caller's own record name in zone identifiers, and in conditions on who wrote a record.
     ///
     /// Source: Apple's documentation of `CKCurrentUserDefaultName`.
-    private static let currentUser = "__defaultOwner__"
+    static let currentUser = "__defaultOwner__"
 
     /// Refuses the zones of others: they are reached through the shared database.
     func checkOwner(of zoneID: ZoneID, _ call: Call) throws(WireError) {

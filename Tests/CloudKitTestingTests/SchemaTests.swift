@@ -32,4 +32,31 @@ import Testing
         #expect(try await database.perform(named, inZoneWith: nil).count == 1)
         await #expect(throws: (any Error).self) { try await cloud.importSchema("DEFINE NOTHING") }
     }
+
+    @Test func recordsAreFoundByWhoWroteThem() async throws {
+        let cloud = try TestCloud()
+        let mia = try await cloud.device("phone", account: "mia").container
+        let ben = try await cloud.device("tablet", account: "ben").container
+        let zone = try await mia.privateCloudDatabase.save(CKRecordZone(zoneName: "Notes"))
+        let own = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "own", zoneID: zone.zoneID))
+        own["text"] = "tea"
+        try await mia.privateCloudDatabase.save(own)
+        for container in [mia, ben] {
+            let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: container === mia ? "mia" : "ben"))
+            record["text"] = "hello"
+            try await container.publicCloudDatabase.save(record)
+        }
+        try await cloud.importSchema(
+            #"DEFINE SCHEMA RECORD TYPE Note ("___createdBy" REFERENCE QUERYABLE, text STRING QUERYABLE, GRANT READ TO "_world", GRANT CREATE TO "_icloud", GRANT WRITE TO "_creator");"#)
+        let user = try await mia.userRecordID()
+        for (whose, name) in [(user, "mia"), (try await ben.userRecordID(), "ben"), (CKRecord.ID(recordName: CKCurrentUserDefaultName), "mia")] {
+            let arguments: [NSObject] = [whose, CKRecord.Reference(recordID: whose, action: .none)]
+            for argument in arguments {
+                let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "creatorUserRecordID == %@", argument))
+                #expect(try await mia.publicCloudDatabase.perform(query, inZoneWith: nil).map(\.recordID.recordName) == [name])
+                let notes = try await mia.privateCloudDatabase.perform(query, inZoneWith: zone.zoneID)
+                #expect(notes.map(\.recordID.recordName) == (name == "mia" ? ["own"] : []))
+            }
+        }
+    }
 }

@@ -30,9 +30,11 @@ struct CheckedFilter {
     let test: Test
     let isNegated: Bool
 
-    /// - Parameter needsIndex: Whether the condition is to be answered from indexes.
+    /// - Parameters:
+    ///   - caller: Whose condition it is, by the record name.
+    ///   - needsIndex: Whether the condition is to be answered from indexes.
     init(
-        _ filter: QueryFilter, in schema: RecordTypeSchema, _ limits: Limits, needsIndex: Bool = true
+        _ filter: QueryFilter, in schema: RecordTypeSchema, _ limits: Limits, caller: String, needsIndex: Bool = true
     ) throws(WireError) {
         field = try QueryField(filter.key, in: schema)
         guard !field.isEncrypted else {
@@ -48,19 +50,19 @@ struct CheckedFilter {
             throw WireError(
                 .badRequest, "a filter has at most \(limits.valuesPerFilter) values", nativeCode: .limitExceeded)
         }
-        test = try Self.test(form, field, value, distance: filter.distance)
+        test = try Self.test(form, field, value, caller, distance: filter.distance)
     }
 
     private static func test(
-        _ form: QueryFilter.Comparator.Form, _ field: QueryField, _ value: FieldValue, distance: Double?
+        _ form: QueryFilter.Comparator.Form, _ field: QueryField, _ value: FieldValue, _ caller: String, distance: Double?
     ) throws(WireError) -> Test {
-        func one() throws(WireError) -> FieldValue { try field.coerce(value) }
+        func one() throws(WireError) -> FieldValue { try field.coerce(value, caller: caller) }
         func elements() throws(WireError) -> [FieldValue] {
             guard case .list(let elements, _) = value else {
                 throw WireError(.badRequest, "Invalid value, expected type \(field.elementType)_LIST")
             }
             var coerced: [FieldValue] = []
-            for element in elements { coerced.append(try field.coerce(element)) }
+            for element in elements { coerced.append(try field.coerce(element, caller: caller)) }
             return coerced
         }
         func need(list: Bool) throws(WireError) {

@@ -20,7 +20,7 @@ extension Engine {
     ) throws -> QueryRecordsResponse {
         let limit = try pageLimit(request.resultsLimit)
         let query = request.query
-        let (filters, sorts) = try check(query, in: view)
+        let (filters, sorts) = try check(query, in: view, call)
         let zones = try zonesToSearch(request, in: view, call)
         var access = RecordAccess(view, call)
         var creator: String?
@@ -66,7 +66,7 @@ extension Engine {
     }
 
     /// Finds the fields of a query in the schema and compares values and indexes with it.
-    func check(_ query: Query, in view: any PartitionView) throws -> ([CheckedFilter], [CheckedSort]) {
+    func check(_ query: Query, in view: any PartitionView, _ call: Call) throws -> ([CheckedFilter], [CheckedSort]) {
         guard query.recordType != "Users" else { throw WireError(.badRequest, "the type Users cannot be queried") }
         if let error = NameChecks.recordType(query.recordType) { throw error }
         guard query.filters.count <= limits.filtersPerQuery, query.sorts.count <= limits.sortsPerQuery else {
@@ -79,7 +79,7 @@ extension Engine {
         }
         if query.filters.isEmpty { try QueryField(.system(.recordName), in: schema).require(.queryable) }
         return (
-            try query.filters.map { try CheckedFilter($0, in: schema, limits) },
+            try query.filters.map { try CheckedFilter($0, in: schema, limits, caller: call.caller.userRecordName) },
             try query.sorts.compactMap { try CheckedSort($0, in: schema) }
         )
     }

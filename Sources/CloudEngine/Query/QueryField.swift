@@ -86,14 +86,23 @@ struct QueryField {
     ///
     /// Source: *CloudKit Web Services Reference*: a filter on a name takes a reference; here a text does too. The
     /// error's text is that of public reports.
-    func coerce(_ value: FieldValue) throws(WireError) -> FieldValue {
+    ///
+    /// - Parameter caller: Who is meant where a user is called as whoever is signed in.
+    func coerce(_ value: FieldValue, caller: String) throws(WireError) -> FieldValue {
         if case .location(let location) = value, GlobePoint(location) == nil {
             throw WireError(.badRequest, "Invalid value, expected type LOCATION")
         }
         guard let converted = convert(value) else {
             throw WireError(.badRequest, "Invalid value, expected type \(elementType)")
         }
-        return converted
+        guard case .reference(let user) = converted, isOfUsers else { return converted }
+        // Users are in the default zone, whatever zone the record is in that they wrote, so the zone says nothing.
+        return .reference(RecordReference(recordName: user.recordName == Engine.currentUser ? caller : user.recordName))
+    }
+
+    /// Whether the values are users, by the names of their records.
+    private var isOfUsers: Bool {
+        subject == .system(.createdUserRecordName) || subject == .system(.modifiedUserRecordName)
     }
 
     private func convert(_ value: FieldValue) -> FieldValue? {

@@ -32,12 +32,14 @@ extension Engine {
     }
 
     /// Whether a query's filters fit the schema, if the type is known. Subscriptions need no indexes.
-    func checkFilters(of query: Query, in view: any PartitionView) throws {
+    func checkFilters(of query: Query, in view: any PartitionView, _ call: Call) throws {
         guard query.filters.count <= limits.filtersPerQuery else {
             throw WireError(.badRequest, "a query has at most \(limits.filtersPerQuery) filters", nativeCode: .limitExceeded)
         }
         guard let schema = try view.schema(ofType: query.recordType) else { return }
-        for filter in query.filters { _ = try CheckedFilter(filter, in: schema, limits, needsIndex: false) }
+        for filter in query.filters {
+            _ = try CheckedFilter(filter, in: schema, limits, caller: call.caller.userRecordName, needsIndex: false)
+        }
     }
 }
 
@@ -64,7 +66,9 @@ private struct Firing {
         if schemas[recordType] == nil { schemas[recordType] = try unit.schema(ofType: recordType) }
         guard let schema = schemas[recordType] else { return }
         // Filters that no longer fit the schema match nothing.
-        let filters = part.query.filters.compactMap { try? CheckedFilter($0, in: schema, engine.limits, needsIndex: false) }
+        let filters = part.query.filters.compactMap {
+            try? CheckedFilter($0, in: schema, engine.limits, caller: owned.owner, needsIndex: false)
+        }
         guard filters.count == part.query.filters.count else { return }
         var reader = call
         reader.caller = Caller(userRecordName: owned.owner, deviceID: "")

@@ -92,7 +92,7 @@ extension Engine {
             guard (subscription.notification.additionalFields ?? []).count <= limits.fieldsPerNotification else {
                 throw WireError(.badRequest, "a notification carries at most \(limits.fieldsPerNotification) fields")
             }
-            try checkFilters(of: query.query, in: unit)
+            try checkFilters(of: query.query, in: unit, call)
         }
     }
 }

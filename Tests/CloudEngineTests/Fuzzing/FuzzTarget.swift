@@ -95,12 +95,12 @@ enum FuzzTarget: String, CaseIterable {
         guard let request = try? QueryRecordsRequest(json: bytes) else { return nil }
         let limits = Limits()
         for filter in request.query.filters {
-            guard let checked = try? CheckedFilter(filter, in: plants, limits) else { continue }
+            guard let checked = try? CheckedFilter(filter, in: plants, limits, caller: "_mia") else { continue }
             let matches = checked.matches(plant, inZone: ZoneID.defaultZoneName)
             var negated = filter
             guard let opposite = filter.comparator.opposite else { continue }
             negated.comparator = opposite
-            guard let other = try? CheckedFilter(negated, in: plants, limits) else {
+            guard let other = try? CheckedFilter(negated, in: plants, limits, caller: "_mia") else {
                 return "a condition is taken, and its opposite is not"
             }
             if other.matches(plant, inZone: ZoneID.defaultZoneName) == matches { return "a condition and its opposite agree" }

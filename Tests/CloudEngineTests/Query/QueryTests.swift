@@ -73,6 +73,9 @@ import Testing
         Case("name", .system(.recordName), .equals, .string("p2"), "p2"),
         Case("name as a reference", .system(.recordName), .isIn, .list([.reference(RecordReference(recordName: "p3"))], of: .reference), "p3"),
         Case("creator", .system(.createdUserRecordName), .equals, .reference(RecordReference(recordName: "_mia")), "p1 p2 p3"),
+        Case("creator, as a user of the default zone", .system(.createdUserRecordName), .equals, .reference(RecordReference(recordName: "_mia", zoneID: .defaultZone)), "p1 p2 p3"),
+        Case("creator, as whoever asks", .system(.createdUserRecordName), .isIn, .list([.reference(RecordReference(recordName: "__defaultOwner__"))], of: .reference), "p1 p2 p3"),
+        Case("somebody else", .system(.createdUserRecordName), .notEquals, .reference(RecordReference(recordName: "_mia", zoneID: .defaultZone)), ""),
         Case("time", .system(.modifiedTimestamp), .lessThan, .timestamp(Bench.start), ""),
     ]
 
