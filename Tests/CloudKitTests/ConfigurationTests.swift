@@ -110,6 +110,18 @@ private let twoServers = file(
         #expect(error?.localizedDescription.contains("tarn user add") == true)
     }
 
+    @Test(arguments: [
+        (WireError.NativeCode.managedAccountRestricted, CKAccountStatus.restricted),
+        (.accountTemporarilyUnavailable, .temporarilyUnavailable),
+    ])
+    func anAccountThatIsNotLetInSaysWhy(_ code: WireError.NativeCode, _ status: CKAccountStatus) async throws {
+        let transport = RecordingTransport(.refused(WireError(.accessDenied, "not now", nativeCode: code)))
+        let container = CKContainer(
+            identifier: "iCloud.configuration.account",
+            connection: OwnConnection(Connection(environment: .development, transport: transport)))
+        #expect(try await container.accountStatus() == status)
+    }
+
     @Test func aTokenIsNeverPrinted() {
         let configuration = CKContainer.Configuration(server: "http://h", token: "s3cr3t")
         var dumped = ""

@@ -37,7 +37,53 @@ final class NoteLog: @unchecked Sendable {
     var all: [String] { lock.withLock { names.sorted() } }
 }
 
+/// The way of apps that want an upload to go on after they end.
+final class Uploads {
+    let container: CKContainer
+    private(set) var resumed: [CKOperation.ID] = []
+
+    init(container: CKContainer) { self.container = container }
+
+    func resume(completion: @escaping (Error?) -> Void) {
+        container.fetchAllLongLivedOperationIDs { [weak self] ids, error in
+            guard let self = self, let ids = ids, error == nil else { return completion(error) }
+            for id in ids {
+                self.resumed.append(id)
+                self.container.fetchLongLivedOperation(withID: id) { operation, _ in
+                    guard let upload = operation as? CKModifyRecordsOperation else { return }
+                    upload.modifyRecordsCompletionBlock = { _, _, _ in print("resumed") }
+                    self.container.add(upload)
+                }
+            }
+            completion(nil)
+        }
+    }
+
+    func upload(_ records: [CKRecord], completion: @escaping ([CKRecord]?, Error?) -> Void) {
+        let operation = CKModifyRecordsOperation(recordsToSave: records)
+        let configuration = CKOperation.Configuration()
+        configuration.isLongLived = true
+        configuration.qualityOfService = .utility
+        operation.configuration = configuration
+        operation.longLivedOperationWasPersistedBlock = { print("kept") }
+        operation.modifyRecordsCompletionBlock = { saved, _, error in completion(saved, error) }
+        container.privateCloudDatabase.add(operation)
+    }
+}
+
 @Suite struct OwnOperationTests {
+    @Test func uploadsThatShouldGoOnEndWithTheirProcess() async throws {
+        let device = try await TestCloud().device("phone")
+        let uploads = Uploads(container: device.container)
+        let saved = await withCheckedContinuation { continuation in
+            uploads.upload([CKRecord(recordType: "Note")]) { saved, _ in continuation.resume(returning: saved?.count) }
+        }
+        #expect(saved == 1)
+        let error = await withCheckedContinuation { continuation in uploads.resume { continuation.resume(returning: $0) } }
+        #expect(error == nil && uploads.resumed.isEmpty)
+        #expect(try await device.container.longLivedOperation(for: "gone") == nil)
+    }
+
     @Test func operationsOfAnAppsOwnWaitForEachOther() async throws {
         let database = try await TestCloud().device("phone").container.privateCloudDatabase
         let records = ["a", "b"].map { CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: $0)) }

@@ -86,8 +86,12 @@ public final class CKContainer: NSObject, Sendable {
             _ = try await client(for: .private).callerIdentity()
             return .available
         } catch {
-            guard error.code == .notAuthenticated else { throw error }
-            return .noAccount
+            switch error.code {
+            case .notAuthenticated: return .noAccount
+            case .managedAccountRestricted: return .restricted
+            case .accountTemporarilyUnavailable: return .temporarilyUnavailable
+            default: throw error
+            }
         }
     }
 

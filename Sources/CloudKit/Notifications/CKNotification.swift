@@ -15,16 +15,7 @@ public class CKNotification: NSObject, @unchecked Sendable {  // Nothing changes
         case database = 4
     }
 
-    /// Names one notification.
-    public final class ID: NSObject, NSCopying, Sendable {
-        let text: String
-
-        init(_ text: String) { self.text = text }
-
-        public override func isEqual(_ object: Any?) -> Bool { (object as? ID)?.text == text }
-        public override var hash: Int { text.hashValue }
-        public func copy(with zone: NSZone? = nil) -> Any { self }
-    }
+    public typealias ID = CKNotificationID
 
     public let notificationType: NotificationType
     public let notificationID: ID?
@@ -49,8 +40,7 @@ public class CKNotification: NSObject, @unchecked Sendable {  // Nothing changes
     ///
     /// - Returns: Nil if the push is none of CloudKit's.
     public convenience init?(fromRemoteNotificationDictionary notificationDictionary: [AnyHashable: Any]) {
-        guard let push = PushDictionary(notificationDictionary), let made = Self.make(push) else { return nil }
-        self.init(made: made)
+        self.init(notificationDictionary)
     }
 
     static func make(_ push: PushDictionary) -> CKNotification? {
@@ -61,12 +51,34 @@ public class CKNotification: NSObject, @unchecked Sendable {  // Nothing changes
     }
 }
 
+/// Names one notification.
+///
+/// The name is that of the Objective-C class; archives on Linux hold classes that are not nested only.
+public final class CKNotificationID: NSObject, NSCopying, NSSecureCoding, Sendable {
+    let text: String
+
+    init(_ text: String) { self.text = text }
+
+    public override func isEqual(_ object: Any?) -> Bool { (object as? CKNotificationID)?.text == text }
+    public override var hash: Int { text.hashValue }
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public init?(coder: NSCoder) {
+        guard let text = coder.decodeObject(of: NSString.self, forKey: "id") else { return nil }
+        self.text = text as String
+    }
+
+    public func encode(with coder: NSCoder) { coder.encode(text as NSString, forKey: "id") }
+}
+
 /// Lets an initialiser answer with an instance of a subclass, as Apple's does.
 public protocol _NotificationFactory {}
 
 extension _NotificationFactory {
-    fileprivate init?(made object: CKNotification) {
-        guard let made = object as? Self else { return nil }
+    fileprivate init?(_ dictionary: [AnyHashable: Any]) {
+        guard let push = PushDictionary(dictionary), let made = CKNotification.make(push) as? Self else { return nil }
         self = made
     }
 }
@@ -95,6 +107,11 @@ public final class CKQueryNotification: CKNotification, @unchecked Sendable {  /
         recordID = (query["rid"] as? String).map { CKRecord.ID(recordName: $0, zoneID: zoneID) }
         super.init(push, .query)
     }
+
+    /// - Returns: Nil if the push is none of CloudKit's, or of another kind.
+    public convenience init?(fromRemoteNotificationDictionary notificationDictionary: [AnyHashable: Any]) {
+        self.init(notificationDictionary)
+    }
 }
 
 /// Something in a zone changed.
@@ -107,6 +124,11 @@ public final class CKRecordZoneNotification: CKNotification, @unchecked Sendable
         recordZoneID = PushDictionary.zoneID(zone, databaseScope)
         super.init(push, .recordZone)
     }
+
+    /// - Returns: Nil if the push is none of CloudKit's, or of another kind.
+    public convenience init?(fromRemoteNotificationDictionary notificationDictionary: [AnyHashable: Any]) {
+        self.init(notificationDictionary)
+    }
 }
 
 /// Something in a database changed.
@@ -116,6 +138,11 @@ public final class CKDatabaseNotification: CKNotification, @unchecked Sendable {
     init(_ push: PushDictionary, _ database: [String: Any]) {
         databaseScope = PushDictionary.scope(database)
         super.init(push, .database)
+    }
+
+    /// - Returns: Nil if the push is none of CloudKit's, or of another kind.
+    public convenience init?(fromRemoteNotificationDictionary notificationDictionary: [AnyHashable: Any]) {
+        self.init(notificationDictionary)
     }
 }
 

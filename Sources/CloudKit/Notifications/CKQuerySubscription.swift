@@ -64,6 +64,10 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {  /
         set { stored.update { $0.zoneID = newValue } }
     }
 
+    override func copied(_ state: State) -> CKSubscription {
+        CKQuerySubscription(subscriptionID, predicate, querySubscriptionOptions, state)
+    }
+
     override func kind() throws(CKError) -> Subscription.Kind {
         let query = Query(recordType: recordType ?? "", filters: try QueryPredicate.filters(predicate))
         return .query(

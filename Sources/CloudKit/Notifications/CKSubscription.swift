@@ -18,7 +18,7 @@ public class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Sen
     }
 
     struct State: Sendable {
-        var notification: NotificationWish?
+        var notification: NotificationInfo?
         /// What the query of a query subscription is limited to; other kinds keep it and do not send it.
         var zoneID: CKRecordZone.ID?
         var recordType: CKRecord.RecordType?
@@ -34,10 +34,10 @@ public class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Sen
         stored = Locked(state)
     }
 
-    /// Changing what was read has no effect before it is set again.
+    /// Setting it takes a copy; what is read can be changed in place.
     public var notificationInfo: NotificationInfo? {
-        get { stored.value.notification.map { NotificationInfo($0) } }
-        set { stored.update { $0.notification = newValue?.wire } }
+        get { stored.value.notification }
+        set { stored.update { $0.notification = newValue.map { NotificationInfo($0.wire) } } }
     }
 
     /// - Throws: ``CKError`` with `.invalidArguments` for a query that the service cannot run.
@@ -45,12 +45,11 @@ public class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Sen
 
     final func wire() throws(CKError) -> Subscription {
         Subscription(
-            subscriptionID: subscriptionID, kind: try kind(), notification: stored.value.notification ?? NotificationWish())
+            subscriptionID: subscriptionID, kind: try kind(), notification: stored.value.notification?.wire ?? NotificationWish())
     }
 
     static func make(_ subscription: Subscription, scope: CKDatabase.Scope) -> CKSubscription? {
-        let wish = subscription.notification == NotificationWish() ? nil : subscription.notification
-        var state = State(notification: wish)
+        var state = State(notification: NotificationInfo(kept: subscription.notification))
         switch subscription.kind {
         case .database: return CKDatabaseSubscription(subscription.subscriptionID, .database, state)
         case .zone(let zoneID):
@@ -63,7 +62,13 @@ public class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Sen
         }
     }
 
-    public func copy(with zone: NSZone? = nil) -> Any { self }
+    public func copy(with zone: NSZone? = nil) -> Any {
+        var state = stored.value
+        state.notification = state.notification.map { NotificationInfo($0.wire) }
+        return copied(state)
+    }
+
+    func copied(_ state: State) -> CKSubscription { CKSubscription(subscriptionID, subscriptionType, state) }
 
     // MARK: Archives
 
@@ -74,7 +79,7 @@ public class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Sen
             let subscription = try? Subscription(json: Array(Data(referencing: data)))
         else { return nil }
         subscriptionID = subscription.subscriptionID
-        var state = State(notification: subscription.notification == NotificationWish() ? nil : subscription.notification)
+        var state = State(notification: NotificationInfo(kept: subscription.notification))
         switch subscription.kind {
         case .database: subscriptionType = .database
         case .zone: subscriptionType = .recordZone
@@ -110,6 +115,8 @@ public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
         get { stored.value.recordType }
         set { stored.update { $0.recordType = newValue } }
     }
+
+    override func copied(_ state: State) -> CKSubscription { CKDatabaseSubscription(subscriptionID, .database, state) }
 }
 
 /// Tells of any change in one custom zone of the private database.
@@ -132,4 +139,6 @@ public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable
     }
 
     override func kind() throws(CKError) -> Subscription.Kind { .zone(zoneID.wire) }
+
+    override func copied(_ state: State) -> CKSubscription { CKRecordZoneSubscription(subscriptionID, .recordZone, state) }
 }

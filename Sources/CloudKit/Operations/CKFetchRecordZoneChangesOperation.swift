@@ -11,34 +11,7 @@ public import Foundation
 ///
 /// Source: Apple's documentation of `CKFetchRecordZoneChangesOperation`.
 open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Sendable {  // As its superclass.
-    /// From where, and what, of one zone.
-    public final class ZoneConfiguration: NSObject, NSCopying, @unchecked Sendable {
-        // @unchecked: set up before the operation is started.
-        /// Nil starts from the beginning.
-        public var previousServerChangeToken: CKServerChangeToken?
-        /// Records of one page at most; nil leaves it to the server.
-        public var resultsLimit: Int?
-        /// Nil wants all fields, an empty list none.
-        public var desiredKeys: [CKRecord.FieldKey]?
-
-        public override init() {}
-
-        public convenience init(
-            previousServerChangeToken: CKServerChangeToken? = nil, resultsLimit: Int? = nil,
-            desiredKeys: [CKRecord.FieldKey]? = nil
-        ) {
-            self.init()
-            self.previousServerChangeToken = previousServerChangeToken
-            self.resultsLimit = resultsLimit
-            self.desiredKeys = desiredKeys
-        }
-
-        public func copy(with zone: NSZone? = nil) -> Any {
-            ZoneConfiguration(
-                previousServerChangeToken: previousServerChangeToken, resultsLimit: resultsLimit,
-                desiredKeys: desiredKeys)
-        }
-    }
+    public typealias ZoneConfiguration = CKFetchRecordZoneChangesConfiguration
 
     /// Older name.
     public typealias ZoneOptions = ZoneConfiguration
@@ -92,7 +65,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
             let outcomes = try await run.zoneChanges(
                 rest.map { id in
                     let configuration = configurationsByRecordZoneID?[id]
-                    let limit = configuration?.resultsLimit.flatMap { $0 > 0 ? $0 : nil }
+                    let limit = configuration.flatMap { $0.resultsLimit > 0 ? $0.resultsLimit : nil }
                     return (id, tokens[id] ?? configuration?.previousServerChangeToken, limit, configuration?.desiredKeys)
                 }, asking: [.clientChangeToken])
             rest = []

@@ -31,6 +31,11 @@ extension CKOperation {
             get { stored.value.allowsCellularAccess }
             set { stored.update { $0.allowsCellularAccess = newValue } }
         }
+        @available(*, deprecated, message: "without effect: operations end with their process")
+        public var isLongLived: Bool {
+            get { stored.value.isLongLived }
+            set { stored.update { $0.isLongLived = newValue } }
+        }
         /// Seconds to wait for one answer.
         public var timeoutIntervalForRequest: TimeInterval {
             get { stored.value.timeoutForRequest ?? OperationSettings.requestSeconds }
@@ -54,6 +59,8 @@ struct OperationSettings: Sendable {
     var container: CKContainer?
     var qualityOfService: QualityOfService?
     var allowsCellularAccess = true
+    /// Kept, without effect.
+    var isLongLived = false
     var timeoutForRequest: TimeInterval?
     var timeoutForResource: TimeInterval?
     var groupID: String?
@@ -97,7 +104,12 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, @unchecked Sendab
 
     public let operationGroupID: String
     /// Used for what the operations' own configurations do not set.
-    public var defaultConfiguration: CKOperation.Configuration!
+    /// Setting it takes a copy, and nil is a new one.
+    public var defaultConfiguration: CKOperation.Configuration! {
+        get { configured }
+        set { configured = newValue.map { CKOperation.Configuration($0.settings) } ?? CKOperation.Configuration() }
+    }
+    private var configured = CKOperation.Configuration()
     public var name: String?
     public var quantity = 0
     public var expectedSendSize = TransferSize.unknown
@@ -105,7 +117,6 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, @unchecked Sendab
 
     public override init() {
         operationGroupID = UUID().uuidString
-        defaultConfiguration = CKOperation.Configuration()
     }
 
     public static var supportsSecureCoding: Bool { true }
@@ -113,7 +124,7 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, @unchecked Sendab
     public init?(coder: NSCoder) {
         guard let id = coder.decodeObject(of: NSString.self, forKey: "operationGroupID") else { return nil }
         operationGroupID = id as String
-        defaultConfiguration = CKOperation.Configuration()
+        super.init()
         name = coder.decodeObject(of: NSString.self, forKey: "name") as String?
         quantity = coder.decodeInteger(forKey: "quantity")
         expectedSendSize = TransferSize(rawValue: coder.decodeInteger(forKey: "sendSize")) ?? .unknown

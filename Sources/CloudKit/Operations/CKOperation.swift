@@ -10,7 +10,7 @@ public import Foundation
 /// Blocks for single items are called before the final block, one at a time, on a queue of the operation's own. The
 /// final block is called exactly once, also after `cancel()`, and before `completionBlock`.
 ///
-/// Source: Apple's documentation of `CKOperation`. Differs: there are no long-lived operations.
+/// Source: Apple's documentation of `CKOperation`. Differs: no operation outlives its process.
 open class CKOperation: Operation, @unchecked Sendable {
     // @unchecked: properties are set before the operation is started and only read afterwards; what changes while it
     // runs is behind the lock of `progress`.
@@ -23,8 +23,17 @@ open class CKOperation: Operation, @unchecked Sendable {
     }
 
     public let operationID: ID = UUID().uuidString
-    public var configuration: Configuration! = Configuration()
+    /// Setting it takes a copy, and nil is a new one; what is read can be changed in place.
+    public var configuration: Configuration! {
+        get { configured }
+        set { configured = newValue.map { Configuration($0.settings) } ?? Configuration() }
+    }
+    private var configured = Configuration()
     public var group: CKOperationGroup?
+
+    /// Never called: nothing of an operation outlives its process.
+    @available(*, deprecated, message: "never called: operations end with their process")
+    @preconcurrency public var longLivedOperationWasPersistedBlock: (@Sendable () -> Void)?
 
     private let progress = Locked(Progress())
     private let callbacks = DispatchQueue(label: "CloudKit.operation")

@@ -70,8 +70,10 @@ public final class CKQuery: NSObject, NSCopying, NSSecureCoding, @unchecked Send
 
 /// Sorts by the distance of a place from another.
 ///
+/// Not final: the compiler cannot look up methods of a final class whose superclass is this one of Foundation's on Linux.
+///
 /// Source: Apple's documentation of `CKLocationSortDescriptor`.
-public final class CKLocationSortDescriptor: NSSortDescriptor {
+open class CKLocationSortDescriptor: NSSortDescriptor {
     private var location = CLLocation(latitude: 0, longitude: 0)
 
     public convenience init(key: String, relativeLocation: CLLocation) {

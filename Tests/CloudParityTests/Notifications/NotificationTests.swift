@@ -53,6 +53,21 @@ import Testing
         #expect(second.notificationID == nil)
     }
 
+    @Test func aKindOfNotificationReadsItsOwnPushes() throws {
+        let query: [AnyHashable: Any] = ["ck": ["nid": "n1", "qry": ["sid": "s", "rid": "sage", "dbs": 1, "fo": 3] as [String: Any]] as [String: Any]]
+        let zone: [AnyHashable: Any] = ["ck": ["fet": ["sid": "z", "zid": "Garden", "dbs": 2] as [String: Any]] as [String: Any]]
+        let database: [AnyHashable: Any] = ["ck": ["met": ["sid": "d", "dbs": 3] as [String: Any]] as [String: Any]]
+        let deletion = try #require(CKQueryNotification(fromRemoteNotificationDictionary: query))
+        #expect(deletion.queryNotificationReason == .recordDeleted)
+        #expect(deletion.recordID?.recordName == "sage")
+        #expect(deletion.databaseScope == .public)
+        #expect(CKRecordZoneNotification(fromRemoteNotificationDictionary: zone)?.recordZoneID?.zoneName == "Garden")
+        #expect(CKDatabaseNotification(fromRemoteNotificationDictionary: database)?.databaseScope == .shared)
+        #expect(CKDatabaseNotification(fromRemoteNotificationDictionary: [:]) == nil)
+        let id = try #require(deletion.notificationID)
+        #expect(try archived(id) == id)
+    }
+
     @Test func otherPushesAreNone() {
         #expect(CKNotification(fromRemoteNotificationDictionary: [:]) == nil)
         #expect(CKNotification(fromRemoteNotificationDictionary: ["aps": ["alert": "x"]]) == nil)
@@ -62,6 +77,31 @@ import Testing
 }
 
 @Suite struct SubscriptionTests {
+    @Test func whatANotificationShowsCanBeChangedInPlaceAndKept() throws {
+        let info = CKSubscription.NotificationInfo(alertBody: "New plant", soundName: "default", shouldBadge: true)
+        let subscription = CKQuerySubscription(recordType: "Plant", predicate: NSPredicate(value: true), subscriptionID: "s")
+        subscription.notificationInfo = info
+        info.alertBody = "later"
+        #expect(subscription.notificationInfo?.alertBody == "New plant", "what is set is copied")
+        subscription.notificationInfo?.shouldSendContentAvailable = true
+        #expect(subscription.notificationInfo?.shouldSendContentAvailable == true)
+        let copy = try #require(subscription.copy() as? CKQuerySubscription)
+        copy.notificationInfo?.alertBody = "copied"
+        copy.zoneID = CKRecordZone.ID(zoneName: "Shed")
+        #expect(subscription.notificationInfo?.alertBody == "New plant")
+        #expect(subscription.zoneID == nil)
+        #expect(copy.subscriptionID == "s" && copy.recordType == "Plant")
+        let kept = try #require(try archived(info))
+        #expect(kept.alertBody == "later")
+        #expect(kept.soundName == "default" && kept.shouldBadge)
+        let all = CKDatabaseSubscription(subscriptionID: "all")
+        all.notificationInfo = CKSubscription.NotificationInfo()
+        all.notificationInfo?.shouldSendContentAvailable = true
+        #expect((all.copy() as? CKDatabaseSubscription)?.notificationInfo?.shouldSendContentAvailable == true)
+        let one = CKRecordZoneSubscription(zoneID: CKRecordZone.ID(zoneName: "Garden"), subscriptionID: "one")
+        #expect((one.copy() as? CKRecordZoneSubscription)?.zoneID.zoneName == "Garden")
+    }
+
     @Test func querySubscriptionsKeepTheirQuery() async throws {
         let (database, zoneID) = try await garden()
         let record = plant("a", in: zoneID)

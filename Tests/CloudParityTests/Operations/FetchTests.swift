@@ -201,7 +201,10 @@ import Testing
         let (database, zoneID) = try await garden()
         for name in ["a", "b", "c"] { try await database.save(plant(name, in: zoneID)) }
         let configuration = CKFetchRecordZoneChangesOperation.ZoneConfiguration()
+        #expect(configuration.resultsLimit == 0)
         configuration.resultsLimit = 2
+        let kept = try archived(configuration)
+        #expect(kept?.resultsLimit == 2 && kept?.previousServerChangeToken == nil)
         let log = Log()
         let all = CKFetchRecordZoneChangesOperation(
             recordZoneIDs: [zoneID], configurationsByRecordZoneID: [zoneID: configuration])

@@ -81,6 +81,13 @@ private func plants() async throws -> (database: CKDatabase, zoneID: CKRecordZon
         }
     }
 
+    @Test func placesToSortByAreKept() {
+        let sort = CKLocationSortDescriptor(key: "spot", relativeLocation: CLLocation(latitude: 46.9, longitude: 7.4))
+        let copy = sort.copy() as? CKLocationSortDescriptor
+        #expect(copy?.relativeLocation.coordinate.latitude == 46.9)
+        #expect(sort.key == "spot" && sort.ascending)
+    }
+
     @Test func pagesFollowEachOther() async throws {
         let (database, zoneID) = try await plants()
         let query = CKQuery(recordType: "Plant", predicate: NSPredicate(format: "count > 0"))
