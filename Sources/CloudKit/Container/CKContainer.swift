@@ -78,7 +78,7 @@ public final class CKContainer: NSObject, Sendable {
         return settings
     }
 
-    /// Whether a user is signed in whom the server knows.
+    /// Whether a user is signed in whom the server knows, and lets in.
     ///
     /// - Throws: ``CKError`` if the server could not be asked.
     public func accountStatus() async throws -> CKAccountStatus {
@@ -106,6 +106,17 @@ public final class CKContainer: NSObject, Sendable {
     func connection() throws(CKError) -> Connection {
         if let own { return own.connection }
         return try ConfigurationRegistry.shared.connection(for: identifier)
+    }
+
+    /// This container with the connection it has now, and with its account: whoever signs in later is not meant.
+    func asNow() throws(CKError) -> CKContainer {
+        CKContainer(identifier, defaults, OwnConnection(try connection()))
+    }
+
+    /// Whether another container has the same connection now.
+    func hasConnection(of other: CKContainer) -> Bool {
+        guard let own = try? connection(), let theirs = try? other.connection() else { return false }
+        return own.id == theirs.id
     }
 
     /// The client of one of the databases.

@@ -7,6 +7,8 @@ import Synchronization
 
 /// What one container is connected to.
 package struct Connection: Sendable {
+    /// Another for every configuration and every account: what was begun with one is not carried on with another.
+    let id = UUID()
     package var environment: CloudEnvironment
     /// Nil if nobody is signed in; the error says what to do.
     package var transport: Result<any CloudTransport, CKError>

@@ -5,7 +5,7 @@ import Foundation
 
 extension CKSyncEngine {
     /// Fetches zones that changed, then what changed in them.
-    func fetch(_ wanted: FetchChangesOptions, _ reason: SyncReason) async throws {
+    func fetch(_ wanted: FetchChangesOptions, _ reason: SyncReason, from database: CKDatabase) async throws {
         let asked = FetchChangesContext(reason: reason, options: wanted)
         let options = await ask { await $0.nextFetchChangesOptions(asked, syncEngine: self) } ?? wanted
         let context = FetchChangesContext(reason: reason, options: options)
@@ -16,6 +16,7 @@ extension CKSyncEngine {
             try await fetchDatabase(run)
             for zoneID in zonesToFetch(options) {
                 try Task.checkCancellation()
+                try checkAccount(of: database)
                 try await fetchZone(zoneID, run)
             }
         } catch {

@@ -5,7 +5,7 @@ import Foundation
 
 extension CKSyncEngine {
     /// Sends zones, then records, as the delegate gives them out.
-    func send(_ options: SendChangesOptions, _ reason: SyncReason) async throws {
+    func send(_ options: SendChangesOptions, _ reason: SyncReason, to database: CKDatabase) async throws {
         let context = SendChangesContext(reason: reason, options: options)
         await post(.willSendChanges(Event.WillSendChanges(context: context)))
         var failure: (any Error)?
@@ -31,6 +31,7 @@ extension CKSyncEngine {
             case .deleteZone(let id): deleted.append(id)
             }
         }
+        try checkAccount(of: run.database)
         let outcomes = try await run.modifyZones(saving: zones, deleting: deleted)
         var done: [PendingDatabaseChange] = []
         var saved: [CKRecordZone] = []
@@ -68,6 +69,7 @@ extension CKSyncEngine {
             try Task.checkCancellation()
             let batch = await ask { await $0.nextRecordZoneChangeBatch(context, syncEngine: self) } ?? nil
             guard let batch, !batch.recordsToSave.isEmpty || !batch.recordIDsToDelete.isEmpty else { return }
+            try checkAccount(of: run.database)
             let sent = SentRecords()
             var failure: (any Error)?
             do {

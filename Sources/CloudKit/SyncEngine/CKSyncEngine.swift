@@ -40,14 +40,14 @@ public final class CKSyncEngine: Sendable {
     ///
     /// - Throws: ``CKError``; what was fetched before stays fetched.
     public func fetchChanges(_ options: FetchChangesOptions = FetchChangesOptions()) async throws {
-        try await run { try await self.fetch(options, .manual) }
+        try await run { try await self.fetch(options, .manual, from: $0) }
     }
 
     /// Sends pending changes.
     ///
     /// - Throws: ``CKError`` if a request failed as a whole; what failed alone is in the events.
     public func sendChanges(_ options: SendChangesOptions = SendChangesOptions()) async throws {
-        try await run { try await self.send(options, .manual) }
+        try await run { try await self.send(options, .manual, to: $0) }
     }
 
     /// Cancels fetches and sends that are under way. What was not sent stays pending.
@@ -57,7 +57,10 @@ public final class CKSyncEngine: Sendable {
 
     // MARK: Runs
 
-    func run(_ body: @escaping @Sendable () async throws -> Void) async throws {
+    /// Fetches or sends as whoever is signed in. If somebody else is before it is done, it begins again as them.
+    ///
+    /// - Parameter body: Is given the database as the account whose state this is has it.
+    func run(_ body: @escaping @Sendable (CKDatabase) async throws -> Void) async throws {
         guard !Self.isInsideDelegate else {
             throw CKError(
                 .invalidArguments, "a delegate's method must not fetch or send: it would wait for itself; start a task instead")
@@ -66,9 +69,17 @@ public final class CKSyncEngine: Sendable {
         let task = Task {
             await self.runs.enter()
             do {
-                try Task.checkCancellation()
-                try await self.checkAccount()
-                try await body()
+                var isDone = false
+                while !isDone {
+                    try Task.checkCancellation()
+                    let database = try await self.checkAccount()
+                    do {
+                        try await body(database)
+                        isDone = true
+                    } catch {
+                        guard !self.isAccount(of: database), !Task.isCancelled else { throw error }
+                    }
+                }
             } catch {
                 await self.runs.leave()
                 throw CKError(transportFailure: error)
@@ -106,17 +117,21 @@ public final class CKSyncEngine: Sendable {
 
     /// Compares who is signed in with who was, and starts anew if it is somebody else.
     ///
+    /// - Returns: The database as that account has it, whoever signs in later.
     /// - Throws: ``CKError`` with `.notAuthenticated` if nobody is.
-    func checkAccount() async throws {
+    func checkAccount() async throws -> CKDatabase {
         let previous = state.stored.value.userRecordName
         do {
-            let user = try await database.container.userRecordID().recordName
-            guard user != previous else { return }
+            let container = try database.container.asNow()
+            let theirs = CKDatabase(container: container, scope: database.databaseScope, defaults: database.defaults)
+            let user = try await container.userRecordID().recordName
+            guard user != previous else { return theirs }
             // A first start keeps what the app added before it.
             if previous != nil { state.stored.update { $0 = State.Content() } }
             state.stored.update { $0.userRecordName = user }
             await post(.accountChange(Event.AccountChange(changeType: Self.change(from: previous, to: user))))
             await postState()
+            return theirs
         } catch {
             let error = CKError(transportFailure: error)
             if error.code == .notAuthenticated, let previous {
@@ -128,6 +143,14 @@ public final class CKSyncEngine: Sendable {
             throw error
         }
     }
+
+    /// What is to be sent was asked of an app that may have changed accounts with the device: before each request it is seen
+    /// whether the account is still the one that the run began with.
+    func checkAccount(of theirs: CKDatabase) throws {
+        guard isAccount(of: theirs) else { throw CKError(.operationCancelled, "somebody else is signed in by now") }
+    }
+
+    private func isAccount(of theirs: CKDatabase) -> Bool { database.container.hasConnection(of: theirs.container) }
 
     private static func change(from previous: String?, to user: String) -> Event.AccountChange.ChangeType {
         let current = CKRecord.ID(recordName: user)

@@ -28,17 +28,28 @@ final class SyncSchedule: Sendable {
         let observer = NotificationCenter.default.addObserver(forName: .CKAccountChanged, object: nil, queue: nil) {
             [weak engine] _ in
             guard let engine else { return }
+            // The stream that is open tells of the account before.
+            engine.schedule.listen(for: engine)
             engine.schedule.want(fetch: true, send: true, engine)
         }
         observation.withLock { $0 = Token(observer: observer) }
+        listen(for: engine)
+        want(fetch: true, send: true, engine)
+    }
+
+    /// Holds push streams from now on, one after the other.
+    private func listen(for engine: CKSyncEngine) {
         let listener = Task { [weak engine] in
             while !Task.isCancelled, let pace = engine?.database.container.pace {
                 await Self.listen(engine)
                 try? await pace.idle(.seconds(5))
             }
         }
-        state.withLock { $0.listener = listener }
-        want(fetch: true, send: true, engine)
+        let before = state.withLock { state in
+            defer { state.listener = listener }
+            return state.isStopped ? listener : state.listener
+        }
+        before?.cancel()
     }
 
     func stop() {
@@ -133,12 +144,12 @@ final class SyncSchedule: Sendable {
 
 extension CKSyncEngine {
     fileprivate func runScheduled(fetch wantsFetch: Bool, send wantsSend: Bool) async throws {
-        try await run {
-            if wantsFetch { try await self.fetch(FetchChangesOptions(), .scheduled) }
+        try await run { database in
+            if wantsFetch { try await self.fetch(FetchChangesOptions(), .scheduled, from: database) }
             let hasChanges =
                 !self.state.pendingDatabaseChanges.isEmpty || !self.state.pendingRecordZoneChanges.isEmpty
                 || self.state.hasPendingUntrackedChanges
-            if wantsSend, hasChanges { try await self.send(SendChangesOptions(), .scheduled) }
+            if wantsSend, hasChanges { try await self.send(SendChangesOptions(), .scheduled, to: database) }
         }
     }
 
