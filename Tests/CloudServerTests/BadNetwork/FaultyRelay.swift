@@ -22,11 +22,18 @@ enum NetworkFault: Hashable, Sendable, CustomTestStringConvertible {
     case cutBody(after: Int)
     /// A byte of the answer's body is another.
     case flip(bodyByte: Int)
+    /// A byte of the body of a long request is another.
+    case flipRequest
     /// Something on the way answers in the server's place.
     case answer(String)
+    /// The same, to whatever is asked.
+    case answerAll(String)
 
     var testDescription: String {
-        if case .answer(let text) = self { String(text.prefix { $0 != "\r" }) } else { "\(self)" }
+        switch self {
+        case .answer(let text), .answerAll(let text): String(text.prefix { $0 != "\r" })
+        default: "\(self)"
+        }
     }
 }
 
@@ -173,8 +180,9 @@ final class FaultyRelay: Sendable {
 
     private func ask(_ piece: [UInt8], _ link: Link) -> Bool {
         let head = String(decoding: piece.prefix(300), as: UTF8.self)
+        let isHead = ["GET ", "POST ", "HEAD ", "PATCH "].contains(where: head.hasPrefix)
         let (fault, before) = state.withLock { state in
-            if ["GET ", "POST ", "HEAD ", "PATCH "].contains(where: head.hasPrefix) { state.requests.append(String(head.prefix { $0 != "\r" })) }
+            if isHead { state.requests.append(String(head.prefix { $0 != "\r" })) }
             defer { state.asked += piece.count }
             return (state.fault, state.asked)
         }
@@ -183,6 +191,14 @@ final class FaultyRelay: Sendable {
             heal()
             _ = Self.send(Array(text.utf8), to: link.near)
             return false
+        case .answerAll(let text):
+            _ = Self.send(Array(text.utf8), to: link.near)
+            return false
+        case .flipRequest where !isHead && piece.count > 4096:
+            heal()
+            var changed = piece
+            changed[piece.count / 2] ^= 0x55
+            return Self.send(changed, to: link.far)
         case .cutRequest(let most) where before + piece.count >= most:
             heal()
             _ = Self.send(Array(piece.prefix(max(0, most - before))), to: link.far)
@@ -224,7 +240,7 @@ final class FaultyRelay: Sendable {
             _ = Self.send(Array(piece.prefix(position)), to: link.near)
             return false
         case .flip(let wanted): return Self.send(flipped(piece, wanted), to: link.near)
-        case .answer, .cutRequest, nil: return Self.send(piece, to: link.near)
+        case .answer, .answerAll, .cutRequest, .flipRequest, nil: return Self.send(piece, to: link.near)
         }
     }
 
