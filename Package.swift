@@ -40,6 +40,8 @@ let package = Package(
     ],
     targets: [
         // MARK: Objects and their store
+        // What the C library says and takes of its heap, which Swift's module of it leaves out.
+        .systemLibrary(name: "CMalloc"),
         .target(name: "CRuntimeRecords"),
         .target(name: "ManagedModel"),
         .target(name: "PredicateKit"),
@@ -121,7 +123,7 @@ let package = Package(
         .target(
             name: "TarnCommands",
             dependencies: [
-                "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudPush", "CloudServer", "CloudWire", "ManagedAccessors", "ManagedModel",
+                "CMalloc", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudPush", "CloudServer", "CloudWire", "ManagedAccessors", "ManagedModel",
                 "ModelCompiler", "SQLiteStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -243,8 +245,6 @@ let package = Package(
 // What `make bench` measures with. Builds and tests of the library do not pay for it.
 if Context.environment["TARN_BENCH"] != nil {
     package.targets += [
-        // The C library's own count of the heap.
-        .systemLibrary(name: "CMalloc", path: "Benchmarks/CMalloc"),
         .executableTarget(
             name: "bench",
             dependencies: [

@@ -36,6 +36,7 @@ final class GroupCommit: Sendable {
 
     private let pool: DatabasePool
     private let lock: FileLock
+    private let memory = WriterMemory()
     private let queue = DispatchQueue(label: "tarn.writer", target: .global(qos: .userInitiated))
     private let state = Mutex(State())
 
@@ -47,18 +48,22 @@ final class GroupCommit: Sendable {
     /// Commits so far; tests tell from it that units shared one.
     var commits: Int { state.withLock { $0.commits } }
 
-    func submit<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
+    func submit<Value: Sendable>(
+        _ body: @escaping @Sendable (Database, WriterMemory) throws -> Value
+    ) async throws -> Value {
+        let memory = memory
+        return try await withCheckedThrowingContinuation { continuation in
             enqueue(
                 Unit(
                     run: { db in
                         var outcome: Result<Value, any Error> = .failure(StorageFailure(.unavailable, "the unit did not run"))
                         do {
                             try db.run("SAVEPOINT unit")
-                            outcome = .success(try body(db))
+                            outcome = .success(try body(db, memory))
                             try db.run("RELEASE unit")
                         } catch {
                             outcome = .failure(error)
+                            memory.forget()
                             // What fails when there is no transaction any more is told by who runs the units.
                             try? db.run("ROLLBACK TO unit")
                             try? db.run("RELEASE unit")
@@ -106,6 +111,7 @@ final class GroupCommit: Sendable {
             try lock.withLock {
                 try pool.writeWithoutTransaction { db in
                     try db.inTransaction(.immediate) {
+                        try memory.begin(db)
                         for unit in batch {
                             finishers.append(unit.run(db))
                             // SQLite gives a transaction up for some failures, such as a full disk, with all that was in it.
@@ -117,6 +123,7 @@ final class GroupCommit: Sendable {
             }
         } catch {
             failure = error
+            memory.forget()
         }
         state.withLock { $0.commits += 1 }
         for finish in finishers { finish(failure) }

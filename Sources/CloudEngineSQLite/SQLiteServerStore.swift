@@ -145,8 +145,8 @@ extension SQLiteServerStore: EngineStorage {
     ) async throws -> Value {
         do {
             let known = parts[partition]
-            let (value, part) = try await writer.submit { db in
-                let unit = try SQLiteUnit(writing: partition, part: known, db)
+            let (value, part) = try await writer.submit { db, memory in
+                let unit = try SQLiteUnit(writing: partition, part: known, db, memory)
                 return (try body(unit), unit.writtenPart)
             }
             if known == nil { parts[partition] = part }

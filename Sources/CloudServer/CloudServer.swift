@@ -51,7 +51,7 @@ package enum CloudServer {
             server: try identity.map { try .tls(plain, tlsConfiguration: $0.configuration) } ?? plain,
             configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: nil),
             onServerRunning: { channel in await onListening(channel.localAddress?.port ?? port) },
-            logger: logger)
+            logger: Logger(label: "http") { _ in LogWithoutRequestIDs(logger) })
     }
 
     /// Heartbeats of held connections until the task is cancelled.

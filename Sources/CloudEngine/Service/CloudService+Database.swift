@@ -188,11 +188,10 @@ extension CloudService {
         _ exchange: Exchange, numbersAsStrings: Bool = false, _ body: @escaping @Sendable (any UnitOfWork, Call) throws -> Outcome<Response>
     ) async throws -> ServiceResponse {
         let call = exchange.call
-        let (answer, outcome) = try await storage.write(call.partition) { unit -> ([UInt8], Outcome<Response>?) in
-            guard let key = exchange.storedKey else {
-                let outcome = try body(unit, call)
-                return (outcome.response.encoded(numbersAsStrings: numbersAsStrings, as: call.form), outcome)
-            }
+        let encode = { @Sendable (response: Response) in response.encoded(numbersAsStrings: numbersAsStrings, as: call.form) }
+        let (stored, outcome) = try await storage.write(call.partition) { unit -> ([UInt8]?, Outcome<Response>?) in
+            // What need not be stored is encoded while others write.
+            guard let key = exchange.storedKey else { return (nil, try body(unit, call)) }
             let fingerprint = exchange.fingerprint
             if let stored = try unit.answer(toKey: key) {
                 guard stored.fingerprint == fingerprint else {
@@ -201,13 +200,16 @@ extension CloudService {
                 return (stored.body, nil)
             }
             let outcome = try body(unit, call)
-            let answer = outcome.response.encoded(numbersAsStrings: numbersAsStrings, as: call.form)
+            let answer = encode(outcome.response)
             try unit.remember(StoredAnswer(fingerprint: fingerprint, body: answer), forKey: key, at: call.now)
             return (answer, outcome)
         }
         if let outcome {
             await tell(outcome.notifications, outcome.news, call)
             if outcome.changesPublicDatabase { tellEverybody(call) }
+        }
+        guard let answer = stored ?? outcome.map({ encode($0.response) }) else {
+            preconditionFailure("a request is answered by what it did or by what is stored")
         }
         return .json(answer, endpoint: exchange.operation.rawValue)
     }

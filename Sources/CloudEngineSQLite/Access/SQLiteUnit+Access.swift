@@ -45,10 +45,13 @@ extension SQLiteUnit {
     }
 
     func quota(ofUser userRecordName: String) throws -> Int64? {
-        try rows(
-            "SELECT a.quota FROM user_names n JOIN accounts a ON a.account = n.account WHERE n.container = ? AND n.name = ?",
-            [partition.containerIdentifier, userRecordName]
-        ).first.flatMap { $0[0] }
+        let container = partition.containerIdentifier
+        return try remembered(.quota(containerIdentifier: container, userRecordName: userRecordName)) {
+            try row(
+                "SELECT a.quota FROM user_names n JOIN accounts a ON a.account = n.account WHERE n.container = ? AND n.name = ?",
+                [container, userRecordName]
+            ).flatMap { $0[0] }
+        }
     }
 
     func setGrants(_ grants: SecurityGrants, ofType recordType: String) throws {

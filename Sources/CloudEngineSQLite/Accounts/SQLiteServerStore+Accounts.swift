@@ -144,7 +144,7 @@ extension SQLiteServerStore {
     /// Writes outside partitions.
     func writing<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         do {
-            return try await writer.submit(body)
+            return try await writer.submit { db, _ in try body(db) }
         } catch let error as DatabaseError {
             throw StorageFailure(error)
         }

@@ -9,7 +9,9 @@ import GRDB
 extension SQLiteUnit {
     func hasShares(inZone zone: Int64) throws -> Bool {
         guard let part else { return false }
-        return try !rows("SELECT 1 FROM shares WHERE part = ? AND zone = ? LIMIT 1", [part, zone]).isEmpty
+        return try remembered(.hasShares(part: part, zone: zone)) {
+            try !rows("SELECT 1 FROM shares WHERE part = ? AND zone = ? LIMIT 1", [part, zone]).isEmpty
+        }
     }
 
     private static func share(_ row: StoredRow) -> StoredShare { StoredShare(name: row[0], root: row[1]) }

@@ -37,8 +37,10 @@ struct HistoryTerm: Hashable, Sendable {
 
 extension SQLiteUnit {
     func historyStart(now: Int64) throws -> Int64? {
-        try HistoryTerm(db).map { max($0.since, now - $0.milliseconds) }
+        try historyTerm().map { max($0.since, now - $0.milliseconds) }
     }
+
+    private func historyTerm() throws -> HistoryTerm? { try remembered(.historyTerm) { try HistoryTerm(db) } }
 
     func records(ofZone key: Int64, at time: Int64) throws -> [String: CloudWire.Record] {
         guard let part else { return [:] }
@@ -55,7 +57,7 @@ extension SQLiteUnit {
 
     /// Keeps what records are before something else takes their place.
     func keep(_ names: [String], in zone: Int64, at now: Int64) throws {
-        guard try HistoryTerm(db) != nil else { return }
+        guard try historyTerm() != nil else { return }
         for name in names {
             try run(
                 """
@@ -66,7 +68,7 @@ extension SQLiteUnit {
     }
 
     func keepContents(ofZone zone: Int64, at now: Int64) throws {
-        guard let term = try HistoryTerm(db) else { return }
+        guard let term = try historyTerm() else { return }
         try run(
             """
             INSERT INTO record_versions (part, zone, name, at, replaced, body)
@@ -81,7 +83,7 @@ extension SQLiteUnit {
 
     /// Keeps the file of an asset that records no longer refer to, for those that they were.
     func keepAsset(_ checksum: String, at now: Int64) throws {
-        guard let term = try HistoryTerm(db) else { return }
+        guard let term = try historyTerm() else { return }
         try run(
             "INSERT OR REPLACE INTO kept_assets (part, checksum, until) VALUES (?, ?, ?)",
             [writtenPart, checksum, now + term.milliseconds])

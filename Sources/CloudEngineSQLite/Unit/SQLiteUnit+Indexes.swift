@@ -37,14 +37,16 @@ enum IndexStatements {
 extension SQLiteUnit {
     func indexes(ofType recordType: String) throws -> [StoredIndex] {
         guard let part else { return [] }
-        return try rows(IndexStatements.indexes, [part, recordType]).map { row in
-            guard let kind = RecordIndex.Kind(rawValue: row[2]) else {
-                throw StorageFailure(.corrupt, "an index is of a kind that never was")
+        return try remembered(.indexes(part: part, recordType: recordType)) {
+            try rows(IndexStatements.indexes, [part, recordType]).map { row in
+                guard let kind = RecordIndex.Kind(rawValue: row[2]) else {
+                    throw StorageFailure(.corrupt, "an index is of a kind that never was")
+                }
+                let zone: Int64? = row[4]
+                return StoredIndex(
+                    id: row[0], index: RecordIndex(recordType: recordType, field: row[1], kind: kind), isBuilt: row[3],
+                    builtUpTo: zone.map { RecordPlace(zone: $0, recordName: row[5]) })
             }
-            let zone: Int64? = row[4]
-            return StoredIndex(
-                id: row[0], index: RecordIndex(recordType: recordType, field: row[1], kind: kind), isBuilt: row[3],
-                builtUpTo: zone.map { RecordPlace(zone: $0, recordName: row[5]) })
         }
     }
 
@@ -101,12 +103,14 @@ extension SQLiteUnit {
     }
 
     func apply(_ changes: [IndexChange], in zone: Int64) throws {
-        for change in changes {
-            for key in change.removed {
-                try run(IndexStatements.remove, [writtenPart, zone, change.index, key, change.recordName])
-            }
-            for key in change.added {
-                try run(IndexStatements.insert, [writtenPart, zone, change.index, key, change.recordName])
+        try keeping {
+            for change in changes {
+                for key in change.removed {
+                    try run(IndexStatements.remove, [writtenPart, zone, change.index, key, change.recordName])
+                }
+                for key in change.added {
+                    try run(IndexStatements.insert, [writtenPart, zone, change.index, key, change.recordName])
+                }
             }
         }
     }

@@ -122,6 +122,12 @@ extension SQLiteUnit {
     }
 
     func schema(ofType recordType: String) throws -> RecordTypeSchema? {
+        let key = WriterMemory.Key.schema(
+            containerIdentifier: partition.containerIdentifier, environment: partition.environment, recordType: recordType)
+        return try remembered(key) { try readSchema(ofType: recordType) }
+    }
+
+    private func readSchema(ofType recordType: String) throws -> RecordTypeSchema? {
         // A type without fields is one row without a field.
         let rows = try rows(
             """
@@ -145,8 +151,10 @@ extension SQLiteUnit {
 
     func subscriptions() throws -> [Subscription] {
         guard let part else { return [] }
-        return try rows("SELECT body FROM subscriptions WHERE part = ? ORDER BY id", [part]).map {
-            try Self.decode(Subscription.self, $0[0])
+        return try remembered(.subscriptions(part: part)) {
+            try rows("SELECT body FROM subscriptions WHERE part = ? ORDER BY id", [part]).map {
+                try Self.decode(Subscription.self, $0[0])
+            }
         }
     }
 

@@ -17,12 +17,14 @@ extension SQLiteUnit {
     }
 
     func apply(_ changes: [ReferenceChange], in zone: Int64) throws {
-        for change in changes {
-            try run(
-                change.isAdded
-                    ? "INSERT OR IGNORE INTO record_references (part, zone, target, action, source) VALUES (?, ?, ?, ?, ?)"
-                    : "DELETE FROM record_references WHERE part = ? AND zone = ? AND target = ? AND action = ? AND source = ?",
-                [writtenPart, zone, change.target, change.action.rawValue, change.source])
+        try keeping {
+            for change in changes {
+                try run(
+                    change.isAdded
+                        ? "INSERT OR IGNORE INTO record_references (part, zone, target, action, source) VALUES (?, ?, ?, ?, ?)"
+                        : "DELETE FROM record_references WHERE part = ? AND zone = ? AND target = ? AND action = ? AND source = ?",
+                    [writtenPart, zone, change.target, change.action.rawValue, change.source])
+            }
         }
     }
 

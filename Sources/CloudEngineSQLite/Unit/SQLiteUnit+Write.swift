@@ -7,22 +7,26 @@ import GRDB
 
 extension SQLiteUnit {
     func raiseCounter(by count: Int) throws -> Int64 {
-        let row = try row("UPDATE partitions SET counter = counter + ? WHERE part = ? RETURNING counter", [count, writtenPart])
-        guard let row else { throw StorageFailure(.corrupt, "a partition has no row") }
-        return row[0]
+        let counter: Int64? = try keeping {
+            try row("UPDATE partitions SET counter = counter + ? WHERE part = ? RETURNING counter", [count, writtenPart]).map { $0[0] }
+        }
+        guard let counter else { throw StorageFailure(.corrupt, "a partition has no row") }
+        return counter
     }
 
     func save(_ zone: StoredZone, at now: Int64) throws {
         // Nearly always it is there under this name, and its name is not to be indexed again.
-        try run(
-            """
-            UPDATE zones SET change = ?, deleted = ?, floor = ?, at = ?, reason = ?, record_bytes = ?, asset_bytes = ?
-            WHERE part = ? AND zone = ? AND name = ?
-            """,
-            [
-                zone.change, zone.isDeleted, zone.floor, now, zone.deletionReason.rawValue, zone.usage.records, zone.usage.assets,
-                writtenPart, zone.key, zone.name,
-            ])
+        try keeping {
+            try run(
+                """
+                UPDATE zones SET change = ?, deleted = ?, floor = ?, at = ?, reason = ?, record_bytes = ?, asset_bytes = ?
+                WHERE part = ? AND zone = ? AND name = ?
+                """,
+                [
+                    zone.change, zone.isDeleted, zone.floor, now, zone.deletionReason.rawValue, zone.usage.records,
+                    zone.usage.assets, writtenPart, zone.key, zone.name,
+                ])
+        }
         guard db.changesCount == 0 else { return }
         try run(
             """
@@ -59,24 +63,28 @@ extension SQLiteUnit {
 
     func save(_ records: [StoredRecord], in zone: Int64, at now: Int64) throws {
         try keep(records.map(\.record.recordName), in: zone, at: now)
-        for stored in records {
-            try run(
-                """
-                INSERT INTO records (part, zone, name, change, deleted, at, body) VALUES (?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT (part, zone, name) DO UPDATE
-                SET change = excluded.change, deleted = excluded.deleted, at = excluded.at, body = excluded.body
-                """,
-                [
-                    writtenPart, zone, stored.record.recordName, stored.change, stored.record.isDeleted, now,
-                    stored.record.encoded(),
-                ])
+        try keeping {
+            for stored in records {
+                try run(
+                    """
+                    INSERT INTO records (part, zone, name, change, deleted, at, body) VALUES (?, ?, ?, ?, ?, ?, ?)
+                    ON CONFLICT (part, zone, name) DO UPDATE
+                    SET change = excluded.change, deleted = excluded.deleted, at = excluded.at, body = excluded.body
+                    """,
+                    [
+                        writtenPart, zone, stored.record.recordName, stored.change, stored.record.isDeleted, now,
+                        stored.record.encoded(),
+                    ])
+            }
         }
     }
 
     func addUsage(_ difference: StoredBytes) throws {
-        try run(
-            "UPDATE partitions SET record_bytes = record_bytes + ?, asset_bytes = asset_bytes + ? WHERE part = ?",
-            [difference.records, difference.assets, writtenPart])
+        try keeping {
+            try run(
+                "UPDATE partitions SET record_bytes = record_bytes + ?, asset_bytes = asset_bytes + ? WHERE part = ?",
+                [difference.records, difference.assets, writtenPart])
+        }
     }
 
     func addLinks(_ differences: [String: Int], in zone: Int64, at now: Int64) throws -> Int64 {
@@ -129,8 +137,10 @@ extension SQLiteUnit {
     }
 
     func remember(_ answer: StoredAnswer, forKey key: String, at now: Int64) throws {
-        try run(
-            "INSERT OR REPLACE INTO answers (part, key, fingerprint, at, body) VALUES (?, ?, ?, ?, ?)",
-            [writtenPart, key, Int64(bitPattern: answer.fingerprint), now, answer.body])
+        try keeping {
+            try run(
+                "INSERT OR REPLACE INTO answers (part, key, fingerprint, at, body) VALUES (?, ?, ?, ?, ?)",
+                [writtenPart, key, Int64(bitPattern: answer.fingerprint), now, answer.body])
+        }
     }
 }

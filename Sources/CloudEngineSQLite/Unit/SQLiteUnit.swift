@@ -15,19 +15,23 @@ struct SQLiteUnit: UnitOfWork {
 
     /// What a brief read may still take; nil for reads that may be long.
     let allowance: ReadAllowance?
+    /// What the writer remembers; nil for reads, and for what is done once in a while.
+    private let memory: WriterMemory?
 
     /// - Parameter part: The partition's key, if it is known.
     init(reading partition: Partition, part: Int64? = nil, _ db: Database, allowance: ReadAllowance? = nil) throws {
         self.db = db
         self.partition = partition
         self.allowance = allowance
+        memory = nil
         self.part = try part ?? Self.part(of: partition, db)
     }
 
-    init(writing partition: Partition, part: Int64? = nil, _ db: Database) throws {
+    init(writing partition: Partition, part: Int64? = nil, _ db: Database, _ memory: WriterMemory? = nil) throws {
         self.db = db
         self.partition = partition
         allowance = nil
+        self.memory = memory
         if let part = try part ?? Self.part(of: partition, db) {
             self.part = part
             return
@@ -43,6 +47,18 @@ struct SQLiteUnit: UnitOfWork {
     }
 
     func run(_ sql: String, _ arguments: Arguments) throws { try db.run(sql, arguments) }
+
+    /// A value that is read once, and then again when something else changed than what ``keeping(_:)`` changes.
+    func remembered<Value>(_ key: WriterMemory.Key, _ read: () throws -> Value) rethrows -> Value {
+        guard let memory else { return try read() }
+        return try memory.value(key, db, read)
+    }
+
+    /// Makes changes to which nothing that is ``remembered(_:_:)`` owes anything.
+    func keeping<Value>(_ write: () throws -> Value) rethrows -> Value {
+        guard let memory else { return try write() }
+        return try memory.keeping(db, write)
+    }
 
     func rows(_ sql: String, _ arguments: Arguments) throws -> [StoredRow] { try db.rows(sql, arguments) }
 

@@ -70,7 +70,7 @@ package struct ServicePath: Hashable, Sendable {
     /// - Throws: `WireError` with `.notFound` for an unknown path and `.badRequest` for a container, environment or
     ///   database that cannot be.
     package init(parsing path: String) throws(WireError) {
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        let parts = PathSegments.split(path)
         guard parts.count == 8 || parts.count == 9, parts[0].isEmpty, parts[1] == "database", parts[2] == "1" else {
             throw WireError(.notFound, "could not find handler for endpoint")
         }
@@ -80,7 +80,7 @@ package struct ServicePath: Hashable, Sendable {
             throw WireError(.badRequest, "the database in the path is not public, private or shared")
         }
         self.scope = scope
-        guard let operation = Operation(rawValue: parts[6...].joined(separator: "/")) else {
+        guard let operation = Operation(rawValue: String(path[parts[6].startIndex...])) else {
             throw WireError(.notFound, "could not find handler for endpoint")
         }
         self.operation = operation
@@ -122,18 +122,18 @@ package struct DevicePath: Hashable, Sendable {
         self.operation = operation
     }
 
+    private static let tokenSuffixes = [Operation.createToken, .registerToken].map { "/" + $0.rawValue }
+
     /// Whether a path is, or would have to be, that of a device.
     package static func isOne(_ path: String) -> Bool {
         if path.hasPrefix("/device/") { return true }
-        guard path.hasSuffix("/\(Operation.createToken.rawValue)") || path.hasSuffix("/\(Operation.registerToken.rawValue)") else {
-            return false
-        }
+        guard tokenSuffixes.contains(where: path.hasSuffix) else { return false }
         return (try? DevicePath(parsing: path)) != nil
     }
 
     /// Reads a path without its query; errors as in ``ServicePath/init(parsing:)``.
     package init(parsing path: String) throws(WireError) {
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        let parts = PathSegments.split(path)
         guard parts.count == 7, parts[0].isEmpty, parts[1] == "device" || parts[1] == "database", parts[2] == "1",
             let operation = Operation(rawValue: "\(parts[5])/\(parts[6])"),
             // Source: the documents print the tokens below `database`; the service in use has them below `device`.
@@ -152,6 +152,10 @@ package struct DevicePath: Hashable, Sendable {
 /// What may stand in the segments both kinds of path share.
 package enum PathSegments {
     static let containerCharacters = 255
+
+    static func split(_ path: String) -> [Substring] {
+        path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map(Substring.init)
+    }
 
     /// Whether a text can be a container identifier: ASCII letters, digits, `.`, `-` and `_`, so that it needs no
     /// encoding in a path and no quoting in a file name.

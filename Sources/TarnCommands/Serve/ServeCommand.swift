@@ -97,6 +97,7 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         if exitWithParent { ParentProcess.exitWhenGone() }
         OpenFiles.allowAll()
+        FreedMemory.keepForNextRequest()
         let settings = try settings(environment: ProcessInfo.processInfo.environment)
         let (host, port, limits, access) = (settings.host, settings.port, settings.limits, settings.access)
         let identity = try settings.identity()

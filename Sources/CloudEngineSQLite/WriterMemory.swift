@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import GRDB
+
+/// What the writer read of tables that hardly ever change: schemas, shares, quotas, subscriptions. Nearly every request
+/// asks for the same few rows.
+///
+/// It holds for as long as nobody writes: any change that was not made through ``keeping(_:_:)`` empties it, as does what
+/// another process committed, and a unit that is undone. So whoever adds a statement has nothing to think of.
+///
+/// Only the transaction that the writer is in uses it, which is what makes it safe to be sent along with one.
+final class WriterMemory: @unchecked Sendable {
+    enum Key: Hashable {
+        case historyTerm
+        case schema(containerIdentifier: String, environment: CloudEnvironment, recordType: String)
+        case quota(containerIdentifier: String, userRecordName: String)
+        case hasShares(part: Int64, zone: Int64)
+        case indexes(part: Int64, recordType: String)
+        case subscriptions(part: Int64)
+    }
+
+    /// Tells a value that is nil from one that was never read.
+    private struct Read<Value> {
+        let value: Value
+    }
+
+    private static let keptMax = 1000
+
+    private var known: [Key: Any] = [:]
+    /// Rows changed by this connection when the memory was last true.
+    private var changes = 0
+    /// SQLite's number for what other connections committed.
+    private var version: Int64?
+
+    /// To be called first in every transaction.
+    ///
+    /// Source: SQLite's documentation, "PRAGMA data_version".
+    func begin(_ db: Database) throws {
+        let now: Int64? = try db.row("PRAGMA data_version", []).map { $0[0] }
+        if now != version { forget() }
+        version = now
+    }
+
+    /// To be called when changes are undone: what was read after them was never true.
+    func forget() { known.removeAll() }
+
+    func value<Value>(_ key: Key, _ db: Database, _ read: () throws -> Value) rethrows -> Value {
+        if changes != db.totalChangesCount {
+            forget()
+            changes = db.totalChangesCount
+        }
+        if let read = known[key] as? Read<Value> { return read.value }
+        let value = try read()
+        if known.count >= Self.keptMax { forget() }
+        known[key] = Read(value: value)
+        return value
+    }
+
+    /// Makes changes to tables of which nothing is kept here.
+    func keeping<Value>(_ db: Database, _ write: () throws -> Value) rethrows -> Value {
+        let isTrue = changes == db.totalChangesCount
+        defer { if isTrue { changes = db.totalChangesCount } }
+        return try write()
+    }
+}
