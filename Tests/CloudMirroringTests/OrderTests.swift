@@ -141,6 +141,32 @@ import Testing
         try await pair.discard()
     }
 
+    /// - Parameter isLater: Whether whoever moves it to another list is heard last.
+    @Test(arguments: [false, true]) func whatGoesToAnotherListStandsWhereItWasPutThere(isLater: Bool) async throws {
+        let pair = try await pair()
+        try await makeMix(pair, "a b c")
+        try pair.tablet.edit { context in
+            let rest = context.insert("List", ["name": "Rest"])
+            rest.setValue(NSOrderedSet(array: ["x", "y"].map { context.insert("Song", ["name": $0]) }), forKey: "songs")
+        }
+        try await pair.sync()
+        let (first, last) = (pair.tablet, pair.phone)
+        last.container.pauseSyncing()
+        try arrange(isLater ? first : last, "c a b")
+        try (isLater ? last : first).edit { context in
+            let rest = try Self.named("List", "Rest", context)
+            let songs = try ["x", "y", "c"].map { try Self.named("Song", $0, context) }
+            rest.setValue(NSOrderedSet(array: songs), forKey: "songs")
+        }
+        try await first.container.sync(timeout: .seconds(600))
+        last.container.resumeSyncing()
+        try await pair.sync()
+        for device in [first, last] {
+            #expect(try songs(device) == "a b" && names(device, "List", "Rest", "songs") == "x y c", "\(device.name)")
+        }
+        try await pair.discard()
+    }
+
     @Test func aMemberThatComesBeforeItsListAndHeirsStandInTheirPlaces() async throws {
         let pair = try await pair()
         try pair.tablet.edit { context in

@@ -66,7 +66,10 @@ struct RecordMerge {
             if let field = property.assetFieldName, let digestThere { outcome.digests[field] = digestThere }
 
             let isLocallyChanged = !property.isSame(here, as: before, digest: digestBefore)
-            if there == before {
+            if let side = sideOfList(of: property, local) {
+                if property.isSame(here, as: there, digest: nil) { continue }
+                if side == .there { outcome.taken.append((property, there)) } else { outcome.isLocalAhead = true }
+            } else if there == before {
                 if isLocallyChanged { outcome.isLocalAhead = true }
             } else if property.isSame(here, as: there, digest: digestThere) {
                 continue
@@ -80,6 +83,26 @@ struct RecordMerge {
             }
         }
         return outcome
+    }
+
+    private enum Side { case here, there }
+
+    /// Who put an object into the list that it is in from now on: a place in another list says nothing about this one.
+    ///
+    /// - Returns: nil for what is no place in a list, and where it is in the same list on both sides.
+    private func sideOfList(of rank: PropertyMapping, _ local: LocalRecord) -> Side? {
+        guard case .rank(let relationship) = rank.kind, let list = entity.properties.first(where: { $0.isToOne && $0.name == relationship.name })
+        else { return nil }
+        let before = list.content(in: ancestor.fields), there = list.content(in: remote), here = local.content(of: list)
+        if list.isSame(here, as: there, digest: nil) { return nil }
+        if list.isSame(here, as: before, digest: nil) { return .there }
+        return there != before && isFormer(list, here) ? .there : .here
+    }
+
+    /// Whether this device's value is what others wrote in the object's old place.
+    private func isFormer(_ property: PropertyMapping, _ here: LocalContent) -> Bool {
+        guard let former else { return false }
+        return property.isSame(here, as: property.content(in: former.fields), digest: property.assetFieldName.flatMap { former.digests[$0] })
     }
 
     private func settle(
@@ -97,15 +120,13 @@ struct RecordMerge {
             if names != PropertyMapping.mergedNames(there) { outcome.isLocalAhead = true }
             return
         }
-        let isFormer = former.map { former in
-            property.isSame(here, as: property.content(in: former.fields), digest: property.assetFieldName.flatMap { former.digests[$0] })
-        }
-        var resolution = isFormer == true ? MergeResolution.elsewhere : .here
+        let isFormer = isFormer(property, here)
+        var resolution = isFormer ? MergeResolution.elsewhere : .here
         if case .attribute(let attribute) = property.kind, let ancestor = storedAncestor(before, property) {
             var conflict = AttributeConflict(
                 entity: entity.entity.name, attribute: attribute, ancestor: ancestor, here: local.row.values[property.slot],
                 elsewhere: stored(there, for: property))
-            conflict.isHereEarlier = isFormer == true
+            conflict.isHereEarlier = isFormer
             resolution = resolve(conflict)
         }
         switch resolution {
