@@ -17,27 +17,30 @@ struct ContainerRun: Sendable {
     func metadata(
         for urls: [URL], fetchesRoot: Bool, desiredKeys: [CKRecord.FieldKey]?
     ) async throws -> [Outcome<URL, CKShareMetadata>] {
-        guard !urls.isEmpty else { return [] }
-        let guids = urls.map {
-            ShortGUID(value: Self.shortGUID($0), shouldFetchRootRecord: fetchesRoot, rootRecordDesiredKeys: desiredKeys)
+        try await database.paged(urls) { urls in
+            let guids = urls.map {
+                ShortGUID(value: Self.shortGUID($0), shouldFetchRootRecord: fetchesRoot, rootRecordDesiredKeys: desiredKeys)
+            }
+            let answer = try await database.client.resolveShares(ShortGUIDsRequest(shortGUIDs: guids))
+            return zip(urls, answer.results).map { Outcome(id: $0, result: metadata($1)) }
         }
-        let answer = try await database.client.resolveShares(ShortGUIDsRequest(shortGUIDs: guids))
-        return zip(urls, answer.results).map { Outcome(id: $0, result: metadata($1)) }
     }
 
     func accept(_ metadatas: [CKShareMetadata]) async throws -> [Outcome<CKShareMetadata, CKShare>] {
-        guard !metadatas.isEmpty else { return [] }
-        let guids = metadatas.map { ShortGUID(value: $0.shortGUID) }
-        let answer = try await database.client.acceptShares(ShortGUIDsRequest(shortGUIDs: guids))
-        return zip(metadatas, answer.results).map { Outcome(id: $0, result: metadata($1).map(\.share)) }
+        try await database.paged(metadatas) { metadatas in
+            let guids = metadatas.map { ShortGUID(value: $0.shortGUID) }
+            let answer = try await database.client.acceptShares(ShortGUIDsRequest(shortGUIDs: guids))
+            return zip(metadatas, answer.results).map { Outcome(id: $0, result: metadata($1).map(\.share)) }
+        }
     }
 
     func requestAccess(to urls: [URL]) async throws -> [Outcome<URL, Void>] {
-        guard !urls.isEmpty else { return [] }
-        let guids = urls.map { ShortGUID(value: Self.shortGUID($0)) }
-        let answer = try await database.client.requestAccess(ShortGUIDsRequest(shortGUIDs: guids))
-        return zip(urls, answer.results).map { url, result in
-            Outcome(id: url, result: result.error.map { .failure(CKError($0)) } ?? .success(()))
+        try await database.paged(urls) { urls in
+            let guids = urls.map { ShortGUID(value: Self.shortGUID($0)) }
+            let answer = try await database.client.requestAccess(ShortGUIDsRequest(shortGUIDs: guids))
+            return zip(urls, answer.results).map { url, result in
+                Outcome(id: url, result: result.error.map { .failure(CKError($0)) } ?? .success(()))
+            }
         }
     }
 
@@ -63,11 +66,12 @@ struct ContainerRun: Sendable {
     func identities(
         _ infos: [CKUserIdentityLookupInfo]
     ) async throws -> [Outcome<CKUserIdentityLookupInfo, CKUserIdentity>] {
-        guard !infos.isEmpty else { return [] }
-        let answer = try await database.client.discoverUsers(DiscoverUsersRequest(lookupInfos: infos.map(\.wire)))
+        let users = try await database.paged(infos) { infos in
+            try await database.client.discoverUsers(DiscoverUsersRequest(lookupInfos: infos.map(\.wire))).users
+        }
         return infos.map { info in
             let wire = info.wire
-            let found = answer.users.first { user in
+            let found = users.first { user in
                 if case .userRecordName(let name) = wire, user.userRecordName == name { return true }
                 return user.lookupInfo == wire
             }

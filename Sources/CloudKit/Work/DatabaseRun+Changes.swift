@@ -35,12 +35,19 @@ extension DatabaseRun {
             }, token: CKServerChangeToken(answer.syncToken), moreComing: answer.moreComing)
     }
 
-    /// Asks for a page of each of several zones in one request.
+    /// Asks for a page of each of several zones, in one request unless they are very many.
     ///
     /// - Parameter capabilities: `clientChangeToken`, where what this device sent last is of use.
     func zoneChanges(
         _ queries: [(zoneID: CKRecordZone.ID, token: CKServerChangeToken?, resultsLimit: Int?, desiredKeys: [CKRecord.FieldKey]?)],
         asking capabilities: Set<Capability> = []
+    ) async throws -> [Outcome<CKRecordZone.ID, ZoneChangesPage>] {
+        try await paged(queries) { try await zoneChanges(atOnce: $0, capabilities) }
+    }
+
+    private func zoneChanges(
+        atOnce queries: [(zoneID: CKRecordZone.ID, token: CKServerChangeToken?, resultsLimit: Int?, desiredKeys: [CKRecord.FieldKey]?)],
+        _ capabilities: Set<Capability>
     ) async throws -> [Outcome<CKRecordZone.ID, ZoneChangesPage>] {
         let answer = try await client.zoneChanges(
             ZoneChangesRequest(

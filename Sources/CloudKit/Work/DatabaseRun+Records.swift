@@ -148,14 +148,14 @@ extension DatabaseRun {
         told: @Sendable ([Outcome<CKRecord.ID, CKRecord>]) async -> Void
     ) async throws {
         for (zoneID, ids) in grouped(ids, by: \.zoneID) {
-            for page in pages(ids, of: client.limits.recordsPerResponse) {
-                try Task.checkCancellation()
+            try await inPages(ids) { page in
                 var outcomes: [Outcome<CKRecord.ID, CKRecord>] = []
-                do {
+                do throws(CKError) {
                     let answer = try await client.lookupRecords(
-                        LookupRecordsRequest(
-                            recordNames: page.map(\.recordName), zoneID: zoneID.wire, desiredKeys: desiredKeys))
-                    for (id, result) in zip(page, answer.results) {
+                        LookupRecordsRequest(recordNames: page.map(\.recordName), zoneID: zoneID.wire, desiredKeys: desiredKeys))
+                    // Once the records of an answer are many bytes, the others are to be asked for again.
+                    let later = answer.results.dropFirst().firstIndex(where: \.isTooLarge) ?? page.count
+                    for (id, result) in zip(page, answer.results.prefix(later)) {
                         let result = await fetched(result, in: zoneID) { await progress(id, $0) }
                         if case .success = result { await progress(id, 1) }
                         outcomes.append(Outcome(id: id, result: result))
@@ -165,6 +165,7 @@ extension DatabaseRun {
                     outcomes = page.map { Outcome(id: $0, result: .failure(error)) }
                 }
                 await told(outcomes)
+                return outcomes.count
             }
         }
     }
@@ -200,5 +201,12 @@ extension CKError {
         case .assetFileNotFound, .assetFileModified, .assetNotAvailable, .limitExceeded, .quotaExceeded, .invalidArguments: true
         default: false
         }
+    }
+}
+
+extension RecordResult {
+    /// Whether the record is left out because the answer would have been too large.
+    fileprivate var isTooLarge: Bool {
+        if case .failure(_, let error, _) = self { error.nativeCode == .limitExceeded } else { false }
     }
 }

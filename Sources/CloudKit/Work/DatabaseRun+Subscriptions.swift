@@ -13,9 +13,10 @@ extension DatabaseRun {
     }
 
     func fetchSubscriptions(_ ids: [CKSubscription.ID]) async throws -> [Outcome<CKSubscription.ID, CKSubscription>] {
-        guard !ids.isEmpty else { return [] }
-        let answer = try await client.lookupSubscriptions(SubscriptionsLookupRequest(subscriptionIDs: ids))
-        return zip(ids, answer.subscriptions).map { id, result in Outcome(id: id, result: subscription(result)) }
+        try await paged(ids) { ids in
+            let answer = try await client.lookupSubscriptions(SubscriptionsLookupRequest(subscriptionIDs: ids))
+            return zip(ids, answer.subscriptions).map { id, result in Outcome(id: id, result: subscription(result)) }
+        }
     }
 
     func modifySubscriptions(

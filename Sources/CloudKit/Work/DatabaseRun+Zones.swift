@@ -13,12 +13,13 @@ extension DatabaseRun {
     }
 
     func fetchZones(_ ids: [CKRecordZone.ID]) async throws -> [Outcome<CKRecordZone.ID, CKRecordZone>] {
-        guard !ids.isEmpty else { return [] }
-        let answer = try await client.lookupZones(ZonesLookupRequest(zones: ids.map(\.wire)))
-        guard answer.zones.count == ids.count else {
-            throw CKError.unreadable("the server answered \(answer.zones.count) of \(ids.count) lookups")
+        try await paged(ids) { ids in
+            let answer = try await client.lookupZones(ZonesLookupRequest(zones: ids.map(\.wire)))
+            guard answer.zones.count == ids.count else {
+                throw CKError.unreadable("the server answered \(answer.zones.count) of \(ids.count) lookups")
+            }
+            return zip(ids, answer.zones).map { id, result in Outcome(id: id, result: zone(result)) }
         }
-        return zip(ids, answer.zones).map { id, result in Outcome(id: id, result: zone(result)) }
     }
 
     func modifyZones(

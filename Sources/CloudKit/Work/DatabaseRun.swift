@@ -54,8 +54,32 @@ extension DatabaseRun {
         return zones
     }
 
-    func pages<Item>(_ items: [Item], of count: Int) -> [ArraySlice<Item>] {
-        stride(from: 0, to: items.count, by: count).map { items[$0..<min($0 + count, items.count)] }
+    /// Asks about items in pages, of which the server takes as many as it likes, from the first on. Where it says that a page is
+    /// too many, the next ones are half as long.
+    ///
+    /// - Parameter ask: Answers how many of the items it dealt with.
+    func inPages<Item>(_ items: [Item], _ ask: (ArraySlice<Item>) async throws -> Int) async throws {
+        var rest = items[...]
+        var most = client.limits.recordsPerResponse
+        while !rest.isEmpty {
+            try Task.checkCancellation()
+            let page = rest.prefix(most)
+            do {
+                rest = rest.dropFirst(max(1, try await ask(page)))
+            } catch CKError.limitExceeded where page.count > 1 {
+                most = page.count / 2
+            }
+        }
+    }
+
+    /// What was answered to all pages.
+    func paged<Item, Answer>(_ items: [Item], _ ask: ([Item]) async throws -> [Answer]) async throws -> [Answer] {
+        var answers: [Answer] = []
+        try await inPages(items) { page in
+            answers += try await ask(Array(page))
+            return page.count
+        }
+        return answers
     }
 
     /// - Throws: ``CKError`` with `.limitExceeded`, before anything was sent.
