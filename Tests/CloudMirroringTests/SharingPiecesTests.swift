@@ -132,6 +132,35 @@ import Testing
         try await all.discard()
     }
 
+    @Test func whatAMovedObjectIsRelatedToInItsOldPlaceFollowsIt() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let slow = Holding(deletionsOn: transport)
+        let all = try await Sharers(cloud, mia: try Device.sharing("tablet", transport, over: slow))
+        try await all.plan()
+        all.phone.container.pauseSyncing()
+        let share = try await all.mia.share("Trip")
+        try await slow.gate.reached()
+        // As a device writes that has not heard of the share: there the attachment goes from the trip to the diary.
+        func name(_ type: String, _ field: String, _ value: FieldValue) async throws -> String {
+            try #require(try await cloud.records(ofType: type).first { $0.fields[field] == Field(value) && $0.fields["CD_moveReceipt"] == nil }).recordName
+        }
+        var edit = Record(recordName: try await name("CD_Attachment", "CD_thumbnail", .bytes([1, 2])), recordType: "CD_Attachment")
+        edit.fields["CD_post"] = Field(.string(try await name("CD_Post", "CD_title", .string("Diary"))))
+        let client = CloudDatabaseClient(containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: all.phone.transport)
+        let request = ModifyRecordsRequest(operations: [RecordOperation(.forceUpdate, edit)], zoneID: ZoneID(zoneName: "com.apple.coredata.cloudkit.zone"))
+        _ = try await client.modifyRecords(request, idempotencyKey: UUID().uuidString)
+        slow.gate.open()
+        try await all.bo.join(share)
+        // Whoever moved the attachment sees to it, before another device does.
+        for device in [all.mia, all.bo] { try await device.sync() }
+        #expect(try all.bo.dump.contains("title Diary  attachments [\"Attachment\"]  tags [\"mine\"]"))
+        all.phone.container.resumeSyncing()
+        try await all.sync()
+        for device in [all.mia, all.phone, all.bo] { #expect(try device.dump.contains("title Diary  attachments [\"Attachment\"]  tags [\"mine\"]")) }
+        try await all.discard()
+    }
+
     @Test func whatIsDeletedBetweenItsMoveAndItsArrivalStaysDeleted() async throws {
         let all = try await Sharers()
         try await all.plan()

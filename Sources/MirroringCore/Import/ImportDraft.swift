@@ -125,7 +125,9 @@ struct ImportDraft {
             state.ancestor.unapplied[MirrorNames.mergedFor] = mergedFor
             return put(state)
         }
-        let local = LocalRecord(row: row, names: loaded.names, parked: parked(of: record.recordName), state: state)
+        // What has moved from here before is called there what it was called here.
+        let names = state.isMovedOut ? loaded.names.merging(loaded.namesElsewhere) { here, _ in here } : loaded.names
+        let local = LocalRecord(row: row, names: names, parked: parked(of: record.recordName), state: state)
         // A record that this device made and nobody changed since: the answer to the first attempt was lost,
         // and what "loses" is an older value of our own.
         // An object whose name follows from its values may have been made by another device.
