@@ -51,6 +51,7 @@ import Testing
         (9887, [.sharing], "what had been written in an object's old place won against what was written in the share later"),
         (9840, [.extensions, .pauses, .polling], "what went to another list stood where somebody had put it in the one that it left"),
         (8147, [.batches, .extensions, .polling], "a wait ended in vain as its answer was on its way: it was the simulation that lost the news"),
+        (12433, [.publicQueries], "a run ended as a device had just begun to ask again: it was the simulation that did not wait"),
         (8190, [.assets, .batches, .polling], "two devices wrote one reference, and one was replaced: it was the checker that took them for two"),
         (6359, [.sharing], "a guest was never told of what a dying server had yet to tell: it was the simulation's server that did not catch up"),
     ]

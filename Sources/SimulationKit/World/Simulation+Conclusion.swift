@@ -41,16 +41,25 @@ extension Simulation {
             try boot(witness)
         }
         executor.settle()
-        // The public database is asked again and again.
+        // The public database is asked again and again; who has begun to ask comes to an end.
         let end = features.isPublic ? agenda.now + 600 : .infinity
         var count = 0
-        while violations.isEmpty, let due = agenda.nextDue, due <= end, let body = agenda.take() {
+        while violations.isEmpty, let due = agenda.nextDue, due <= end || isAsking && due <= end + 600, let body = agenda.take() {
             body()
             executor.settle()
             count += 1
             if count > Self.eventsMax { return fail("there is no rest: \(Self.eventsMax) events") }
         }
         for circle in Set(users.map(circle)).sorted() { try conclude(circle) }
+    }
+
+    private var isAsking: Bool {
+        devices.contains { device in
+            switch device.life?.container.syncStatus.activity {
+            case .importing, .exporting: true
+            default: false
+            }
+        }
     }
 
     private func conclude(_ circle: String) throws {
