@@ -17,6 +17,9 @@ enum DiskQueue {
             queue.async { continuation.resume(with: Result { try body() }) }
         }
     }
+
+    /// Does not wait for it.
+    static func start(_ body: @escaping @Sendable () -> Void) { queue.async { body() } }
 }
 
 /// A file that is arriving: hashed and written piece by piece, under a name of its own until it is complete. Removed

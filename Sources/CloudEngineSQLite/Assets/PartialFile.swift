@@ -37,12 +37,37 @@ final class UploadTurns: Sendable {
     }
 }
 
+/// What one request wrote of an upload.
+struct Appended: Sendable {
+    /// Where it ends in the file.
+    private(set) var end: Int64
+    /// Nil if it does not begin where the file does.
+    private var hash: SHA256?
+
+    init(from offset: Int64) {
+        end = offset
+        hash = offset == 0 ? SHA256() : nil
+    }
+
+    mutating func add(_ bytes: [UInt8]) {
+        hash?.update(data: bytes)
+        end += Int64(bytes.count)
+    }
+
+    /// Of the whole file, if it is all there is.
+    var checksum: String? { hash.map { Hex.text($0.finalize()) } }
+}
+
 /// An upload that arrives in parts, as a file that grows.
 final class PartialFile: Sendable {
     private static let pieceBytes = 1 << 18
+    /// As often the disk is told to begin, so that there is little left to wait for in the end.
+    private static let flushedBytes: Int64 = 1 << 25
 
     let path: String
     private let descriptor: Int32
+    /// What the disk said while more arrived. The system says it once only.
+    private let failure = Mutex<Int32?>(nil)
     private let turns: UploadTurns
     private let id: String
     private let turn: Int
@@ -71,40 +96,61 @@ final class PartialFile: Sendable {
     /// Bytes that are there, durably.
     func size() async throws -> Int64 {
         try await DiskQueue.run {
-            guard fsync(self.descriptor) == 0 else { throw StorageFailure.ofDisk(errno) }
+            let isFlushed = fsync(self.descriptor) == 0
+            let number = errno
+            if let earlier = self.failure.withLock({ $0 }) { throw StorageFailure.ofDisk(earlier) }
+            guard isFlushed else { throw StorageFailure.ofDisk(number) }
             return Int64(lseek(self.descriptor, 0, SEEK_END))
+        }
+    }
+
+    private func flushMeanwhile() {
+        DiskQueue.start { [self] in
+            guard fdatasync(descriptor) != 0 else { return }
+            let number = errno
+            failure.withLock { $0 = $0 ?? number }
         }
     }
 
     /// Appends what arrives. When the sequence breaks off, what came before it stays.
     ///
-    /// - Returns: The bytes that are there then.
+    /// While one piece goes to the disk, the next arrives.
+    ///
+    /// - Returns: What was written, and where it ends.
     func append(
         _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, at offset: Int64, bytesMax: Int64
-    ) async throws -> Int64 {
-        var pending: [UInt8] = []
-        var end = offset
-        do {
-            for try await piece in pieces {
-                guard end + Int64(pending.count + piece.count) <= bytesMax else {
-                    unlink(path)
-                    throw WireError(.quotaExceeded, "an asset has at most \(bytesMax) bytes", nativeCode: .limitExceeded)
+    ) async throws -> Appended {
+        try await withThrowingTaskGroup(of: Appended.self) { group in
+            var pending: [UInt8] = []
+            var end = offset
+            var written = Appended(from: offset)
+            do {
+                for try await piece in pieces {
+                    guard end + Int64(pending.count + piece.count) <= bytesMax else {
+                        unlink(path)
+                        throw WireError(.quotaExceeded, "an asset has at most \(bytesMax) bytes", nativeCode: .limitExceeded)
+                    }
+                    pending += piece
+                    guard pending.count >= Self.pieceBytes else { continue }
+                    if let before = try await group.next() { written = before }
+                    end += Int64(pending.count)
+                    group.addTask { [pending, written] in try await self.write(pending, after: written) }
+                    pending = []
                 }
-                pending += piece
-                if pending.count >= Self.pieceBytes {
-                    end = try await write(pending, at: end)
-                    pending.removeAll(keepingCapacity: true)
-                }
+            } catch {
+                if let before = try? await group.next() { written = before }
+                if !(error is WireError) { _ = try? await write(pending, after: written) }
+                throw error
             }
-        } catch {
-            if !(error is WireError) { _ = try? await write(pending, at: end) }
-            throw error
+            if let before = try await group.next() { written = before }
+            return try await write(pending, after: written)
         }
-        return try await write(pending, at: end)
     }
 
-    private func write(_ bytes: [UInt8], at offset: Int64) async throws -> Int64 {
+    private func write(_ bytes: [UInt8], after written: Appended) async throws -> Appended {
         try await DiskQueue.run { [self] in
+            var written = written
+            let offset = written.end
             let isOurs: Void? = try turns.run(id, turn) {
                 try bytes.withUnsafeBytes { buffer in
                     var rest = buffer[...]
@@ -119,13 +165,18 @@ final class PartialFile: Sendable {
                 }
             }
             guard isOurs != nil else { throw WireError(.conflict, "another request goes on with the upload") }
-            return offset + Int64(bytes.count)
+            written.add(bytes)
+            if written.end / Self.flushedBytes > offset / Self.flushedBytes { flushMeanwhile() }
+            return written
         }
     }
 
     /// What the file is, once it is complete and durable.
-    func asset() async throws -> StoredAsset {
+    ///
+    /// - Parameter appended: What was written last; it need not be read again where it is the whole file.
+    func asset(_ appended: Appended) async throws -> StoredAsset {
         let size = try await size()
+        if let checksum = appended.checksum, appended.end == size { return StoredAsset(checksum: checksum, size: size) }
         var hash = SHA256()
         var place: Int64 = 0
         while place < size {

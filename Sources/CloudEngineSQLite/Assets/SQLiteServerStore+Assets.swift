@@ -32,9 +32,9 @@ extension SQLiteServerStore: AssetStorage {
         let size = try await file.size()
         guard size == part.offset else { return .misplaced(size) }
         // What arrived counts for the quota, also where the rest does not come.
-        let end: Int64
+        let appended: Appended
         do {
-            end = try await file.append(pieces, at: size, bytesMax: bytesMax)
+            appended = try await file.append(pieces, at: size, bytesMax: bytesMax)
         } catch {
             // One that became too large is gone; one that another request goes on with is that one's matter.
             let isGone = (error as? WireError)?.code == .quotaExceeded
@@ -43,9 +43,9 @@ extension SQLiteServerStore: AssetStorage {
             }
             throw error
         }
-        try await note(end, ofUpload: id, in: partition)
-        guard part.isLast else { return .partial(end) }
-        let arrived = try await file.asset()
+        try await note(appended.end, ofUpload: id, in: partition)
+        guard part.isLast else { return .partial(appended.end) }
+        let arrived = try await file.asset(appended)
         do {
             try Self.check(arrived, part.digest)
         } catch {

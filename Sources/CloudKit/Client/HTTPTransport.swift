@@ -253,7 +253,7 @@ private struct HTTPChunks: AsyncSequence, Sendable {
 
 /// The content of a file, read piece by piece as it is sent.
 private struct FileChunks: AsyncSequence, Sendable {
-    static let chunkBytes: Int64 = 65_536
+    static let chunkBytes: Int64 = 1 << 18
 
     let url: URL
     let start: Int64
