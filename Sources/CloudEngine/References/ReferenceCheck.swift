@@ -85,6 +85,7 @@ struct ReferenceCheck {
     }
 
     private mutating func checkSave(_ record: Record, _ batch: inout Batch) throws {
+        try checkParent(of: record, batch)
         let references = record.actingReferences
         guard !references.isEmpty else { return }
         let old = try self.record(record.recordName)?.record.links ?? []
@@ -95,8 +96,7 @@ struct ReferenceCheck {
             let target = reference.recordName
             switch reference.action {
             case .validate:
-                let isThere = try batch.saved[target] != nil || !batch.deleted.contains(target) && self.record(target) != nil
-                guard isThere else {
+                guard try isThere(target, after: batch) else {
                     throw WireError(.validatingReferenceError, "the target of a VALIDATE reference does not exist")
                 }
             case .deleteSelf:
@@ -111,6 +111,21 @@ struct ReferenceCheck {
             case .none: break
             }
         }
+    }
+
+    /// A parent is there when a record gets it; it may go later.
+    ///
+    /// Source: Apple's documentation of `CKRecord.setParent(_:)`.
+    private mutating func checkParent(of record: Record, _ batch: Batch) throws {
+        guard let parent = record.sharing.parent, !parent.isEmpty else { return }
+        guard try self.record(record.recordName)?.record.sharing.parent != parent else { return }
+        guard try isThere(parent, after: batch) else {
+            throw WireError(.validatingReferenceError, "the parent of the record does not exist")
+        }
+    }
+
+    private mutating func isThere(_ name: String, after batch: Batch) throws -> Bool {
+        try batch.saved[name] != nil || !batch.deleted.contains(name) && record(name) != nil
     }
 
     /// Finds the records that go with one that is deleted.

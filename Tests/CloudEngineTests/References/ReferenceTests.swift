@@ -26,6 +26,17 @@ extension Record {
         #expect(try await bench.modify(.init(.forceDelete, .plant("t")), .init(.forceDelete, .plant("s"))).map(\.word) == ["deleted", "deleted"])
     }
 
+    @Test func aParentMustBeThereWhenARecordGetsIt() async throws {
+        let bench = try await Bench.withGarden()
+        var child = Record.plant("child")
+        child.sharing.parent = "bed"
+        #expect(try await bench.modify(.init(.create, child)).map(\.word) == ["VALIDATING_REFERENCE_ERROR"])
+        #expect(try await bench.modify(.init(.create, child), .init(.create, .plant("bed"))).map(\.word) == ["saved", "saved"])
+        #expect(try await bench.modify(.init(.forceDelete, .plant("bed"))).map(\.word) == ["deleted"], "it holds nothing")
+        child.fields["name"] = Field(.string("Sage"))
+        #expect(try await bench.modify(.init(.forceUpdate, child)).map(\.word) == ["saved"], "and was there")
+    }
+
     @Test func aRefusalReachesWhoReliedOnTheRefusedOperation() async throws {
         let bench = try await Bench.withGarden()
         try await bench.modify(.init(.create, .plant("old")))
