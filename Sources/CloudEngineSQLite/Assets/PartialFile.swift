@@ -136,6 +136,7 @@ final class PartialFile: Sendable {
                     end += Int64(pending.count)
                     group.addTask { [pending, written] in try await self.write(pending, after: written) }
                     pending = []
+                    pending.reserveCapacity(2 * Self.pieceBytes)
                 }
             } catch {
                 if let before = try? await group.next() { written = before }

@@ -275,12 +275,13 @@ private struct FileChunks: AsyncSequence, Sendable {
                     try handle?.seek(toOffset: UInt64(Swift.max(0, chunks.start)))
                     await chunks.sent?.begin(at: chunks.start)
                 }
-                guard left > 0, let data = try handle?.read(upToCount: Int(Swift.min(left, FileChunks.chunkBytes))), !data.isEmpty else {
+                guard left > 0, let handle else {
                     // The length stands in the head of the request.
                     guard left == 0 else { throw FileChunks.changed }
                     return nil
                 }
-                piece = [UInt8](data)
+                piece = try FileChunks.read(handle.fileDescriptor, atMost: Int(Swift.min(left, FileChunks.chunkBytes)))
+                guard !piece.isEmpty else { throw FileChunks.changed }
             } catch let error as CKError {
                 throw error
             } catch {
@@ -289,6 +290,16 @@ private struct FileChunks: AsyncSequence, Sendable {
             left -= Int64(piece.count)
             await chunks.sent?.take(piece)
             return ByteBuffer(bytes: piece)
+        }
+    }
+
+    /// Not by the handle, whose `Data` would have to be copied once more.
+    private static func read(_ descriptor: Int32, atMost count: Int) throws -> [UInt8] {
+        try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            var got = Foundation.read(descriptor, buffer.baseAddress, count)
+            while got < 0, errno == EINTR { got = Foundation.read(descriptor, buffer.baseAddress, count) }
+            guard got >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+            filled = got
         }
     }
 

@@ -7,6 +7,8 @@ import CMalloc
 enum FreedMemory {
     private static let keptBytes: Int32 = 8 << 20
     private static let takenAtOnceBytes: Int32 = 1 << 20
+    /// From here on memory is the system's: pieces of assets are below it.
+    private static let ownMappingBytes: Int32 = 4 << 20
 
     /// Keeps some megabytes of each thread's freed memory for its next request.
     ///
@@ -17,5 +19,7 @@ enum FreedMemory {
     static func keepForNextRequest() {
         _ = mallopt(M_TRIM_THRESHOLD, keptBytes)
         _ = mallopt(M_TOP_PAD, takenAtOnceBytes)
+        // The library would have found it by itself, but does not once it is told anything.
+        _ = mallopt(M_MMAP_THRESHOLD, ownMappingBytes)
     }
 }
