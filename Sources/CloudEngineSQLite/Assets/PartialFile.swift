@@ -66,7 +66,7 @@ final class PartialFile: Sendable {
 
     let path: String
     private let descriptor: Int32
-    /// What the disk said while more arrived. The system says it once only.
+    /// What the disk said while more arrived, which the system says once only. Held while it is asked.
     private let failure = Mutex<Int32?>(nil)
     private let turns: UploadTurns
     private let id: String
@@ -104,11 +104,12 @@ final class PartialFile: Sendable {
         }
     }
 
+    /// One at a time: a slow disk takes no more threads than that.
     private func flushMeanwhile() {
         DiskQueue.start { [self] in
-            guard fdatasync(descriptor) != 0 else { return }
-            let number = errno
-            failure.withLock { $0 = $0 ?? number }
+            _ = failure.withLockIfAvailable { failure in
+                if fdatasync(descriptor) != 0 { failure = failure ?? errno }
+            }
         }
     }
 
