@@ -35,8 +35,13 @@ final class AssetSink: Sendable {
         var bytes: [UInt8] = []
     }
 
+    /// As often the disk is told to begin, so that there is little left to wait for in the end.
+    private static let flushedBytes: Int64 = 1 << 25
+
     private let asset: AssetValue
     private let handle: FileHandle?
+    /// What the disk said while more arrived, which the system says once only. Held while it is asked.
+    private let failure = Mutex<Int32?>(nil)
     private let progress: ByteProgress?
     private let state = Mutex(State())
 
@@ -48,6 +53,26 @@ final class AssetSink: Sendable {
         if handle == nil { state.withLock { $0.bytes.reserveCapacity(Int(min(max(asset.size, 0), memoryMax))) } }
     }
 
+    /// Waits until what arrived is durable.
+    ///
+    /// - Throws: What the file system says.
+    func synchronize() throws {
+        try handle?.synchronize()
+        if let number = failure.withLock({ $0 }) { throw POSIXError(POSIXErrorCode(rawValue: number) ?? .EIO) }
+    }
+
+    private func flushMeanwhile(_ handle: FileHandle) {
+        // Whoever has the file may close it before the disk is done.
+        let descriptor = dup(handle.fileDescriptor)
+        guard descriptor >= 0 else { return }
+        DispatchQueue.global(qos: .utility).async { [self] in
+            _ = failure.withLockIfAvailable { failure in
+                if fdatasync(descriptor) != 0 { failure = failure ?? errno }
+            }
+            close(descriptor)
+        }
+    }
+
     var received: Int64 { state.withLock { $0.received } }
     var bytes: [UInt8] { state.withLock { $0.bytes } }
 
@@ -55,9 +80,11 @@ final class AssetSink: Sendable {
     func take(_ piece: ArraySlice<UInt8>) async throws {
         try state.withLock { state in
             guard state.received + Int64(piece.count) <= asset.size else { throw Self.otherSize }
+            let before = state.received
             if let handle { try handle.write(contentsOf: piece) } else { state.bytes.append(contentsOf: piece) }
             state.digest.add(piece)
             state.received += Int64(piece.count)
+            if let handle, before / Self.flushedBytes < state.received / Self.flushedBytes { flushMeanwhile(handle) }
         }
         await progress?.moved(Int64(piece.count))
     }

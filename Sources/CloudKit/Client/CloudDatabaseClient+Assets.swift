@@ -131,8 +131,9 @@ extension CloudDatabaseClient {
             guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
             let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
             defer { try? handle.close() }
-            try await download(asset, AssetSink(asset, to: handle, progress), clock: clock)
-            try handle.synchronize()
+            let sink = AssetSink(asset, to: handle, progress)
+            try await download(asset, sink, clock: clock)
+            try sink.synchronize()
             if rename(partial.path, destination.path) != 0 { throw CocoaError(.fileWriteUnknown) }
         } catch {
             try? FileManager.default.removeItem(at: partial)
