@@ -133,15 +133,25 @@ final class PartialFile: Sendable {
                     }
                     pending += piece
                     guard pending.count >= Self.pieceBytes else { continue }
-                    if let before = try await group.next() { written = before }
+                    do {
+                        if let before = try await group.next() { written = before }
+                    } catch {
+                        // What follows a piece that is not there has no place.
+                        pending = []
+                        throw error
+                    }
                     end += Int64(pending.count)
                     group.addTask { [pending, written] in try await self.write(pending, after: written) }
                     pending = []
                     pending.reserveCapacity(2 * Self.pieceBytes)
                 }
             } catch {
-                if let before = try? await group.next() { written = before }
-                if !(error is WireError) { _ = try? await write(pending, after: written) }
+                do {
+                    if let before = try await group.next() { written = before }
+                    if !(error is WireError) { _ = try await write(pending, after: written) }
+                } catch {
+                    // Why nothing more arrives is what the caller is told.
+                }
                 throw error
             }
             if let before = try await group.next() { written = before }

@@ -65,13 +65,18 @@ private func answer(_ status: String, _ body: String, _ headers: String = "") ->
         }
     }
 
+    private func photo(_ content: Data, in folder: TemporaryFolder) throws -> URL {
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        let file = URL(fileURLWithPath: folder.path + "/photo")
+        try content.write(to: file)
+        return file
+    }
+
     /// Every address leads to the next, of the service and of assets alike: none is followed, so there is no loop.
     @Test(arguments: ["301 Moved", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"])
     func aLoopOfRedirectsIsNotEntered(_ status: String) async throws {
         let files = TemporaryFolder()
-        try FileManager.default.createDirectory(atPath: files.path, withIntermediateDirectories: true)
-        let file = URL(fileURLWithPath: files.path + "/photo")
-        try Data(repeating: 7, count: 1000).write(to: file)
+        let file = try photo(Data(repeating: 7, count: 1000), in: files)
         try await LiveServer.run { server in
             let device = try await BadNetworkTests.Device(server)
             defer { device.relay.stop() }
@@ -100,10 +105,8 @@ private func answer(_ status: String, _ body: String, _ headers: String = "") ->
 
     @Test func aByteThatChangedOnTheWayToTheServerIsNoticed() async throws {
         let files = TemporaryFolder()
-        try FileManager.default.createDirectory(atPath: files.path, withIntermediateDirectories: true)
-        let file = URL(fileURLWithPath: files.path + "/photo")
         let content = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
-        try content.write(to: file)
+        let file = try photo(content, in: files)
         try await LiveServer.run { server in
             let device = try await BadNetworkTests.Device(server)
             defer { device.relay.stop() }
@@ -126,9 +129,7 @@ private func answer(_ status: String, _ body: String, _ headers: String = "") ->
     @Test(arguments: [Int64(86_400_000), 7_258_118_400_000])
     func aClockThatIsFarOffChangesNothing(_ milliseconds: Int64) async throws {
         let files = TemporaryFolder()
-        try FileManager.default.createDirectory(atPath: files.path, withIntermediateDirectories: true)
-        let file = URL(fileURLWithPath: files.path + "/photo")
-        try Data(repeating: 7, count: 1000).write(to: file)
+        let file = try photo(Data(repeating: 7, count: 1000), in: files)
         try await LiveServer.run { server in
             server.clock.set(milliseconds)
             let device = try await BadNetworkTests.Device(server)
