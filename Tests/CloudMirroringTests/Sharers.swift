@@ -16,13 +16,15 @@ extension Device {
     /// - Parameter itemsMax: How many items it sends at once.
     static func sharing(
         _ name: String, _ transport: InProcessTransport, over wire: (any CloudTransport)? = nil, file: URL? = nil, model: Model = Posts.model,
-        itemsMax: Int = Limits().operationsPerRequest
+        extensions: NSPersistentCloudKitContainerOptions.ModelExtensions = [], itemsMax: Int = Limits().operationsPerRequest
     ) throws -> Device {
         let file = file ?? FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)/Posts.sqlite")
         let shared = description(of: file.deletingLastPathComponent().appendingPathComponent("Shared.sqlite"))
         shared.cloudKitContainerOptions?.databaseScope = .shared
+        shared.cloudKitContainerOptions?.modelExtensions = extensions
         return try Device(
             name, transport, over: wire, file: file, model: model, beside: [shared],
+            describe: { $0.cloudKitContainerOptions?.modelExtensions = extensions },
             surround: { surroundings in
                 surroundings.limits.operationsPerRequest = itemsMax
                 let way = wire ?? transport
@@ -82,17 +84,23 @@ struct Sharers {
     let phone: Device
     let bo: Device
 
-    init(model: Model = Posts.model) async throws {
+    init(model: Model = Posts.model, extensions: NSPersistentCloudKitContainerOptions.ModelExtensions = []) async throws {
         let cloud = try InProcessCloud()
-        try await self.init(cloud, mia: try Device.sharing("tablet", try await cloud.addUser("mia", device: "tablet"), model: model), phone: model)
+        let mia = try Device.sharing("tablet", try await cloud.addUser("mia", device: "tablet"), model: model, extensions: extensions)
+        try await self.init(cloud, mia: mia, phone: model, extensions: extensions)
     }
 
-    /// - Parameter model: Of all devices but the first.
-    init(_ cloud: InProcessCloud, mia: Device, phone model: Model = Posts.model) async throws {
+    /// - Parameters:
+    ///   - model: Of all devices but the first.
+    ///   - extensions: Of all devices but the first.
+    init(
+        _ cloud: InProcessCloud, mia: Device, phone model: Model = Posts.model,
+        extensions: NSPersistentCloudKitContainerOptions.ModelExtensions = []
+    ) async throws {
         self.cloud = cloud
         self.mia = mia
-        phone = try Device.sharing("phone", try await cloud.addDevice("phone", of: "mia"), model: model)
-        bo = try Device.sharing("bo's", try await cloud.addUser("bo", device: "bo's"), model: model)
+        phone = try Device.sharing("phone", try await cloud.addDevice("phone", of: "mia"), model: model, extensions: extensions)
+        bo = try Device.sharing("bo's", try await cloud.addUser("bo", device: "bo's"), model: model, extensions: extensions)
         try await cloud.introduce("bo", givenName: "Bo", emailAddress: "bo@example.org")
     }
 

@@ -226,7 +226,7 @@ struct BookkeepingReader {
     /// What the server has, or had, and what a full fetch has not shown.
     func unseenNames(before generation: Int64) throws -> [String] {
         let condition = "zone = ?2 AND (tag IS NOT NULL OR stage = 0) AND generation < ?1"
-        let incomplete = mapping.hasRequirements ? " UNION ALL SELECT name FROM TARN_INCOMPLETE WHERE zone = ?2 AND generation < ?1" : ""
+        let incomplete = mapping.keepsIncomplete ? " UNION ALL SELECT name FROM TARN_INCOMPLETE WHERE zone = ?2 AND generation < ?1" : ""
         return try names(
             "SELECT name FROM TARN_RECORD WHERE \(condition) UNION ALL SELECT name FROM TARN_LINK WHERE \(condition)\(incomplete)",
             [.int(generation), .int(zone)]

@@ -40,7 +40,7 @@ struct BookkeepingWriter {
                 "INSERT OR REPLACE INTO TARN_PARKED (zone, source, relationship, destination) VALUES (?, ?, ?, ?)",
                 [.int(zone), .text(parked.key.source), .text(parked.key.relationship), .text(parked.destination)])
         }
-        if mapping.hasRequirements {
+        if mapping.keepsIncomplete {
             try forgetIncomplete(changes.arrived)
             for record in changes.incomplete { try write(record) }
         }

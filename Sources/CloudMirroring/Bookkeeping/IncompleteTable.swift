@@ -43,6 +43,20 @@ extension BookkeepingReader {
         return found
     }
 
+    /// Records that wait for values.
+    func heldBack() throws -> [Record] {
+        var found: [Record] = []
+        try reader.query(
+            """
+            SELECT i.record FROM TARN_LACKING l JOIN TARN_INCOMPLETE i ON i.zone = l.zone AND i.name = l.name \
+            WHERE l.zone = ? AND l.target = ? ORDER BY l.name
+            """, [.int(zone), .text(IncompleteRecord.freeValues)]
+        ) { row in
+            if let record = try row.blob(0).map({ try Record(json: [UInt8]($0)) }) { found.append(record) }
+        }
+        return found
+    }
+
     /// In all zones.
     func incompleteCount() throws -> Int {
         var count = 0
@@ -85,16 +99,42 @@ extension MirrorFile {
                 names += page.records.flatMap { mapping.mergedNames(of: $0).names.sorted() }
                 if !page.moreComing { names += try bookkeeping.mergedNamesLacked() }
             }
-            let waiting = try bookkeeping.incomplete(lacking: names)
+            let waiting = try bookkeeping.incomplete(lacking: names) + (page.moreComing ? [] : released(from: zone.number, reader))
             let named = Set(page.deletions + page.records.map(\.recordName))
             var page = page
-            page.records += waiting.filter { !named.contains($0.recordName) }
+            var seen = named
+            page.records += waiting.filter { seen.insert($0.recordName).inserted }
             return page
         }
     }
 
+    /// Records of a zone whose values nothing has any more that is in another one, with what waits for them.
+    private func released(from zone: Int64, _ reader: StoreReader) throws -> [Record] {
+        let bookkeeping = self.reader(reader, zone: zone)
+        let held = try bookkeeping.heldBack().filter { try !isTaken($0, elsewhereThan: zone, reader) }
+        return held.isEmpty ? [] : held + (try bookkeeping.incomplete(lacking: held.map(\.recordName)))
+    }
+
+    /// Whether a row of another zone has values of a record that must be unique.
+    private func isTaken(_ record: Record, elsewhereThan zone: Int64, _ reader: StoreReader) throws -> Bool {
+        let bookkeeping = self.reader(reader, zone: zone)
+        return try mapping.uniqueValues(of: record).contains { unique in
+            try reader.keys(with: unique.constraint, values: unique.values).contains { try bookkeeping.zone(of: $0) != zone }
+        }
+    }
+
+    /// Zones in which something waited for values that are free by now, and that are not going to be read anyway.
+    func zonesToRelease() throws -> [ZoneTable.Row] {
+        try store.read { reader in
+            try ZoneTable.all(reader).filter { row in
+                guard row.token != nil, !row.isFullFetch, row.zone.isHome || !row.needsFetch else { return false }
+                return try !released(from: row.zone.number, reader).isEmpty
+            }
+        }
+    }
+
     func incompleteCount() throws -> Int {
-        guard mapping.hasRequirements else { return 0 }
+        guard mapping.keepsIncomplete else { return 0 }
         return try store.read { try reader($0).incompleteCount() }
     }
 }

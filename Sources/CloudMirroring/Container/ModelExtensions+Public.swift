@@ -18,7 +18,9 @@ extension NSPersistentCloudKitContainerOptions {
         /// Uniqueness constraints of attributes that are not encrypted. Names of records follow from the values, so that devices that
         /// make the same thing make one record; what gets the same values later is merged into one object, the same on every device:
         /// its values fill what is empty, those that differ are in the conflict log, and what was related to either is related to the
-        /// one that stays. As in a store, objects that lack one of the values are not compared.
+        /// one that stays. As in a store, objects that lack one of the values are not compared. Of two that are shared in different ways
+        /// the one that comes later is kept, counted (``NSPersistentCloudKitContainer/SyncStatus/incompleteCount``), and shown when the
+        /// values are free.
         public static let uniquenessConstraints = Self(rawValue: 1 << 1)
 
         /// Attributes without a default value and to-one relationships that are not optional. An object is shown once all that it must

@@ -32,8 +32,9 @@ extension NSPersistentCloudKitContainer {
         public var pendingCount: Int
         /// When everything was last exchanged, since the app was started.
         public var lastSuccess: Date?
-        /// Objects that have come and are not shown yet, because something that they must have has not come. See
-        /// ``NSPersistentCloudKitContainerOptions/ModelExtensions/requiredValues``.
+        /// Objects that have come and are not shown yet, because something that they must have has not come, or values that must be
+        /// unique are not free. See ``NSPersistentCloudKitContainerOptions/ModelExtensions/requiredValues`` and
+        /// ``NSPersistentCloudKitContainerOptions/ModelExtensions/uniquenessConstraints``.
         public var incompleteCount = 0
     }
 }

@@ -237,7 +237,8 @@ extension Mirror {
     /// A page with what waited for its records.
     private func joined(_ page: ImportPage, _ zone: MirrorZone) async throws -> ImportPage {
         let mapping = file.mapping
-        guard mapping.hasRequirements, !page.records.isEmpty || mapping.hasUniqueness && !page.moreComing else { return page }
+        guard mapping.keepsIncomplete, incompleteCount.withLock({ $0 }) > 0, !page.records.isEmpty || mapping.hasUniqueness && !page.moreComing
+        else { return page }
         var joined = try await onQueue { try self.file.joined(page, of: zone) }
         let waited = joined.records[page.records.count...]
         if waited.isEmpty { return joined }
@@ -246,8 +247,17 @@ extension Mirror {
         return joined
     }
 
+    /// Takes in what waited for values that are free since something changed here, or in another zone.
+    func release(_ cloud: MirrorCloud) async throws {
+        guard file.mapping.hasUniqueness, incompleteCount.withLock({ $0 }) > 0 else { return }
+        for row in try await onQueue({ try self.file.zonesToRelease() }) {
+            guard let token = row.token else { continue }
+            _ = try await apply(ImportPage(records: [], deletions: [], askedWith: token, token: token, moreComing: false), of: row, cloud)
+        }
+    }
+
     func countIncomplete() async throws {
-        guard file.mapping.hasRequirements else { return }
+        guard file.mapping.keepsIncomplete else { return }
         let count = try await onQueue { try self.file.incompleteCount() }
         incompleteCount.withLock { $0 = count }
     }

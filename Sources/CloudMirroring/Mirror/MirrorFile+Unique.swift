@@ -122,15 +122,20 @@ extension MirrorFile {
 
     /// Loads what surrounds rows that have values that a plan gives to others, and rows that lose what they must have.
     ///
+    /// What is to have values of a row in another zone waits: to make one of the two would give one away that is shared with nobody, or
+    /// with others.
+    ///
     /// - Returns: Whether there was any that was not loaded: then the page has to be planned again.
-    /// - Throws: `CloudFailure` with `.constraintViolation` for a row whose record is in another zone.
     func surround(_ plan: ImportPlan, in loaded: inout ImportPlan.Loaded, zone: Int64, _ writer: StoreWriter) throws -> Bool {
         guard mapping.hasUniqueness || mapping.hasRequirements else { return false }
         let bookkeeping = reader(writer, zone: zone)
         var found = plan.takenBack
+        var heldBack: Set<String> = []
         var owners: [UniqueValues: RowKey] = [:]
         for (unique, key) in plan.unique {
-            var same = try writer.keys(with: unique.constraint, values: unique.values).filter { $0 != key && !plan.deletes($0) }
+            let all = try writer.keys(with: unique.constraint, values: unique.values).filter { $0 != key && !plan.deletes($0) }
+            var same = try all.filter { try bookkeeping.zone(of: $0) == zone }
+            if same.count < all.count, let name = plan.name(of: key) { heldBack.insert(name) }
             if let owner = owners[unique], owner != key { same.append(owner) }
             owners[unique] = key
             if !same.isEmpty { found += same + [key] }
@@ -142,16 +147,14 @@ extension MirrorFile {
         }
         var new: [RowKey] = []
         for key in found where !key.isTemporary && !loaded.surrounded.contains(key) && !new.contains(key) { new.append(key) }
-        if new.isEmpty { return false }
+        heldBack.subtract(loaded.heldBack)
+        loaded.heldBack.formUnion(heldBack)
+        if new.isEmpty { return !heldBack.isEmpty }
         var details = ImportNeeds.Details()
         details.keys = new
         details.referred = new
         for key in new {
-            guard let state = try bookkeeping.record(of: key), try bookkeeping.zone(of: key) == zone else {
-                throw CloudFailure(
-                    .constraintViolation,
-                    "\(bookkeeping.entityName(key)): an object has values that must be unique and that another one has which is shared in another way; change one of them")
-            }
+            guard let state = try bookkeeping.record(of: key) else { continue }
             loaded.records[state.recordName] = state
             loaded.parked += try bookkeeping.parked(source: state.recordName)
             loaded.parked += try bookkeeping.parked(destination: state.recordName)

@@ -4,14 +4,18 @@
 package import CloudWire
 import ManagedModel
 
-/// A record that the server has and no row shows: something that its object needs has not come.
+/// A record that the server has and no row shows: something that its object needs has not come, or has gone to something else.
 package struct IncompleteRecord: Hashable, Sendable {
     /// Everything that it says.
     package var record: Record
-    /// Names of the records that it needs; none for one that lacks a value, which only a change of its own brings.
+    /// Names of the records that it needs, or ``freeValues``; none for one that lacks a value, which only a change of its own brings.
     package var lacking: [String]
     /// The full fetch in which it was last seen.
     package var generation: Int64
+
+    /// Stands in the place of a name, which is never empty: its object's values must be unique, and something has them that is in
+    /// another zone, so that the two cannot be made one.
+    package static let freeValues = ""
 
     package init(record: Record, lacking: [String], generation: Int64) {
         self.record = record
@@ -21,6 +25,14 @@ package struct IncompleteRecord: Hashable, Sendable {
 }
 
 extension ImportDraft {
+    /// Takes rows back whose values belong to objects of other zones, before they are made one with anything in this one.
+    mutating func holdBack() {
+        for name in loaded.heldBack.sorted() {
+            guard let state = states[name], let row = rows[state.key], let entity = mapping.entities[state.key.entityIndex] else { continue }
+            takeBack(name, row, entity, lacking: [IncompleteRecord.freeValues])
+        }
+    }
+
     /// Takes rows back that lack what they must have, and those that must have them.
     ///
     /// All rows of the page are there at first, so that objects that need each other come together.
@@ -33,16 +45,16 @@ extension ImportDraft {
                 guard let row = rows[key], let entity = mapping.entities[key.entityIndex], let name = name(of: key),
                     entity.required.contains(where: { row.values[$0.slot].isNull })
                 else { continue }
-                takeBack(name, row, entity)
+                let targets = entity.required.filter { row.values[$0.slot].isNull }
+                    .compactMap { parked[ParkedRelationship.Key(source: name, relationship: $0.name)] }
+                takeBack(name, row, entity, lacking: targets)
                 isSettled = false
             }
         }
     }
 
-    private mutating func takeBack(_ name: String, _ row: Row, _ entity: EntityMapping) {
+    private mutating func takeBack(_ name: String, _ row: Row, _ entity: EntityMapping, lacking: [String]) {
         guard let state = states[name] else { return }
-        let lacking = entity.required.filter { row.values[$0.slot].isNull }
-        let targets = lacking.compactMap { parked[ParkedRelationship.Key(source: name, relationship: $0.name)] }
         let isNew = row.key.isTemporary
         if !isNew {
             takenBack.append(row.key)
@@ -51,7 +63,7 @@ extension ImportDraft {
         }
         if state.changeTag != nil {
             let record = page.records.last { $0.recordName == name } ?? entity.record(of: state)
-            incomplete.append(IncompleteRecord(record: record, lacking: targets, generation: page.generation ?? state.generation))
+            incomplete.append(IncompleteRecord(record: record, lacking: lacking, generation: page.generation ?? state.generation))
         }
         for key in rows.touchedKeys + (loaded.referrers[row.key] ?? []) { dropReference(of: key, to: state, row.key) }
         rows.delete(row.key)
@@ -85,4 +97,7 @@ extension EntityMapping {
 extension RecordMapping {
     /// Whether objects of some entity wait for what they need.
     package var hasRequirements: Bool { extensions.contains(.requiredValues) }
+
+    /// Whether there may be records that no row shows.
+    package var keepsIncomplete: Bool { hasRequirements || hasUniqueness }
 }

@@ -86,6 +86,7 @@ struct ImportDraft {
         for reference in references { resolve(reference) }
         for name in inserted { adoptParked(waitingFor: name) }
         for record in records where record.recordType == MirrorNames.linkRecordType { applyLink(record) }
+        holdBack()
         mergeTwins()
         followSuccessors()
         takeBackIncomplete()
@@ -293,7 +294,7 @@ struct ImportDraft {
             }
         }
         changes.conflicts = conflicts
-        if mapping.hasRequirements {
+        if mapping.keepsIncomplete {
             changes.arrived = page.records.map(\.recordName) + page.deletions
             changes.incomplete = incomplete
         }

@@ -53,6 +53,8 @@ package struct ImportPlan: Sendable {
         package var successors: [String: String] = [:]
         /// What records in their old zone said last whose objects moved to this one and that are still there, by their names here.
         package var former: [String: Ancestor] = [:]
+        /// Names of records whose rows would have values that must be unique and that rows of other zones have.
+        package var heldBack: Set<String> = []
         /// Contents by asset, without addresses.
         package var assets: [AssetValue: Data] = [:]
 
@@ -108,6 +110,9 @@ package struct ImportPlan: Sendable {
         let known = Set(inserted)
         return inserted + bookkeeping.records.map(\.key).filter { $0.isTemporary && !known.contains($0) }
     }
+
+    /// Of the record that the plan writes for a row.
+    package func name(of key: RowKey) -> String? { bookkeeping.records.last { $0.key == key }?.recordName }
 
     package func deletes(_ key: RowKey) -> Bool { rows.contains { if case .delete(key, _) = $0 { true } else { false } } }
 
