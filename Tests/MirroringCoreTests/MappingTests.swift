@@ -208,6 +208,20 @@ import Testing
         #expect(violations.contains { $0.contains("shares a field") })
     }
 
+    /// What would overwrite the name of an object's entity makes the object nobody's on every other device.
+    @Test func aPropertyCannotHaveAFieldThatIsThereForSomethingElse() throws {
+        func violations(_ names: [String], below: String? = nil) throws -> [String] {
+            let entity = Entity(name: "Note", attributes: names.map { Attribute(name: $0, type: .string) })
+            let heir = Entity(name: "List", superentity: "Note", attributes: [below].compactMap(\.self).map { Attribute(name: $0, type: .integer64) })
+            return CloudModelRules.violations(of: try ResolvedModel(Model(entities: [entity, heir]))).map(\.description)
+        }
+        let taken = "which records have for something else"
+        #expect(try violations(["entityName", "recordName", "title"]) == ["Note.entityName needs the field CD_entityName, \(taken)"])
+        #expect(try violations(["moveReceipt"]) == ["Note.moveReceipt needs the field CD_moveReceipt, \(taken)"])
+        #expect(try violations(["ckMerged", "entityNames"]) == ["Note.ckMerged needs the field CD_ckMerged, \(taken)"])
+        #expect(try violations(["title"], below: "title_ckAsset") == ["List.title_ckAsset needs the field CD_title_ckAsset, where long values of Note.title go"])
+    }
+
     @Test func aRelationshipMayNotLeaveTheConfigurationAndATypeHas256Fields() throws {
         var model = TestModel.model
         model.configurations = ["Cloud": ["Post", "ImagePost", "Attachment", "ImageData"]]

@@ -116,6 +116,8 @@ package enum CloudModelRules {
     }
 
     /// All entities below a root share its record type.
+    ///
+    /// Source: that `CD_entityName` is every record's is documented; what Apple's does with an attribute of that name is not.
     private static func check(root: Int, _ entities: [ResolvedEntity], _ model: ResolvedModel, _ allowed: ModelExtensions, _ violations: inout [Violation]) {
         var owners: [String: (entity: String, property: PropertyMapping)] = [:]
         var count = fieldsOfEveryType
@@ -123,7 +125,11 @@ package enum CloudModelRules {
             for property in PropertyMapping.all(of: entity, in: model, allowed) {
                 guard let known = owners[property.fieldName] else {
                     owners[property.fieldName] = (entity.name, property)
-                    count += property.assetFieldName == nil ? 1 : 2
+                    count += property.fieldNames.count
+                    if !property.isOwn, let field = property.fieldNames.first(where: MirrorNames.taken.contains) {
+                        violations.append(
+                            Violation(entity: entity.name, property: property.name, what: "needs the field \(field), which records have for something else"))
+                    }
                     continue
                 }
                 if known.property.fieldType != property.fieldType || known.property.name != property.name {
@@ -133,6 +139,11 @@ package enum CloudModelRules {
                             what: "has another type than \(known.entity).\(known.property.name), with which it shares a field"))
                 }
             }
+        }
+        for (_, owner) in owners.sorted(by: { $0.key < $1.key }) {
+            guard let field = owner.property.assetFieldName, let other = owners[field] else { continue }
+            violations.append(
+                Violation(entity: other.entity, property: other.property.name, what: "needs the field \(field), where long values of \(owner.entity).\(owner.property.name) go"))
         }
         if count > fieldsPerTypeMax {
             violations.append(
@@ -144,6 +155,8 @@ package enum CloudModelRules {
 }
 
 extension PropertyMapping {
+    fileprivate var fieldNames: [String] { [fieldName, assetFieldName].compactMap(\.self) }
+
     fileprivate var fieldType: String {
         switch kind {
         case .attribute(let attribute): "\(attribute.type.cloudType?.rawValue ?? "")\(isEncrypted ? " encrypted" : "")"

@@ -58,6 +58,8 @@ package enum MirrorNames {
 
     /// Where an object was before it was moved to be shared; it stands in the record in the new zone.
     package static let moveReceipt = "CD_moveReceipt"
+    /// Fields that are no property's, whatever the model is.
+    static let taken: Set<String> = [entityNameField, moveReceipt, moveReceipt + assetSuffix, merged]
     /// Where sample records stand while the schema is initialised; it is made and removed again.
     package static let schemaZone = "com.apple.coredata.cloudkit.schema"
 }
