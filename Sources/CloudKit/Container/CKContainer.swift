@@ -104,8 +104,11 @@ public final class CKContainer: NSObject, Sendable {
     package var pace: Pace { (try? connection().pace) ?? .real }
 
     func connection() throws(CKError) -> Connection {
-        if let own { return own.connection }
-        return try ConfigurationRegistry.shared.connection(for: identifier)
+        let connection: Connection
+        if let own { connection = own.connection } else { connection = try ConfigurationRegistry.shared.connection(for: identifier) }
+        // Whoever uses the container lets go on what an earlier process began.
+        connection.longLived?.begin(self, connection)
+        return connection
     }
 
     /// This container with the connection it has now, and with its account: whoever signs in later is not meant.

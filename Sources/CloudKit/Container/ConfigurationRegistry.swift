@@ -15,8 +15,13 @@ package struct Connection: Sendable {
     /// The way of somebody who is not signed in to the public database.
     package var visitor: (any CloudTransport)?
     package var pace: Pace
+    /// Where long-lived operations of the account are kept; nil keeps none.
+    package var longLived: LongLivedHome?
 
-    package init(environment: CloudEnvironment, transport: any CloudTransport, pace: Pace = .real) {
+    package init(
+        environment: CloudEnvironment, transport: any CloudTransport, pace: Pace = .real, longLived: LongLivedHome? = nil
+    ) {
+        self.longLived = longLived
         self.environment = environment
         self.transport = .success(Throttle(transport, pace))
         self.pace = pace
@@ -29,7 +34,7 @@ package struct Connection: Sendable {
         self.pace = pace
     }
 
-    init(_ resolved: ResolvedConfiguration) {
+    init(_ resolved: ResolvedConfiguration, for container: String) {
         environment = resolved.environment
         pace = .real
         let trust: ServerTrust
@@ -40,8 +45,10 @@ package struct Connection: Sendable {
             return
         }
         do throws(CKError) {
-            let http = HTTPTransport(server: resolved.server, token: try resolved.signedIn(), trust: trust)
+            let token = try resolved.signedIn()
+            let http = HTTPTransport(server: resolved.server, token: token, trust: trust)
             transport = .success(Throttle(http, .real))
+            longLived = LongLivedHome.of(token, container, resolved)
         } catch {
             transport = .failure(error)
             visitor = Throttle(HTTPTransport(server: resolved.server, token: nil, trust: trust), .real)
@@ -116,7 +123,7 @@ final class ConfigurationRegistry: Sendable {
         case nil: break
         }
         let sources = code.map { ConfigurationSources(code: $0) } ?? ConfigurationSources.ofThisProcess()
-        let connection = Connection(try ConfigurationResolver.resolve(container: identifier, sources))
+        let connection = Connection(try ConfigurationResolver.resolve(container: identifier, sources), for: identifier)
         state.withLock { state in
             if state.generation == generation { state.found[identifier] = connection }
         }

@@ -59,7 +59,9 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         let run = try run(settings)
         let errors = ItemErrors()
         var tokens: [CKRecordZone.ID: CKServerChangeToken] = [:]
-        var rest = recordZoneIDs ?? configurationsByRecordZoneID.map { Array($0.keys) } ?? []
+        // Always in the same order, so that an operation that is carried out once more asks the same.
+        var rest =
+            recordZoneIDs ?? configurationsByRecordZoneID?.keys.sorted { ($0.ownerName, $0.zoneName) < ($1.ownerName, $1.zoneName) } ?? []
         while !rest.isEmpty {
             try Task.checkCancellation()
             let outcomes = try await run.zoneChanges(

@@ -11,7 +11,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {  
     public var recordIDs: [CKRecord.ID]?
     /// Nil wants all fields, an empty list none.
     public var desiredKeys: [CKRecord.FieldKey]?
-    private var fetchesCurrentUser = false
+    var fetchesCurrentUser = false
 
     @preconcurrency public var perRecordProgressBlock: (@Sendable (CKRecord.ID, Double) -> Void)?
     @preconcurrency public var perRecordResultBlock: (@Sendable (CKRecord.ID, Result<CKRecord, any Error>) -> Void)?

@@ -31,7 +31,7 @@ extension CKOperation {
             get { stored.value.allowsCellularAccess }
             set { stored.update { $0.allowsCellularAccess = newValue } }
         }
-        @available(*, deprecated, message: "without effect: operations end with their process")
+        /// Whether the operation goes on in later processes of the app; see ``CKOperation``.
         public var isLongLived: Bool {
             get { stored.value.isLongLived }
             set { stored.update { $0.isLongLived = newValue } }
@@ -59,11 +59,12 @@ struct OperationSettings: Sendable {
     var container: CKContainer?
     var qualityOfService: QualityOfService?
     var allowsCellularAccess = true
-    /// Kept, without effect.
     var isLongLived = false
     var timeoutForRequest: TimeInterval?
     var timeoutForResource: TimeInterval?
     var groupID: String?
+    /// Of one that is kept.
+    var journal: JournalRun?
 
     init() {}
 
@@ -78,6 +79,7 @@ struct OperationSettings: Sendable {
         container = container ?? other.container
         qualityOfService = qualityOfService ?? other.qualityOfService
         allowsCellularAccess = allowsCellularAccess && other.allowsCellularAccess
+        isLongLived = isLongLived || other.isLongLived
         timeoutForRequest = timeoutForRequest ?? other.timeoutForRequest
         timeoutForResource = timeoutForResource ?? other.timeoutForResource
     }

@@ -10,7 +10,14 @@ public import Foundation
 /// Blocks for single items are called before the final block, one at a time, on a queue of the operation's own. The
 /// final block is called exactly once, also after `cancel()`, and before `completionBlock`.
 ///
-/// Source: Apple's documentation of `CKOperation`. Differs: no operation outlives its process.
+/// A long-lived operation is kept on this device when it starts, before anything is asked for it, with copies of the assets that
+/// it sends. If the process ends before the final block returned, the next one goes on: see
+/// ``CKContainer/allLongLivedOperationIDs()``. What was asked is not done twice, as long as the server remembers it, which is a
+/// day. Blocks are called again for what was told already to a process that ended. If the disk does not take the operation, it
+/// ends with `.internalError`. While nobody is signed in nothing is kept; ``CKFetchWebAuthTokenOperation``, whose result is a
+/// secret, and the deprecated operations that ask no server are not, either.
+///
+/// Source: Apple's documentation of `CKOperation`. Differs: a long-lived operation waits while no process of the app is there.
 open class CKOperation: Operation, @unchecked Sendable {
     // @unchecked: properties are set before the operation is started and only read afterwards; what changes while it
     // runs is behind the lock of `progress`.
@@ -20,9 +27,15 @@ open class CKOperation: Operation, @unchecked Sendable {
         var isExecuting = false
         var isFinished = false
         var task: Task<Void, Never>?
+        var kept: KeptOperation?
+        /// Whether it is the one of several objects for a kept operation that is at work.
+        var hasTurn = false
+        /// Whether blocks are not called any more.
+        var isSilenced = false
     }
 
-    public let operationID: ID = UUID().uuidString
+    /// That of a long-lived operation is the same in later processes.
+    public internal(set) var operationID: ID = UUID().uuidString
     /// Setting it takes a copy, and nil is a new one; what is read can be changed in place.
     public var configuration: Configuration! {
         get { configured }
@@ -31,8 +44,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     private var configured = Configuration()
     public var group: CKOperationGroup?
 
-    /// Never called: nothing of an operation outlives its process.
-    @available(*, deprecated, message: "never called: operations end with their process")
+    /// Called once a long-lived operation was kept, before anything else is told; not for one that was fetched.
     @preconcurrency public var longLivedOperationWasPersistedBlock: (@Sendable () -> Void)?
 
     private let progress = Locked(Progress())
@@ -54,7 +66,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     final func tell(_ body: @escaping @Sendable () -> Void) async {
         await withCheckedContinuation { continuation in
             callbacks.async {
-                body()
+                if !self.progress.value.isSilenced { body() }
                 continuation.resume()
             }
         }
@@ -85,7 +97,9 @@ open class CKOperation: Operation, @unchecked Sendable {
         didChangeValue(for: \.isExecuting)
         let task = Task {
             let result = await self.outcome()
+            if self.hasTurn { self.kept?.beginEnd() }
             await self.tell { self.conclude(result) }
+            self.endKept()
             self.finish()
         }
         progress.update { $0.task = task }
@@ -94,13 +108,33 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     open override func cancel() {
         super.cancel()
+        let progress = progress.value
+        progress.task?.cancel()
+        progress.kept?.cancel()
+    }
+
+    /// What this object stands for, if that is kept.
+    final var kept: KeptOperation? {
+        get { progress.value.kept }
+        set { progress.update { $0.kept = newValue } }
+    }
+
+    final var hasTurn: Bool {
+        get { progress.value.hasTurn }
+        set { progress.update { $0.hasTurn = newValue } }
+    }
+
+    /// Ends without a word.
+    final func fallSilent() {
+        progress.update { $0.isSilenced = true }
+        completionBlock = nil
         progress.value.task?.cancel()
     }
 
     private func outcome() async -> Result<Void, any Error> {
         do {
             if isCancelled { throw CKError(.operationCancelled) }
-            try await carryOut(settings)
+            try await carryOut(try await prepared())
             return .success(())
         } catch {
             return .failure(isCancelled ? CKError(.operationCancelled) : CKError(transportFailure: error))
@@ -127,7 +161,12 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {  // As its su
     /// Where the work is done; nil before the operation is added means the private database of its container.
     public var database: CKDatabase?
 
-    final var target: CKDatabase { database ?? container_.privateCloudDatabase }
+    final var target: CKDatabase {
+        let database = database ?? container_.privateCloudDatabase
+        // One that was kept belongs to the database it was made for, whatever it was added to.
+        guard let scope = kept?.form.scope, scope != database.databaseScope else { return database }
+        return database.container.database(with: scope)
+    }
 
     /// What the work is done with.
     final func run(_ settings: OperationSettings) throws(CKError) -> DatabaseRun {

@@ -136,7 +136,9 @@ public final class CKUserIdentityLookupInfo: NSObject, NSCopying, NSSecureCoding
     public static var supportsSecureCoding: Bool { true }
 
     public convenience init?(coder: NSCoder) {
-        if let address = coder.decodeObject(of: NSString.self, forKey: "emailAddress") {
+        if let known = UserIdentity.decode(from: coder, forKey: "known") {
+            self.init(of: CKUserIdentity(known))
+        } else if let address = coder.decodeObject(of: NSString.self, forKey: "emailAddress") {
             self.init(emailAddress: address as String)
         } else if let number = coder.decodeObject(of: NSString.self, forKey: "phoneNumber") {
             self.init(phoneNumber: number as String)
@@ -148,6 +150,7 @@ public final class CKUserIdentityLookupInfo: NSObject, NSCopying, NSSecureCoding
     }
 
     public func encode(with coder: NSCoder) {
+        coder.encode(known?.archived, forKey: "known")
         coder.encode(emailAddress.map { $0 as NSString }, forKey: "emailAddress")
         coder.encode(phoneNumber.map { $0 as NSString }, forKey: "phoneNumber")
         coder.encode(userRecordID, forKey: "userRecordID")

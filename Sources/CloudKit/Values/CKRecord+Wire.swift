@@ -49,6 +49,7 @@ extension CKRecord {
     /// - Parameter progress: Told which part of the assets was sent, if there are any.
     func operation(
         _ policy: CKModifyRecordsOperation.RecordSavePolicy, _ edits: Edits, uploadingWith client: CloudDatabaseClient,
+        _ journal: JournalRun? = nil,
         progress: @escaping @Sendable (Double) async -> Void = { _ in }
     ) async throws -> RecordOperation {
         let state = stored.value
@@ -73,9 +74,13 @@ extension CKRecord {
             let value = try await state.values[key]?.wire { asset in
                 if let value = asset.value { return value }
                 guard let url = asset.fileURL else { throw CKError(.assetFileNotFound) }
-                return try await client.uploadAsset(
-                    .file(url), recordType: state.recordType, recordName: self.recordID.recordName, fieldName: key,
-                    zoneID: self.recordID.zoneID.wire, progress: assets)
+                let send = {
+                    try await client.uploadAsset(
+                        .file(journal?.copies[url.path] ?? url), recordType: state.recordType,
+                        recordName: self.recordID.recordName, fieldName: key, zoneID: self.recordID.zoneID.wire, progress: assets)
+                }
+                if let journal { return try await journal.upload(send) }
+                return try await send()
             }
             record.fields[key] = Field(value, isEncrypted: state.encrypted.contains(key))
         }
@@ -92,7 +97,8 @@ extension CKRecord {
     ///
     /// - Throws: ``CKError`` with `.assetNotAvailable`, or why the server could not be asked.
     func fetchAssets(
-        with client: CloudDatabaseClient, progress: @escaping @Sendable (Double) async -> Void = { _ in }
+        with client: CloudDatabaseClient, _ journal: JournalRun? = nil,
+        progress: @escaping @Sendable (Double) async -> Void = { _ in }
     ) async throws {
         let values = stored.value.values
         let assets = ByteProgress(total: values.values.reduce(0) { $0 + $1.bytesToFetch }, progress)
@@ -100,12 +106,12 @@ extension CKRecord {
             switch value {
             case .wire: break
             case .asset(let asset):
-                let file = try await fetch(asset, with: client, assets)
+                let file = try await fetch(asset, with: client, journal, assets)
                 stored.update { $0.values[key] = .asset(file) }
             case .assets(let list):
                 var files: [CKAsset] = []
                 for asset in list {
-                    files.append(try await fetch(asset, with: client, assets))
+                    files.append(try await fetch(asset, with: client, journal, assets))
                 }
                 let fetched = files
                 stored.update { $0.values[key] = .assets(fetched) }
@@ -114,11 +120,12 @@ extension CKRecord {
     }
 
     private func fetch(
-        _ asset: CKAsset, with client: CloudDatabaseClient, _ progress: ByteProgress
+        _ asset: CKAsset, with client: CloudDatabaseClient, _ journal: JournalRun?, _ progress: ByteProgress
     ) async throws -> CKAsset {
         guard let value = asset.value, asset.fileURL == nil else { return asset }
         let file = try AssetFolder.newFile()
-        try await client.downloadAsset(value, to: file, progress: progress)
+        let fetch = { try await client.downloadAsset(value, to: file, progress: progress) }
+        if let journal { try await journal.download(value, to: file, fetch) } else { try await fetch() }
         return asset.withFile(file)
     }
 

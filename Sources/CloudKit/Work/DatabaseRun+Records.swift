@@ -70,7 +70,7 @@ extension DatabaseRun {
             case .save(let record):
                 do {
                     let edits = record.edits
-                    let operation = try await record.operation(policy, edits, uploadingWith: client) { done in
+                    let operation = try await record.operation(policy, edits, uploadingWith: client, journal) { done in
                         await progress(record, done)
                     }
                     operations.append(operation)
@@ -186,7 +186,7 @@ extension DatabaseRun {
     ) async -> Result<CKRecord, any Error> {
         let record = make(record, in: zoneID, scope: scope)
         do {
-            try await record.fetchAssets(with: client, progress: progress)
+            try await record.fetchAssets(with: client, journal, progress: progress)
             return .success(record)
         } catch {
             return .failure(error)

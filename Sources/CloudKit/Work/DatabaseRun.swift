@@ -8,13 +8,18 @@ import Foundation
 struct DatabaseRun: Sendable {
     let database: CKDatabase
     let client: CloudDatabaseClient
+    /// Of an operation that is kept.
+    let journal: JournalRun?
 
     init(_ database: CKDatabase, _ settings: OperationSettings? = nil) throws(CKError) {
         self.database = database
         var settings = settings ?? OperationSettings()
         settings.fill(from: database.defaults)
         var client = try database.client()
-        client.transport = PatientTransport(client.transport, settings, database.container.pace)
+        journal = settings.journal
+        let base: any CloudTransport = journal.map { StoppableTransport(client.transport, $0) } ?? client.transport
+        let patient = PatientTransport(base, settings, database.container.pace)
+        client.transport = journal.map { JournaledTransport(patient, $0) } ?? patient
         self.client = client
     }
 

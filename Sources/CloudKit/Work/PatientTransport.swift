@@ -69,7 +69,7 @@ struct PatientTransport: CloudTransport {
 
     /// How long to wait before the next attempt; nil if there is to be none.
     private func wait(after error: CKError, _ failures: Int) -> Duration? {
-        guard isPatient, error.mayPass else { return nil }
+        guard isPatient, error.mayPass, !Task.isCancelled else { return nil }
         let backOff = min(Duration.seconds(1 << min(failures, 10)), Self.longestWait)
         let wait = max(error.retryAfterSeconds.map { .seconds($0) } ?? .zero, backOff)
         return pace.now() + wait < deadline ? wait : nil

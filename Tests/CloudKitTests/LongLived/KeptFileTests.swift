@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CloudWire
+import Foundation
+import Synchronization
+import Testing
+
+/// A process of an app, as far as operations that outlive it are concerned: its home, and what it is connected to.
+private struct AppProcess {
+    let home: LongLivedHome
+    let container: CKContainer
+    let connection: OwnConnection
+
+    init(_ folder: URL, _ transport: any CloudTransport, pace: Pace = .real, after seconds: TimeInterval = 0) {
+        home = LongLivedHome(folder: folder, now: { Date().addingTimeInterval(seconds) })
+        connection = OwnConnection(Connection(environment: .development, transport: transport, pace: pace, longLived: home))
+        container = CKContainer(identifier: "iCloud.n", connection: connection)
+    }
+
+    func ids() async throws -> [CKOperation.ID] { try await container.allLongLivedOperationIDs() }
+}
+
+private final class Words: Sendable {
+    private let words = Mutex<[String]>([])
+    func add(_ word: String) { words.withLock { $0.append(word) } }
+    var all: [String] { words.withLock { $0 } }
+}
+
+private func upload(_ name: String = "sage") -> CKModifyRecordsOperation {
+    let record = CKRecord(recordType: "Plant", recordID: CKRecord.ID(recordName: name))
+    record["secret"] = "a secret text"
+    let operation = CKModifyRecordsOperation(recordsToSave: [record])
+    operation.configuration.isLongLived = true
+    return operation
+}
+
+private func run(_ operation: CKDatabaseOperation, on process: AppProcess) async { await run(operation, in: process.container) }
+
+private func run(_ operation: CKDatabaseOperation, in container: CKContainer) async {
+    await withCheckedContinuation { continuation in
+        let after = BlockOperation {}
+        after.completionBlock = { continuation.resume() }
+        after.addDependency(operation)
+        container.privateCloudDatabase.add(operation)
+        OperationQueue().addOperation(after)
+    }
+}
+
+private let saved = RecordingTransport.Answer.ok(
+    #"{"records": [{"recordName": "sage", "recordType": "Plant", "recordChangeTag": "1", "fields": {}}]}"#)
+
+/// A process that ended once an operation was kept, with the operation.
+private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOperation.ID {
+    let process = AppProcess(folder, RecordingTransport())
+    let operation = upload(name)
+    operation.longLivedOperationWasPersistedBlock = { process.home.abandon() }
+    await run(operation, on: process)
+    return operation.operationID
+}
+
+/// Kept operations in files.
+@Suite struct KeptFileTests {
+    @Test func aDamagedOperationAndOneOfANewerVersionAreLeftAlone() async throws {
+        let folder = try TemporaryFolder()
+        let ids = [try await ended(in: folder.url), try await ended(in: folder.url), try await ended(in: folder.url)]
+        let damaged = folder.url.appendingPathComponent("\(ids[0])/operation")
+        var bytes = try Data(contentsOf: damaged)
+        bytes[bytes.count / 2] ^= 1
+        try bytes.write(to: damaged)
+        let newer = folder.url.appendingPathComponent("\(ids[1])/operation")
+        var other = try Data(contentsOf: newer)
+        other[Array("tarn operation 1".utf8).count - 1] = UInt8(ascii: "2")
+        try other.write(to: newer)
+
+        let transport = RecordingTransport(saved)
+        let process = AppProcess(folder.url, transport)
+        #expect(try await process.ids() == [ids[2]])
+        await process.home.rest()
+        #expect(try await process.container.longLivedOperation(for: ids[0]) == nil)
+        #expect(transport.requests.count == 1)
+        #expect(FileManager.default.fileExists(atPath: damaged.path) && FileManager.default.fileExists(atPath: newer.path))
+    }
+
+    @Test func everyByteOfAnAnswerCounts() async throws {
+        let folder = try TemporaryFolder()
+        let id = try await ended(in: folder.url)
+        let first = AppProcess(folder.url, RecordingTransport(saved))
+        _ = try await first.ids()
+        await first.home.rest()
+        first.home.abandon()
+        let answer = folder.url.appendingPathComponent("\(id)/step-1.answer")
+        try Data(contentsOf: answer).dropLast(3).write(to: answer)
+        #expect(try await AppProcess(folder.url, RecordingTransport()).ids().isEmpty)
+    }
+
+    @Test func onlyThisUserMayReadThem() async throws {
+        let folder = try TemporaryFolder()
+        let home = folder.url.appendingPathComponent("made/by/itself")
+        let id = try await ended(in: home)
+        func mode(_ path: String) throws -> Int? {
+            (try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber)?.intValue
+        }
+        let operation = home.appendingPathComponent(id).path
+        #expect(try mode(home.path) == 0o700 && mode(operation) == 0o700)
+        #expect(try mode(operation + "/operation") == 0o600)
+    }
+
+    @Test func oneProcessAtATimeIsAtAnOperation() async throws {
+        let folder = try TemporaryFolder()
+        let id = try await ended(in: folder.url)
+        let (first, second) = (RecordingTransport(saved), RecordingTransport(saved))
+        let (one, other) = (AppProcess(folder.url, first), AppProcess(folder.url, second))
+        #expect(try await one.ids() == [id])
+        await one.home.rest()
+        #expect(try await other.ids().isEmpty)
+        await other.home.rest()
+        #expect(first.requests.count == 1 && second.requests.isEmpty)
+        one.home.abandon()
+        #expect(try await other.ids() == [id])
+        #expect(second.requests.isEmpty)
+    }
+
+    @Test func whatWaitsWhileAnotherAccountSignsInAsksNothingMore() async throws {
+        let folder = try TemporaryFolder()
+        let id = try await ended(in: folder.url)
+        let transport = RecordingTransport(.failure(CKError(.networkUnavailable)), saved)
+        let (waits, release) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
+        let pace = Pace(
+            now: { .zero },
+            sleep: { _ in
+                waits.continuation.yield()
+                for await _ in release.stream { return }
+            })
+        let process = AppProcess(folder.url, transport, pace: pace)
+        #expect(try await process.ids() == [id])
+        for await _ in waits.stream { break }
+        let other = LongLivedHome(folder: folder.url.appendingPathComponent("other"))
+        let eve = RecordingTransport()
+        process.connection.change(to: Connection(environment: .development, transport: eve, longLived: other))
+        release.continuation.yield()
+        await process.home.rest()
+        #expect(transport.requests.count == 1 && eve.requests.isEmpty)
+        #expect(try await process.ids().isEmpty)
+
+        process.connection.change(to: Connection(environment: .development, transport: transport, longLived: process.home))
+        #expect(try await process.ids() == [id])
+        await process.home.rest()
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test func theTimeThatAnOperationHasBeginsWhenItWasKept() async throws {
+        let folder = try TemporaryFolder()
+        let id = try await ended(in: folder.url)
+        let transport = RecordingTransport(saved)
+        let process = AppProcess(folder.url, transport, after: 8 * 24 * 3600)
+        #expect(try await process.ids() == [id])
+        await process.home.rest()
+        let found = try #require(try await process.container.longLivedOperation(for: id) as? CKModifyRecordsOperation)
+        let told = Words()
+        found.modifyRecordsResultBlock = { result in
+            guard case .failure(let error as CKError) = result else { return }
+            told.add("\(error.code)")
+        }
+        await run(found, on: process)
+        #expect(told.all == ["networkFailure"] && transport.requests.isEmpty)
+    }
+
+    @Test func whatWasHalfMadeIsTidiedUp() async throws {
+        let folder = try TemporaryFolder()
+        let half = folder.url.appendingPathComponent(".half")
+        try FileManager.default.createDirectory(at: half, withIntermediateDirectories: true)
+        #expect(try await AppProcess(folder.url, RecordingTransport()).ids().isEmpty)
+        #expect(!FileManager.default.fileExists(atPath: half.path))
+    }
+
+    @Test func aDiskThatDoesNotTakeItIsTheEndOfIt() async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.url.appendingPathComponent("file")
+        try Data().write(to: file)
+        let transport = RecordingTransport(saved)
+        let operation = upload()
+        let told = Words()
+        operation.longLivedOperationWasPersistedBlock = { told.add("kept") }
+        operation.modifyRecordsResultBlock = { result in
+            guard case .failure(let error as CKError) = result else { return }
+            told.add("\(error.code)")
+        }
+        await run(operation, on: AppProcess(file.appendingPathComponent("home"), transport))
+        #expect(told.all == ["internalError"] && transport.requests.isEmpty)
+    }
+
+    @Test func aDiskThatIsFullWhenARequestIsToGoKeepsItFromGoing() async throws {
+        let folder = try TemporaryFolder()
+        setenv("TARN_TEST_OPERATIONS_FULL", folder.url.path, 1)
+        await #expect(processExitsWith: .exitCode(7)) {
+            guard let path = ProcessInfo.processInfo.environment["TARN_TEST_OPERATIONS_FULL"] else { return }
+            let transport = RecordingTransport(saved)
+            let operation = upload()
+            let told = Words()
+            operation.longLivedOperationWasPersistedBlock = {
+                // No file may have any byte from now on.
+                signal(SIGXFSZ, SIG_IGN)
+                var limit = rlimit(rlim_cur: 0, rlim_max: 0)
+                setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+            }
+            operation.modifyRecordsResultBlock = { result in
+                guard case .failure(let error as CKError) = result else { return }
+                told.add("\(error.code)")
+            }
+            await run(operation, on: AppProcess(URL(fileURLWithPath: path), transport))
+            exit(told.all == ["internalError"] && transport.requests.isEmpty ? 7 : 1)
+        }
+    }
+}
+
+/// Processes that are killed in truth.
+@Suite(.serialized) struct KilledProcessTests {
+    @Test func aProcessThatIsKilledBeforeItAsks() async throws {
+        let folder = try TemporaryFolder()
+        setenv("TARN_TEST_OPERATIONS", folder.url.path, 1)
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+            guard let path = ProcessInfo.processInfo.environment["TARN_TEST_OPERATIONS"] else { return }
+            let operation = upload()
+            operation.longLivedOperationWasPersistedBlock = { kill(getpid(), SIGKILL) }
+            await run(operation, on: AppProcess(URL(fileURLWithPath: path), RecordingTransport(saved)))
+        }
+        let transport = RecordingTransport(saved)
+        let process = AppProcess(folder.url, transport)
+        #expect(try await process.ids().count == 1)
+        await process.home.rest()
+        let request: ModifyRecordsRequest = try transport.body(0)
+        #expect(request.operations.map(\.record.recordName) == ["sage"] && transport.requests.count == 1)
+    }
+
+    @Test func anAppNeedsNoMoreThanAServerAndAToken() async throws {
+        let folder = try TemporaryFolder()
+        setenv("TARN_TEST_OPERATIONS", folder.url.path, 1)
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+            let operation = upload()
+            operation.longLivedOperationWasPersistedBlock = { kill(getpid(), SIGKILL) }
+            guard let container = configured("mias-secret-token") else { return }
+            await run(operation, in: container)
+        }
+        await #expect(processExitsWith: .exitCode(7)) {
+            let ids = try await configured("eves-secret-token")?.allLongLivedOperationIDs()
+            exit(ids?.isEmpty == true ? 7 : 1)
+        }
+        await #expect(processExitsWith: .exitCode(7)) {
+            guard let container = configured("mias-secret-token"),
+                let id = try await container.allLongLivedOperationIDs().first,
+                let found = try await container.longLivedOperation(for: id) as? CKModifyRecordsOperation
+            else { exit(1) }
+            exit(found.recordsToSave?.first?["secret"] == "a secret text" ? 7 : 2)
+        }
+        let files = try FileManager.default.subpathsOfDirectory(atPath: folder.url.path)
+        #expect(files.contains { $0.contains("/CloudKitOperations/") && $0.hasSuffix("/operation") })
+        #expect(!files.contains { $0.contains("secret-token") })
+    }
+
+    @Test func aProcessThatIsKilledBeforeItHears() async throws {
+        let folder = try TemporaryFolder()
+        setenv("TARN_TEST_OPERATIONS", folder.url.path, 1)
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+            guard let path = ProcessInfo.processInfo.environment["TARN_TEST_OPERATIONS"] else { return }
+            await run(upload(), on: AppProcess(URL(fileURLWithPath: path), Killing(into: path + "/.sent")))
+        }
+        let sent = try Data(contentsOf: folder.url.appendingPathComponent(".sent"))
+        let transport = RecordingTransport(saved)
+        let process = AppProcess(folder.url, transport)
+        let id = try #require(try await process.ids().first)
+        await process.home.rest()
+        let again = try #require(transport.requests.first)
+        #expect(Killing.bytes(again) == sent && transport.requests.count == 1)
+
+        let found = try #require(try await process.container.longLivedOperation(for: id) as? CKModifyRecordsOperation)
+        let told = Words()
+        found.perRecordSaveBlock = { id, _ in told.add(id.recordName) }
+        found.modifyRecordsResultBlock = { if case .success = $0 { told.add("end") } }
+        await run(found, on: process)
+        #expect(told.all == ["sage", "end"] && transport.requests.count == 1)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == [".sent"])
+    }
+}
+
+/// A container of this process, as an app has one, with its files in the test's folder. Nothing listens at the server's address.
+private func configured(_ token: String) -> CKContainer? {
+    guard let path = ProcessInfo.processInfo.environment["TARN_TEST_OPERATIONS"] else { return nil }
+    setenv("XDG_DATA_HOME", path, 1)
+    CKContainer.configure(.init(server: "http://127.0.0.1:1", token: .init(token)), for: "iCloud.org.example.kept")
+    return CKContainer(identifier: "iCloud.org.example.kept")
+}
+
+/// A way to a server that hears the request, and no answer, for the process is killed first.
+private struct Killing: CloudTransport {
+    private let path: String
+
+    init(into path: String) { self.path = path }
+
+    /// The idempotency key and the body.
+    static func bytes(_ request: TransportRequest) -> Data {
+        guard case .bytes(let body) = request.body else { return Data() }
+        return Data((request.headers[HeaderNames.idempotencyKey] ?? "none").utf8) + Data(body)
+    }
+
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        try Self.bytes(request).write(to: URL(fileURLWithPath: path))
+        kill(getpid(), SIGKILL)
+        throw CKError(.internalError)
+    }
+
+    func stream(_ request: TransportRequest) async throws -> TransportStream { throw CKError(.internalError) }
+}
