@@ -4,6 +4,7 @@
 import CloudInProcess
 import CloudKit
 import CloudWire
+import Foundation
 import Synchronization
 
 /// A whole cloud inside a test: the real service, as many accounts and devices as wanted, and no network.
@@ -20,6 +21,8 @@ public final class TestCloud: Sendable {
     public let containerIdentifier: String
     public let clock: TestClock
     let engine: InProcessCloud
+    /// What devices keep on their disks.
+    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-devices-" + UUID().uuidString)
     private let state = Mutex(State())
 
     private struct State {
@@ -32,6 +35,14 @@ public final class TestCloud: Sendable {
         self.containerIdentifier = containerIdentifier
         engine = try InProcessCloud(seed: seed)
         clock = TestClock(engine.clock)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    /// Where a device keeps long-lived operations of an account. Names may be any texts, which those of folders may not.
+    func folder(of device: String, _ account: String) -> URL {
+        let name = Data("\(device.utf8.count) \(device) \(account)".utf8).map { String($0, radix: 36) }.joined(separator: "-")
+        return folder.appendingPathComponent(String(name.prefix(200)))
     }
 
     /// A device, signed in to an account, which is made if it is not there.

@@ -19,6 +19,9 @@ public final class TestDevice: Sendable {
         var account: String?
         var transport: FaultyTransport?
         var isOffline = false
+        var longLived: LongLivedHome?
+        /// By account.
+        var homes: [String: LongLivedHome] = [:]
     }
 
     init(_ name: String, in cloud: TestCloud) {
@@ -38,11 +41,13 @@ public final class TestDevice: Sendable {
         let transport = FaultyTransport(
             try await cloud.transport(of: name, account: account), cloud.clock, containerIdentifier: cloud.containerIdentifier)
         if isOffline { transport.base.goOffline() }
+        let home = home(of: account)
         state.withLock { state in
             state.account = account
             state.transport = transport
+            state.longLived = home
         }
-        change(to: Connection(environment: .development, transport: transport, pace: cloud.clock.pace))
+        change(to: connected(transport, home))
     }
 
     /// Signs out, and posts `.CKAccountChanged`.
@@ -51,14 +56,56 @@ public final class TestDevice: Sendable {
             state.account = nil
             state.transport?.base.goOffline()
             state.transport = nil
+            state.longLived = nil
         }
         change(to: Self.signedOut(cloud))
     }
 
+    private func connected(_ transport: FaultyTransport, _ home: LongLivedHome) -> Connection {
+        Connection(environment: .development, transport: transport, pace: cloud.clock.pace, longLived: home)
+    }
+
+    // MARK: Processes
+
+    /// Ends the app's process as a kill does, and starts another one, which uses ``container``: long-lived operations of before
+    /// call no block any more, and go on. A request that is on its way is broken off; the server may have seen it.
+    ///
+    /// Other operations, and objects that the app made, are not ended.
+    public func restart() {
+        let (before, transport, account) = state.withLock { state in
+            defer { state.homes = [:] }
+            return (state.homes.values, state.transport, state.account)
+        }
+        for home in before { home.abandon() }
+        guard let transport, let account else { return }
+        let home = home(of: account)
+        state.withLock { $0.longLived = home }
+        connect(to: connected(transport, home))
+        home.begin(container)
+    }
+
+    /// Waits until the long-lived operations that go on after ``restart()`` are done, or cannot go on.
+    public func finishLongLivedOperations() async { await state.withLock { $0.longLived }?.rest() }
+
+    /// The same one for as long as a process lives.
+    private func home(of account: String) -> LongLivedHome {
+        state.withLock { state in
+            let home =
+                state.homes[account]
+                ?? LongLivedHome(folder: cloud.folder(of: name, account), now: { self.cloud.clock.now })
+            state.homes[account] = home
+            return home
+        }
+    }
+
     private func change(to connection: Connection) {
+        connect(to: connection)
+        NotificationCenter.default.post(name: .CKAccountChanged, object: container)
+    }
+
+    private func connect(to connection: Connection) {
         self.connection.change(to: connection)
         if Self.ofProcess.withLock({ $0 }) == ObjectIdentifier(self) { CKContainer.connect(connection, for: nil) }
-        NotificationCenter.default.post(name: .CKAccountChanged, object: container)
     }
 
     private static func signedOut(_ cloud: TestCloud) -> Connection {

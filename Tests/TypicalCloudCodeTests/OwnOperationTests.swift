@@ -41,6 +41,7 @@ final class NoteLog: @unchecked Sendable {
 final class Uploads {
     let container: CKContainer
     private(set) var resumed: [CKOperation.ID] = []
+    private var whenResumed: ([String]) -> Void = { _ in }
 
     init(container: CKContainer) { self.container = container }
 
@@ -51,13 +52,16 @@ final class Uploads {
                 self.resumed.append(id)
                 self.container.fetchLongLivedOperation(withID: id) { operation, _ in
                     guard let upload = operation as? CKModifyRecordsOperation else { return }
-                    upload.modifyRecordsCompletionBlock = { _, _, _ in print("resumed") }
+                    let done = self.whenResumed
+                    upload.modifyRecordsCompletionBlock = { saved, _, _ in done(saved?.map(\.recordID.recordName) ?? []) }
                     self.container.add(upload)
                 }
             }
             completion(nil)
         }
     }
+
+    func resumed(_ done: @escaping ([String]) -> Void) { whenResumed = done }
 
     func upload(_ records: [CKRecord], completion: @escaping ([CKRecord]?, Error?) -> Void) {
         let operation = CKModifyRecordsOperation(recordsToSave: records)
@@ -72,7 +76,7 @@ final class Uploads {
 }
 
 @Suite struct OwnOperationTests {
-    @Test func uploadsThatShouldGoOnEndWithTheirProcess() async throws {
+    @Test func uploadsThatShouldGoOnAreForgottenOnceTheirEndWasTold() async throws {
         let device = try await TestCloud().device("phone")
         let uploads = Uploads(container: device.container)
         let saved = await withCheckedContinuation { continuation in
@@ -82,6 +86,31 @@ final class Uploads {
         let error = await withCheckedContinuation { continuation in uploads.resume { continuation.resume(returning: $0) } }
         #expect(error == nil && uploads.resumed.isEmpty)
         #expect(try await device.container.longLivedOperation(for: "gone") == nil)
+    }
+
+    @Test func uploadsGoOnAfterTheAppWasEnded() async throws {
+        let device = try await TestCloud().device("phone")
+        let log = NoteLog()
+        let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "milk"))
+        let upload = CKModifyRecordsOperation(recordsToSave: [note])
+        upload.configuration.isLongLived = true
+        upload.modifyRecordsCompletionBlock = { _, _, _ in log.add("heard by nobody") }
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            upload.longLivedOperationWasPersistedBlock = {
+                log.add("kept")
+                device.restart()
+                continuation.resume()
+            }
+            device.container.privateCloudDatabase.add(upload)
+        }
+
+        let uploads = Uploads(container: device.container)
+        let names = await withCheckedContinuation { continuation in
+            uploads.resumed { saved in continuation.resume(returning: saved) }
+            uploads.resume { _ in }
+        }
+        #expect(names == ["milk"] && log.all == ["kept"])
+        #expect(uploads.resumed == [upload.operationID])
     }
 
     @Test func operationsOfAnAppsOwnWaitForEachOther() async throws {

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudKitTesting
+import Foundation
+import Testing
+
+private let garden = CKRecordZone(zoneName: "Garden")
+
+/// An operation as the process after the one that added it finds it.
+private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) async throws -> Kind {
+    await device.run(operation.longLived().restarting(device))
+    await device.finishLongLivedOperations()
+    // Results that were told are forgotten, so that there is one at most.
+    return try #require(try await device.kept() as? Kind)
+}
+
+/// What is kept of each kind of operation.
+@Suite struct LongLivedInputTests {
+    private func device() async throws -> TestDevice {
+        let device = try await TestCloud().device("phone")
+        try await device.database.save(garden)
+        let plant = CKRecord(recordType: "Plant", recordID: CKRecord.ID(recordName: "sage", zoneID: garden.zoneID))
+        plant["count"] = 3
+        try await device.database.save(plant)
+        return device
+    }
+
+    @Test func assetsSurviveThatTheAppRemovesItsFile() async throws {
+        let device = try await TestCloud().device("phone")
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("photo-" + UUID().uuidString)
+        try Data("a photo".utf8).write(to: file)
+        let record = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: "one"))
+        record["content"] = CKAsset(fileURL: file)
+        record["title"] = "Sage"
+        record.encryptedValues["note"] = "mine"
+        let operation = CKModifyRecordsOperation(recordsToSave: [record]).longLived()
+        await device.run(operation.restarting(device) { try? FileManager.default.removeItem(at: file) })
+        await device.finishLongLivedOperations()
+        let saved = try await device.database.record(for: record.recordID)
+        let content = try #require((saved["content"] as? CKAsset)?.fileURL)
+        #expect(try String(contentsOf: content, encoding: .utf8) == "a photo")
+        #expect(saved["title"] == "Sage" && saved.encryptedValues["note"] == "mine")
+    }
+
+    @Test func theProcessThatAddedItMayRemoveItsFileToo() async throws {
+        let device = try await TestCloud().device("phone")
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("photo-" + UUID().uuidString)
+        try Data("a photo".utf8).write(to: file)
+        let record = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: "one"))
+        record["content"] = CKAsset(fileURL: file)
+        let told = Told()
+        let operation = CKModifyRecordsOperation(recordsToSave: [record]).longLived().telling(told)
+        operation.longLivedOperationWasPersistedBlock = { try? FileManager.default.removeItem(at: file) }
+        await device.run(operation)
+        #expect(told.all == ["one ok", "end ok"])
+    }
+
+    @Test func aFileThatIsNotThereIsTheErrorOfItsRecord() async throws {
+        let device = try await TestCloud().device("phone")
+        let record = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: "one"))
+        record["content"] = CKAsset(fileURL: URL(fileURLWithPath: "/nowhere/at-all"))
+        let other = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: "two"))
+        let operation = CKModifyRecordsOperation(recordsToSave: [record, other])
+        operation.isAtomic = false
+        let told = Told()
+        let found = try await next(operation, on: device)
+        #expect(!found.isAtomic)
+        await device.run(found.telling(told))
+        #expect(told.all == ["one assetFileNotFound", "two ok", "end partialFailure"])
+    }
+
+    @Test func whatWasFetchedIsThereWithoutTheServer() async throws {
+        let device = try await TestCloud().device("phone")
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("photo-" + UUID().uuidString)
+        try Data("a photo".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let record = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: "one"))
+        record["content"] = CKAsset(fileURL: file)
+        try await device.database.save(record)
+        let fetch = CKFetchRecordsOperation(recordIDs: [record.recordID])
+        fetch.desiredKeys = ["content"]
+        let found = try await next(fetch, on: device)
+        #expect(found.recordIDs == [record.recordID] && found.desiredKeys == ["content"])
+        device.goOffline()
+        let told = Told()
+        found.perRecordResultBlock = { _, result in
+            let asset = (try? result.get())?["content"] as? CKAsset
+            told.add(asset?.fileURL.flatMap { try? String(contentsOf: $0, encoding: .utf8) } ?? "nothing")
+        }
+        found.fetchRecordsResultBlock = { told.add("end \(word($0))") }
+        await device.run(found)
+        #expect(told.all == ["a photo", "end ok"])
+    }
+
+    @Test func queries() async throws {
+        let device = try await device()
+        let query = CKQuery(recordType: "Plant", predicate: NSPredicate(format: "count > %d", 2))
+        query.sortDescriptors = [NSSortDescriptor(key: "count", ascending: false)]
+        let operation = CKQueryOperation(query: query)
+        operation.zoneID = garden.zoneID
+        operation.resultsLimit = 5
+        let found = try await next(operation, on: device)
+        #expect(found.query?.recordType == "Plant" && found.zoneID == garden.zoneID && found.resultsLimit == 5)
+        #expect(found.query?.sortDescriptors?.first?.key == "count" && found.query?.sortDescriptors?.first?.ascending == false)
+        let told = Told()
+        found.recordMatchedBlock = { id, result in told.add("\(id.recordName) \(word(result))") }
+        found.queryResultBlock = { told.add("end \(word($0))") }
+        await device.run(found)
+        #expect(told.all == ["sage ok", "end ok"])
+    }
+
+    @Test func aQueryThatCannotBeRunFailsAtOnce() async throws {
+        let device = try await device()
+        let told = Told()
+        let query = CKQuery(recordType: "Plant", predicate: NSPredicate(format: "a = 1 OR b = 2"))
+        let operation = CKQueryOperation(query: query).longLived()
+        operation.longLivedOperationWasPersistedBlock = { told.add("kept") }
+        operation.queryResultBlock = { told.add("end \(word($0))") }
+        await device.run(operation)
+        #expect(told.all == ["end invalidArguments"])
+    }
+
+    @Test func zonesAndTheirChanges() async throws {
+        let device = try await device()
+        let save = try await next(
+            CKModifyRecordZonesOperation(
+                recordZonesToSave: [CKRecordZone(zoneName: "House")], recordZoneIDsToDelete: [CKRecordZone.ID(zoneName: "Old")]),
+            on: device)
+        #expect(save.recordZonesToSave?.map(\.zoneID.zoneName) == ["House"])
+        #expect(save.recordZoneIDsToDelete?.map(\.zoneName) == ["Old"])
+        await device.run(save)
+
+        let fetch = try await next(CKFetchRecordZonesOperation(recordZoneIDs: [garden.zoneID]), on: device)
+        #expect(fetch.recordZoneIDs == [garden.zoneID])
+        await device.run(fetch)
+        let all = try await next(CKFetchRecordZonesOperation.fetchAllRecordZonesOperation(), on: device)
+        #expect(all.recordZoneIDs == nil)
+        await device.run(all)
+
+        let database = CKFetchDatabaseChangesOperation(previousServerChangeToken: nil)
+        database.resultsLimit = 1
+        let changes = try await next(database, on: device)
+        #expect(changes.previousServerChangeToken == nil && changes.resultsLimit == 1 && changes.fetchAllChanges)
+        let told = Told()
+        changes.recordZoneWithIDChangedBlock = { told.add($0.zoneName) }
+        changes.fetchDatabaseChangesResultBlock = { told.add("end \(word($0))") }
+        await device.run(changes)
+        #expect(told.all.contains("Garden") && told.all.contains("House") && told.all.last == "end ok")
+
+        let configuration = CKFetchRecordZoneChangesOperation.ZoneConfiguration(
+            previousServerChangeToken: nil, resultsLimit: 2, desiredKeys: ["count"])
+        let zone = try await next(
+            CKFetchRecordZoneChangesOperation(
+                recordZoneIDs: [garden.zoneID], configurationsByRecordZoneID: [garden.zoneID: configuration]), on: device)
+        #expect(zone.recordZoneIDs == [garden.zoneID])
+        #expect(zone.configurationsByRecordZoneID?[garden.zoneID]?.desiredKeys == ["count"])
+        #expect(zone.configurationsByRecordZoneID?[garden.zoneID]?.resultsLimit == 2)
+        let records = Told()
+        zone.recordWasChangedBlock = { id, result in records.add("\(id.recordName) \(word(result))") }
+        zone.fetchRecordZoneChangesResultBlock = { records.add("end \(word($0))") }
+        await device.run(zone)
+        #expect(records.all == ["sage ok", "end ok"])
+    }
+
+    @Test func subscriptions() async throws {
+        let device = try await device()
+        let query = CKQuerySubscription(
+            recordType: "Plant", predicate: NSPredicate(format: "count > %d", 1), subscriptionID: "many",
+            options: [.firesOnRecordCreation])
+        query.notificationInfo = CKSubscription.NotificationInfo()
+        query.notificationInfo?.alertBody = "A plant"
+        let zone = CKRecordZoneSubscription(zoneID: garden.zoneID, subscriptionID: "garden")
+        zone.notificationInfo = CKSubscription.NotificationInfo()
+        zone.notificationInfo?.shouldSendContentAvailable = true
+        let save = try await next(
+            CKModifySubscriptionsOperation(subscriptionsToSave: [query, zone], subscriptionIDsToDelete: ["old"]), on: device)
+        #expect(save.subscriptionsToSave?.map(\.subscriptionID) == ["many", "garden"])
+        #expect((save.subscriptionsToSave?.last as? CKRecordZoneSubscription)?.zoneID == garden.zoneID)
+        #expect(save.subscriptionIDsToDelete == ["old"])
+        await device.run(save)
+        let fetch = try await next(CKFetchSubscriptionsOperation(subscriptionIDs: ["many"]), on: device)
+        let told = Told()
+        fetch.perSubscriptionResultBlock = { id, result in told.add("\(id) \(word(result))") }
+        await device.run(fetch)
+        #expect(told.all == ["many ok"])
+    }
+
+    @Test func sharesAndPeople() async throws {
+        let cloud = try TestCloud()
+        let owner = try await cloud.device("phone", account: "mia")
+        let guest = try await cloud.device("tablet", account: "eve")
+        try await owner.database.save(garden)
+        let root = CKRecord(recordType: "List", recordID: CKRecord.ID(recordName: "list", zoneID: garden.zoneID))
+        let share = CKShare(rootRecord: root)
+        share.publicPermission = .readWrite
+        let save = CKModifyRecordsOperation(recordsToSave: [root, share]).longLived().restarting(owner)
+        await owner.run(save)
+        await owner.finishLongLivedOperations()
+        let told = Told()
+        let saved = try #require(try await owner.kept() as? CKModifyRecordsOperation)
+        await owner.run(saved.telling(told))
+        let links = told.records.compactMap { ($0 as? CKShare)?.url }
+        let url = try #require(links.first)
+
+        let ask = CKFetchShareMetadataOperation(shareURLs: [url])
+        ask.shouldFetchRootRecord = true
+        let metadata = try await next(ask, on: guest)
+        #expect(metadata.shareURLs == [url] && metadata.shouldFetchRootRecord)
+        await guest.run(metadata)
+        let accept = try await next(
+            CKAcceptSharesOperation(shareMetadatas: [try await guest.container.shareMetadata(for: url)]), on: guest)
+        let accepted = Told()
+        accept.perShareResultBlock = { _, result in accepted.add(word(result)) }
+        await guest.run(accept)
+        #expect(accepted.all == ["ok"])
+
+        let people = try await next(
+            CKFetchShareParticipantsOperation(userIdentityLookupInfos: [
+                CKUserIdentity.LookupInfo(emailAddress: TestCloud.emailAddress(of: "eve"))
+            ]), on: owner)
+        #expect(people.userIdentityLookupInfos?.first?.emailAddress == TestCloud.emailAddress(of: "eve"))
+    }
+
+    @Test func anAppsOwnClassIsKeptAsItsClassOfTheFramework() async throws {
+        let device = try await device()
+        let mine = OwnFetch(recordIDs: [CKRecord.ID(recordName: "sage", zoneID: garden.zoneID)]).longLived()
+        mine.name = "plants"
+        mine.configuration.timeoutIntervalForResource = 90
+        mine.group = CKOperationGroup()
+        mine.group?.name = "all plants"
+        await device.run(mine.restarting(device))
+        let found = try #require(try await device.kept())
+        #expect(type(of: found) == CKFetchRecordsOperation.self)
+        #expect(found.name == "plants" && found.group?.name == "all plants")
+        #expect(found.configuration.timeoutIntervalForResource == 90)
+    }
+
+    @Test func whatCannotBeKeptIsCarriedOutAsOrdinary() async throws {
+        let device = try await device()
+        let told = Told()
+        let operation = CKDiscoverAllUserIdentitiesOperation().longLived()
+        operation.longLivedOperationWasPersistedBlock = { told.add("kept") }
+        operation.discoverAllUserIdentitiesResultBlock = { told.add("end \(word($0))") }
+        await device.run(operation)
+        #expect(told.all == ["end ok"])
+    }
+}
+
+private final class OwnFetch: CKFetchRecordsOperation, @unchecked Sendable {}  // As its superclass.

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudKitTesting
+import Foundation
+import Testing
+
+private let garden = CKRecordZone(zoneName: "Garden")
+
+private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
+    CKRecord(recordType: "Plant", recordID: CKRecord.ID(recordName: name, zoneID: zone?.zoneID ?? .default))
+}
+
+/// Operations that go on after the process which began them.
+@Suite struct LongLivedTests {
+    @Test func itIsKeptBeforeAnythingIsAskedAndForgottenWhenItsEndWasTold() async throws {
+        let device = try await TestCloud().device("phone")
+        let told = Told()
+        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().telling(told)
+        operation.longLivedOperationWasPersistedBlock = { told.add("kept, \(device.asked("records/modify")) asked") }
+        operation.modifyRecordsResultBlock = { result in
+            let heard = DispatchSemaphore(value: 0)
+            device.container.fetchAllLongLivedOperationIDs { ids, _ in
+                told.add("end \(word(result)), \(ids?.count ?? -1) kept")
+                heard.signal()
+            }
+            heard.wait()
+        }
+        await device.run(operation)
+        #expect(told.all == ["kept, 0 asked", "sage ok", "end ok, 0 kept"])
+        #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
+        device.restart()
+        #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
+    }
+
+    @Test func oneThatIsNotLongLivedIsNotKept() async throws {
+        let device = try await TestCloud().device("phone")
+        let told = Told()
+        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).telling(told)
+        operation.longLivedOperationWasPersistedBlock = { told.add("kept") }
+        await device.run(operation)
+        #expect(told.all == ["sage ok", "end ok"])
+    }
+
+    @Test func aGroupAndAConfiguredDatabaseMakeItLongLived() async throws {
+        let device = try await TestCloud().device("phone")
+        let told = Told()
+        let configuration = CKOperation.Configuration()
+        configuration.isLongLived = true
+        let grouped = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
+        grouped.group = CKOperationGroup()
+        grouped.group?.defaultConfiguration = configuration
+        grouped.longLivedOperationWasPersistedBlock = { told.add("group") }
+        await device.run(grouped)
+        let configured = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
+        configured.longLivedOperationWasPersistedBlock = { told.add("database") }
+        await withCheckedContinuation { continuation in
+            configured.completionBlock = { continuation.resume() }
+            device.database.configuredWith(configuration: configuration) { $0.add(configured) }
+        }
+        #expect(told.all == ["group", "database"])
+    }
+
+    @Test func whatAProcessKeptBeforeItEndedIsDoneByTheNextAndToldToWhoAsks() async throws {
+        let device = try await TestCloud().device("phone")
+        let (before, after) = (Told(), Told())
+        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().telling(before).restarting(device)
+        await device.run(operation)
+        await device.finishLongLivedOperations()
+        #expect(before.all == [] && device.asked("records/modify") == 1)
+        #expect(try await device.database.record(for: CKRecord.ID(recordName: "sage")).recordType == "Plant")
+
+        #expect(try await device.container.allLongLivedOperationIDs() == [operation.operationID])
+        let found = try #require(try await device.container.longLivedOperation(for: operation.operationID))
+        let upload = try #require(found as? CKModifyRecordsOperation)
+        #expect(upload.operationID == operation.operationID && upload.configuration.isLongLived)
+        #expect(upload.recordsToSave?.map(\.recordID.recordName) == ["sage"])
+        // What is known already needs no server.
+        device.goOffline()
+        await device.run(upload.telling(after))
+        #expect(after.all == ["sage ok", "end ok"] && after.records.first?.recordChangeTag != nil)
+        #expect(device.asked("records/modify") == 1)
+        #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
+        #expect(try await device.container.longLivedOperation(for: operation.operationID) == nil)
+    }
+
+    @Test func aRequestWhoseAnswerNobodyHeardIsNotDoneTwice() async throws {
+        let cloud = try TestCloud()
+        let device = try await cloud.device("phone")
+        cloud.clock.skipsWaits = false
+        device.fail(.answerLost, operation: "records/modify")
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("photo-" + UUID().uuidString)
+        try Data("a photo".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let sage = plant("sage")
+        sage["photo"] = CKAsset(fileURL: file)
+        let operation = CKModifyRecordsOperation(recordsToSave: [sage]).longLived(.utility)
+        device.database.add(operation)
+        // The server has saved it, the device waits before it asks again.
+        while cloud.clock.waits == 0 { await Task.yield() }
+        device.restart()
+        await device.finishLongLivedOperations()
+        let told = Told()
+        let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
+        await device.run(found.telling(told))
+        // A creation with another key would be refused now: the record is there.
+        #expect(told.all == ["sage ok", "end ok"] && device.asked("records/modify") == 2)
+        #expect(device.asked("assets/upload") == 1)
+    }
+
+    @Test func resultsThatCameBeforeAreToldAgainWithTheRest() async throws {
+        let device = try await TestCloud().device("phone")
+        _ = try await device.database.modifyRecordZones(saving: [garden, CKRecordZone(zoneName: "House")], deleting: [])
+        let records = [plant("sage", in: garden), plant("fern", in: CKRecordZone(zoneName: "House"))]
+        let operation = CKModifyRecordsOperation(recordsToSave: records).longLived()
+        operation.perRecordSaveBlock = { _, _ in device.restart() }
+        await device.run(operation)
+        let told = Told()
+        let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
+        await device.run(found.telling(told))
+        #expect(told.all == ["sage ok", "fern ok", "end ok"])
+        #expect(device.asked("records/modify") <= 3)
+        #expect(Set(told.records.map(\.recordID.zoneID.zoneName)) == ["Garden", "House"])
+    }
+
+    @Test func errorsOfItemsAreKept() async throws {
+        let device = try await TestCloud().device("phone")
+        _ = try await device.database.save(plant("sage"))
+        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage"), plant("fern")]).longLived().restarting(device)
+        await device.run(operation)
+        await device.finishLongLivedOperations()
+        device.goOffline()
+        let told = Told()
+        let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
+        await device.run(found.telling(told))
+        #expect(told.all == ["sage serverRecordChanged", "fern ok", "end partialFailure"])
+    }
+
+    @Test func aFailureThatLastsUntilTheTimeIsUpIsTheEnd() async throws {
+        let device = try await TestCloud().device("phone")
+        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived()
+        await device.run(operation.restarting(device) { device.goOffline() })
+        await device.finishLongLivedOperations()
+        device.goOnline()
+        let told = Told()
+        let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
+        await device.run(found.telling(told))
+        #expect(told.all.count == 1 && told.all.first?.hasPrefix("end network") == true)
+    }
+
+    @Test func whoAddsItWhileItGoesOnTakesOver() async throws {
+        let cloud = try TestCloud()
+        let device = try await cloud.device("phone")
+        cloud.clock.skipsWaits = false
+        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived()
+        await device.run(operation.restarting(device) { device.goOffline() })
+        let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
+        while cloud.clock.waits == 0 { await Task.yield() }
+        device.goOnline()
+        let told = Told()
+        await device.run(found.telling(told))
+        #expect(told.all == ["sage ok", "end ok"])
+        await device.finishLongLivedOperations()
+        #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
+    }
+
+    @Test func twoObjectsOfOneProcessAreToldTheSame() async throws {
+        let cloud = try TestCloud()
+        let device = try await cloud.device("phone")
+        cloud.clock.skipsWaits = false
+        device.goOffline()
+        let (first, second) = (Told(), Told())
+        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived(.utility).telling(first)
+        device.database.add(operation)
+        while cloud.clock.waits == 0 { await Task.yield() }
+        let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
+        device.database.add(found.telling(second))
+        device.goOnline()
+        cloud.clock.advance(by: .seconds(60))
+        await device.ended(found)
+        #expect(first.all == ["sage ok", "end ok"] && second.all == first.all)
+        #expect(device.asked("records/modify") == 2)
+        #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
+    }
+
+    @Test func cancellingRemovesIt() async throws {
+        let device = try await TestCloud().device("phone")
+        let told = Told()
+        let running = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().telling(told)
+        running.longLivedOperationWasPersistedBlock = { running.cancel() }
+        await device.run(running)
+        #expect(told.all == ["end operationCancelled"])
+        #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
+
+        device.goOffline()
+        await device.run(CKModifyRecordsOperation(recordsToSave: [plant("fern")]).longLived().restarting(device))
+        let found = try #require(try await device.kept())
+        found.cancel()
+        #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
+        device.goOnline()
+        device.restart()
+        await device.finishLongLivedOperations()
+        let error = await error { try await device.database.record(for: CKRecord.ID(recordName: "fern")) }
+        #expect(error?.code == .unknownItem)
+    }
+
+    @Test func anotherAccountNeitherSeesNorContinuesIt() async throws {
+        let cloud = try TestCloud()
+        let device = try await cloud.device("phone", account: "mia")
+        device.goOffline()
+        cloud.clock.skipsWaits = false
+        await device.run(CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().restarting(device))
+        let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
+        device.goOnline()
+        try await device.signIn(to: "eve")
+        device.restart()
+        await device.finishLongLivedOperations()
+        #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
+        #expect(try await device.container.longLivedOperation(for: found.operationID) == nil)
+        let told = Told()
+        await device.run(found.telling(told))
+        #expect(told.all == ["end notAuthenticated"] && device.asked("records/modify") == 0)
+
+        try await device.signIn(to: "mia")
+        _ = try await device.container.allLongLivedOperationIDs()
+        await device.finishLongLivedOperations()
+        #expect(try await device.database.record(for: CKRecord.ID(recordName: "sage")).recordType == "Plant")
+    }
+
+    @Test func resultsThatNobodyFetchedAreDroppedAfterAWeek() async throws {
+        let cloud = try TestCloud()
+        let device = try await cloud.device("phone")
+        await device.run(CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().restarting(device))
+        await device.finishLongLivedOperations()
+        cloud.clock.advance(by: .seconds(6 * 24 * 3600))
+        device.restart()
+        #expect(try await device.container.allLongLivedOperationIDs().count == 1)
+        cloud.clock.advance(by: .seconds(25 * 3600))
+        device.restart()
+        #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
+    }
+}
+
+extension TestDevice {
+    /// Waits for the end of an operation that was added.
+    func ended(_ operation: CKOperation) async {
+        let after = BlockOperation {}
+        after.addDependency(operation)
+        await withCheckedContinuation { continuation in
+            after.completionBlock = { continuation.resume() }
+            OperationQueue().addOperation(after)
+        }
+    }
+}
