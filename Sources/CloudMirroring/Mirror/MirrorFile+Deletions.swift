@@ -52,10 +52,12 @@ extension MirrorFile {
                 link.generation = page.generation ?? 0
                 changes.links.append(link)
             } else {
-                // This device may have moved it as well, and then it was deleted here before anybody heard of that.
-                guard scope == .private, let name = Self.oldName(of: record),
-                    try DeletionTable.contains(name, writer) || home.record(named: name)?.isGone == true,
-                    let entity = mapping.entity(of: record), try bookkeeping.record(named: record.recordName) == nil,
+                // This device may have moved it as well, and then it was deleted here before anybody heard of that. Or its deletion has
+                // not been sent: it is from both places, since nobody knows when whoever moved it deletes what is left in the old one.
+                guard scope == .private, let name = Self.oldName(of: record), let entity = mapping.entity(of: record) else { continue }
+                let old = try home.record(named: name)
+                let isGoing = old.map { $0.isGone || $0.isDeleted && !mapping.isUnique($0.key.entityIndex) } ?? false
+                guard try isGoing || DeletionTable.contains(name, writer), try bookkeeping.record(named: record.recordName) == nil,
                     let key = try writer.allocateKeys(for: entity.entity.index, count: 1).first
                 else { continue }
                 var state = RecordState(recordName: record.recordName, key: key, stage: .needsDelete, mark: mark)
@@ -65,7 +67,7 @@ extension MirrorFile {
                 state.generation = page.generation ?? 0
                 changes.records.append(state)
                 // What was written there while it was deleted here is not lost.
-                changes.conflicts += entity.losing(record)
+                changes.conflicts += entity.losing(record, since: old?.isGone == true ? nil : old?.ancestor)
             }
             gone.insert(record.recordName)
         }
@@ -79,4 +81,7 @@ extension MirrorFile {
 extension RecordState {
     /// Whether the object has moved from there, and was deleted where it is now.
     fileprivate var isGone: Bool { isMovedOut && key.primaryKey < 0 }
+
+    /// Whether the object was deleted there, and the server is to hear of it.
+    fileprivate var isDeleted: Bool { stage == .needsDelete && !isMovedOut }
 }

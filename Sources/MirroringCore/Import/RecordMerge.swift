@@ -216,8 +216,11 @@ struct RecordMerge {
 
 extension EntityMapping {
     /// What is lost of a record that is deleted before it was taken in.
-    package func losing(_ record: Record) -> [ConflictEntry] {
+    ///
+    /// - Parameter known: What whoever deleted the object knew of it; nil for nothing.
+    package func losing(_ record: Record, since known: Ancestor? = nil) -> [ConflictEntry] {
         properties.compactMap { property in
+            if let known, property.content(in: record.fields) == property.content(in: known.fields) { return nil }
             let value: FieldValue
             switch property.content(in: record.fields) {
             case .absent: return nil
