@@ -160,6 +160,30 @@ import Testing
         for device in [old, phone] { try await device.discard() }
     }
 
+    @Test func whatWasPutOntoSomethingThatIsGoneIsShownWhereItIsForOthers() async throws {
+        let cloud = try InProcessCloud()
+        let tablet = try device("tablet", try await cloud.addUser("mia", device: "tablet")), phone = try device("phone", try await cloud.addDevice("phone", of: "mia"))
+        try make(tablet)
+        try tablet.edit { context in context.insert("Column", ["name": "done", "board": try Self.find("Board", "board", context)]) }
+        try await sync(tablet, phone)
+        phone.container.pauseSyncing()
+        try phone.edit { context in
+            let card = try Self.find("Card", "card", context)
+            card.setValue(try Self.find("Column", "done", context), forKey: "column")
+            card.setValue("moved", forKey: "name")
+        }
+        try tablet.edit { $0.delete(try Self.find("Column", "done", $0)) }
+        try await sync(tablet)
+        phone.container.resumeSyncing()
+        try await sync(phone, tablet)
+        for device in [tablet, phone] {
+            #expect(try names(device) == "board column moved story" && isValid(device))
+            #expect(try device.read { try Self.find("Card", "moved", $0).value(forKeyPath: "column.name") as? String } == "column")
+            #expect(device.container.syncStatus.incompleteCount == 0)
+        }
+        for device in [tablet, phone] { try await device.discard() }
+    }
+
     @Test func whatLosesSomethingIsHiddenAndComesBackWithWhatItSays() async throws {
         let cloud = try InProcessCloud()
         let old = try device("tablet", try await cloud.addUser("mia", device: "tablet"), isStrict: false)

@@ -156,6 +156,10 @@ extension MirrorFile {
         for key in new {
             guard let state = try bookkeeping.record(of: key) else { continue }
             loaded.records[state.recordName] = state
+            // What was set here may be gone, and then what the server says is to be shown.
+            for target in mapping.entities[key.entityIndex]?.requiredTargets(of: state).values.sorted() ?? [] where loaded.records[target] == nil {
+                loaded.records[target] = try bookkeeping.record(named: target)
+            }
             loaded.parked += try bookkeeping.parked(source: state.recordName)
             loaded.parked += try bookkeeping.parked(destination: state.recordName)
             details.linkEnds.append(state.recordName)

@@ -45,12 +45,33 @@ extension ImportDraft {
                 guard let row = rows[key], let entity = mapping.entities[key.entityIndex], let name = name(of: key),
                     entity.required.contains(where: { row.values[$0.slot].isNull })
                 else { continue }
+                isSettled = false
+                if fallBack(name, row, entity) { continue }
                 let targets = entity.required.filter { row.values[$0.slot].isNull }
                     .compactMap { parked[ParkedRelationship.Key(source: name, relationship: $0.name)] }
                 takeBack(name, row, entity, lacking: targets)
-                isSettled = false
             }
         }
+    }
+
+    /// Gives a row what the server's record says that it must have, where what was set here instead is gone: nobody else would hide
+    /// the object.
+    private mutating func fallBack(_ name: String, _ row: Row, _ entity: EntityMapping) -> Bool {
+        guard var state = states[name] else { return false }
+        let named = entity.requiredTargets(of: state)
+        let lacking = entity.required.filter { row.values[$0.slot].isNull }
+        let found = lacking.compactMap { property in
+            named[property.name].flatMap { self.row(named: $0, fitting: property) }.map { (property: property, key: $0) }
+        }
+        guard found.count == lacking.count else { return false }
+        for (property, key) in found {
+            rows.set(.reference(key), slot: property.slot, of: row.key)
+            park(ParkedRelationship.Key(source: name, relationship: property.name), at: nil)
+            let ranks = entity.properties.filter { $0.isRank && $0.slot == property.slot }
+            state.take(ranks.map { ($0, $0.content(in: state.ancestor.fields)) })
+        }
+        put(state)
+        return true
     }
 
     private mutating func takeBack(_ name: String, _ row: Row, _ entity: EntityMapping, lacking: [String]) {
@@ -85,6 +106,15 @@ extension ImportDraft {
 }
 
 extension EntityMapping {
+    /// Names of what an object must refer to, by relationship, as the server's record says it.
+    package func requiredTargets(of state: RecordState) -> [String: String] {
+        var targets: [String: String] = [:]
+        for property in required where property.isToOne {
+            if case .inline(.string(let target)) = property.content(in: state.ancestor.fields) { targets[property.name] = target }
+        }
+        return targets
+    }
+
     /// The server's record as far as it is known.
     fileprivate func record(of state: RecordState) -> Record {
         var record = Record(recordName: state.recordName, recordType: recordType, recordChangeTag: state.changeTag)

@@ -304,7 +304,7 @@ struct ImportDraft {
 
 extension RecordState {
     /// Takes what is no row's among what a record says.
-    fileprivate mutating func take(_ taken: [(property: PropertyMapping, content: RemoteContent)]) {
+    mutating func take(_ taken: [(property: PropertyMapping, content: RemoteContent)]) {
         for (property, content) in taken {
             switch property.kind {
             case .attribute, .toOne: continue
