@@ -12,6 +12,9 @@ import Synchronization
 struct ImportRound: Sendable {
     var isListed = false
     var isHomeRead = false
+    /// Whether the home zone is read on from the middle, where an earlier import broke off, by queries for one type after another: of the
+    /// types before that nothing is known since. nil before it is read.
+    var isTakenUp: Bool?
     /// A page of the home zone that waits for the other zones: what it says is deleted may have moved to one of them.
     var held: ImportPage?
 }
@@ -39,7 +42,7 @@ extension Mirror {
         }
         let records: Int
         switch file.scope {
-        case .public: (records, round.isHomeRead) = try await readHome(cloud)
+        case .public: (records, round.isHomeRead) = try await readHome(cloud, &round)
         case .shared:
             if !round.isListed { try await list(cloud) }
             round.isListed = true
@@ -88,14 +91,16 @@ extension Mirror {
         return records
     }
 
-    private func readHome(_ cloud: MirrorCloud) async throws -> (records: Int, isRead: Bool) {
+    private func readHome(_ cloud: MirrorCloud, _ round: inout ImportRound) async throws -> (records: Int, isRead: Bool) {
         try await askPermissionsIfDue(cloud)
         let home = try await homeRow()
+        let isTakenUp = round.isTakenUp ?? QueryPosition(home.token).isPassing
         let page = try await page(of: home, cloud)
         permissions.learn(deletionsTravel: cloud.ways.hasFeed)
         followFeed(cloud)
         let (records, isRead, _) = try await apply(page, of: home, cloud)
-        return (records, isRead)
+        round.isTakenUp = isTakenUp && !isRead
+        return (records, isRead && !isTakenUp)
     }
 
     private func homeRow() async throws -> ZoneTable.Row {
