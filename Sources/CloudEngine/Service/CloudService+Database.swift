@@ -180,12 +180,30 @@ extension CloudService {
         return .json(response.encoded(numbersAsStrings: numbersAsStrings, as: call.form), endpoint: exchange.operation.rawValue)
     }
 
-    /// Carries a request out once, however often it arrives with the same key.
+    /// Carries a request out once, however often it arrives with the same key, or not at all if it was refused for the lack of its zone.
     ///
     /// The answer is stored with the key in the transaction that writes. Notifications go out after the commit; if
     /// the server ends in between, devices catch up by their tokens when they listen again.
     private func write<Response: WireMessage>(
         _ exchange: Exchange, numbersAsStrings: Bool = false, _ body: @escaping @Sendable (any UnitOfWork, Call) throws -> Outcome<Response>
+    ) async throws -> ServiceResponse {
+        do {
+            return try await writeOnce(exchange, numbersAsStrings: numbersAsStrings, body)
+        } catch let error as WireError where error.code == .zoneNotFound {
+            // Somebody may make the zone again, and the same request come late: whoever sent it has given it up by then.
+            guard let key = exchange.storedKey else { throw error }
+            let earlier = try await storage.write(exchange.call.partition) { unit -> StoredAnswer? in
+                if let stored = try unit.answer(toKey: key) { return stored }
+                try unit.remember(StoredAnswer(fingerprint: exchange.fingerprint, refusing: error), forKey: key, at: exchange.call.now)
+                return nil
+            }
+            guard let earlier, earlier.fingerprint == exchange.fingerprint, try earlier.refusal() == nil else { throw error }
+            return .json(earlier.body, endpoint: exchange.operation.rawValue)
+        }
+    }
+
+    private func writeOnce<Response: WireMessage>(
+        _ exchange: Exchange, numbersAsStrings: Bool, _ body: @escaping @Sendable (any UnitOfWork, Call) throws -> Outcome<Response>
     ) async throws -> ServiceResponse {
         let call = exchange.call
         let encode = { @Sendable (response: Response) in response.encoded(numbersAsStrings: numbersAsStrings, as: call.form) }
@@ -197,6 +215,7 @@ extension CloudService {
                 guard stored.fingerprint == fingerprint else {
                     throw WireError(.badRequest, "the idempotency key was used for another request")
                 }
+                if let refusal = try stored.refusal() { throw refusal }
                 return (stored.body, nil)
             }
             let outcome = try body(unit, call)

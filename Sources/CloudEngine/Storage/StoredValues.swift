@@ -155,4 +155,14 @@ package struct StoredAnswer: Hashable, Sendable {
         self.fingerprint = fingerprint
         self.body = body
     }
+
+    /// Begins the body of a refusal; an answer begins with a brace.
+    private static let refusalMark = UInt8(ascii: "!")
+
+    package init(fingerprint: UInt64, refusing error: WireError) { self.init(fingerprint: fingerprint, body: [Self.refusalMark] + error.encoded()) }
+
+    /// nil for the answer to a request that was carried out.
+    ///
+    /// - Throws: `WireError` for a body that is none.
+    package func refusal() throws -> WireError? { body.first == Self.refusalMark ? try WireError(json: Array(body.dropFirst())) : nil }
 }
