@@ -24,6 +24,7 @@ package final class InProcessTransport: CloudTransport {
     private let cloud: InProcessCloud
     private let token: String?
     private let state = Mutex(State())
+    package var credential: String? { token.map(CredentialDigest.text) }
 
     /// - Parameter token: nil if nobody is signed in.
     init(cloud: InProcessCloud, token: String?, deviceID: String, executor: (any TaskExecutor)? = nil) {

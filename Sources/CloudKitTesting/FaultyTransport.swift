@@ -16,6 +16,7 @@ final class FaultyTransport: CloudTransport {
 
     let base: InProcessTransport
     var fallsSilent: Bool { base.fallsSilent }
+    var credential: String? { base.credential }
     private let clock: TestClock
     private let containerIdentifier: String
     private let plans = Mutex<[Plan]>([])

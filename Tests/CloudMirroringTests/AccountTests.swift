@@ -68,6 +68,35 @@ import Testing
         try await bo.discard()
     }
 
+    /// The server was never asked who it was; the first user's device must not send it as theirs.
+    @Test func whatSomebodySavedWhoCameAndWentUnheardIsNotTheFirstUsers() async throws {
+        let cloud = try InProcessCloud()
+        let mias = try await cloud.addUser("mia", device: "tablet"), bos = try await cloud.addUser("bo", device: "tablet")
+        let first = try Device("tablet", mias)
+        try first.edit { $0.insert("Post", ["title": "Mia's"]) }
+        try await first.container.sync(timeout: .seconds(600))
+        try await first.kill()
+        bos.goOffline()
+        let second = try Device("tablet", bos, file: first.file)
+        try second.edit { $0.insert("Post", ["title": "Bo's"]) }
+        try await second.until { $0.activity == .offline }
+        try await second.kill()
+        let third = try Device("tablet", mias, file: first.file)
+        try await third.container.sync(timeout: .seconds(600))
+        #expect(try third.dump == "Post  title Mia's")
+        #expect(try await cloud.records(ofType: "CD_Post").count == 1)
+        let archive = try #require(try archives(beside: first.file).first)
+        #expect(try titles(in: archive) == ["Mia's", "Bo's"])
+        // Who comes back as they went loses nothing of what was not sent.
+        third.container.pauseSyncing()
+        try third.edit { $0.insert("Post", ["title": "Unsent"]) }
+        try await third.kill()
+        let fourth = try Device("tablet", mias, file: first.file)
+        try await fourth.container.sync(timeout: .seconds(600))
+        #expect(try fourth.dump == "Post  title Mia's\nPost  title Unsent" && archives(beside: first.file).count == 1)
+        try await fourth.discard()
+    }
+
     @Test func anArchiveIsMadeWhenItIsWanted() async throws {
         let (cloud, file) = try await minas(unsent: false)
         let bo = try Device("tablet", try await cloud.addUser("bo", device: "tablet"), file: file) {

@@ -30,6 +30,7 @@ final class Faults: CloudTransport {
 
     private let transport: InProcessTransport
     var fallsSilent: Bool { transport.fallsSilent }
+    var credential: String? { transport.credential }
     private let gate: Gate?
     private let state = Mutex(State())
 
@@ -131,6 +132,7 @@ final class Holding: CloudTransport {
     let gate = Gate()
     private let transport: InProcessTransport
     var fallsSilent: Bool { transport.fallsSilent }
+    var credential: String? { transport.credential }
     private let isHeld: @Sendable (_ path: String, _ body: [UInt8]) -> Bool
 
     init(_ transport: InProcessTransport, where isHeld: @escaping @Sendable (_ path: String, _ body: [UInt8]) -> Bool) {

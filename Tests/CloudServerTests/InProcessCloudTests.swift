@@ -59,22 +59,6 @@ import Testing
         }
     }
 
-    /// It was on its way as the user deleted everything, was sent again, and arrives when the zone is there again.
-    @Test func aRequestThatWasRefusedForTheLackOfItsZoneIsNotCarriedOutLater() async throws {
-        let (_, tablet, phone) = try await devices()
-        _ = try await client(phone).modifyZones(ZonesModifyRequest(operations: [.delete(LiveServer.garden)]))
-        #expect(await code { try await client(tablet).modifyRecords(sage, idempotencyKey: "k1") } == .zoneNotFound)
-        _ = try await client(phone).modifyZones(ZonesModifyRequest(operations: [.create(LiveServer.garden)]))
-        #expect(await code { try await client(tablet).modifyRecords(sage, idempotencyKey: "k1") } == .zoneNotFound)
-        let changes = try await client(phone).zoneChanges(ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: LiveServer.garden)]))
-        guard case .changes(let page) = changes.zones[0] else {
-            Issue.record("the zone could not be read")
-            return
-        }
-        #expect(page.records.isEmpty)
-        #expect(await code { try await client(tablet).modifyRecords(sage, idempotencyKey: "k2") } == nil)
-    }
-
     @Test func aLostRequestAndAnOfflineDeviceChangeNothing() async throws {
         let (_, tablet, phone) = try await devices()
         tablet.loseNextRequests()

@@ -20,6 +20,9 @@ package protocol CloudTransport: Sendable {
     /// How links to shares on this server begin.
     var linkBase: String { get }
 
+    /// Tells one credential from another without being one; nil where nobody is signed in, or nobody knows.
+    var credential: String? { get }
+
     /// Where tasks run that outlive a call; nil is wherever there is room.
     var executor: (any TaskExecutor)? { get }
 
@@ -29,6 +32,8 @@ package protocol CloudTransport: Sendable {
 }
 
 extension CloudTransport {
+    package var credential: String? { nil }
+
     package var executor: (any TaskExecutor)? { nil }
 
     package var fallsSilent: Bool { true }

@@ -30,6 +30,7 @@ package struct HTTPTransport: CloudTransport {
 
     package let server: ServerAddress
     package var linkBase: String { server.root }
+    package var credential: String? { token.map { CredentialDigest.text(of: $0.text) } }
     private let token: CKContainer.Configuration.Token?
     private let timeouts: Timeouts
     private let client: HTTPClient

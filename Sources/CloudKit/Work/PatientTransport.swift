@@ -13,6 +13,7 @@ struct PatientTransport: CloudTransport {
 
     private let base: any CloudTransport
     var linkBase: String { base.linkBase }
+    var credential: String? { base.credential }
     var executor: (any TaskExecutor)? { base.executor }
     var fallsSilent: Bool { base.fallsSilent }
     private let pace: Pace

@@ -19,6 +19,7 @@ final class Throttle: CloudTransport {
 
     private let base: any CloudTransport
     var linkBase: String { base.linkBase }
+    var credential: String? { base.credential }
     var executor: (any TaskExecutor)? { base.executor }
     var fallsSilent: Bool { base.fallsSilent }
     private let pace: Pace

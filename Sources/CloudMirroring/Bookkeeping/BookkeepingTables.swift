@@ -137,6 +137,10 @@ enum MirrorState {
         case container
         /// Whose data the store mirrors.
         case user
+        /// With which credential that user was signed in when the server said last who it is.
+        case credential
+        /// Another credential that somebody was signed in with since.
+        case stranger
         /// Up to where the list of changed zones was read.
         case databaseToken
         /// Number of the last list of all zones that was begun.

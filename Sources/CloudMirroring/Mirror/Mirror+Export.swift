@@ -31,12 +31,13 @@ extension Mirror {
         waiting.withLock { if $0.changes == before.changes { $0.count = plan.pending } }
         if plan.batch != nil, permissions.isSignedOut {
             // Reading needs nobody; writing does.
-            let caller = try await openCloud().caller()
+            let cloud = try openCloud()
+            let caller = try await cloud.caller()
             try await learn(caller)
             guard let user = caller?.identity.userRecordName else {
                 return .batchPlanned(count: 0, pending: plan.pending, refusal: "nobody is signed in: what was changed here is sent after signing in")
             }
-            try await onQueue { try self.file.remember(user: user) }
+            try await onQueue { try self.file.remember(user: user, credential: cloud.client.transport.credential) }
         }
         plan.itemsMax = itemsMax
         prepared.withLock { [plan] in $0 = plan }

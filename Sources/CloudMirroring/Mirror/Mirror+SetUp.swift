@@ -18,10 +18,12 @@ extension Mirror {
         connection.forget()
         let cloud = try cloud.open()
         connection.use(cloud.client.transport)
+        let credential = cloud.client.transport.credential
+        memory.stranger = try await onQueue { [memory] in try self.file.note(credential, in: memory) }
         let caller = try await cloud.caller()
         let user = caller?.identity.userRecordName
         // What everybody may read stays, whoever is signed in.
-        if let known = memory.user, let user, known != user, file.scope != .public {
+        if let user, file.scope != .public, file.isAnothers(memory, now: user, with: credential) {
             let removed = try await onQueue { try self.file.changeAccount() }
             tellContexts(deleted: removed)
             // What was fetched and not applied yet is the other user's as well.
@@ -29,7 +31,9 @@ extension Mirror {
             ahead.withLock { $0.take() }?.page.cancel()
             memory = MirrorFile.Memory()
         }
-        if let user, memory.user != user { try await onQueue { try self.file.remember(user: user) } }
+        if let user, memory.user != user || memory.credential != credential || memory.stranger != nil {
+            try await onQueue { try self.file.remember(user: user, credential: credential) }
+        }
         try await learn(caller)
         try await cloud.setUp(isKnown: memory.token != nil)
         if file.scope == .public {

@@ -7,6 +7,17 @@ import MirroringCore
 import SQLiteStore
 
 extension MirrorFile {
+    /// Notes that somebody is signed in whom the server has not named yet. Whoever it is, what is saved from now on may not be the
+    /// known user's, and is not to be sent as theirs should they sign in again before the server could be asked.
+    ///
+    /// - Returns: Who to look for when the server says who is signed in: see ``isAnothers(_:now:with:)``.
+    func note(_ credential: String?, in memory: Memory) throws -> String? {
+        guard memory.user != nil, let credential, let known = memory.credential, known != credential, memory.stranger != credential else { return memory.stranger }
+        let stranger = memory.stranger.map { "\($0) \(credential)" } ?? credential
+        try store.write { try MirrorState.set(.stranger, .text(stranger), $0) }
+        return stranger
+    }
+
     /// Makes the store ready for another user: their predecessor's objects and everything the mirror knew go.
     ///
     /// - Returns: Keys of the rows that went.
@@ -31,11 +42,19 @@ extension MirrorFile {
             let tables = ["TARN_RECORD", "TARN_LINK", "TARN_PARKED", "TARN_MERGED", "TARN_CONFLICT", "TARN_DELETED", "TARN_RANK", "TARN_LINKRANK"]
             for table in tables + IncompleteTable.tables { try writer.execute("DELETE FROM \(table)") }
             try clearOutbox(writer)
-            for key in [MirrorState.Key.user, .lastSuccess, .databaseToken, .homeDeletion] { try MirrorState.set(key, .null, writer) }
+            for key in [MirrorState.Key.user, .credential, .stranger, .lastSuccess, .databaseToken, .homeDeletion] { try MirrorState.set(key, .null, writer) }
             try writer.execute("DELETE FROM TARN_ZONE WHERE number <> \(MirrorZone.home)")
             try ZoneTable.beginFullFetch(MirrorZone.home, writer)
             return keys
         }
+    }
+
+    /// Whether what is in the store may be another user's than the one who is signed in.
+    func isAnothers(_ memory: Memory, now user: String, with credential: String?) -> Bool {
+        guard let known = memory.user else { return false }
+        if known != user { return true }
+        // A store that is to be kept is kept; there is no telling what in it is whose.
+        return memory.stranger != nil && memory.stranger != credential && accountChangePolicy != .keep
     }
 
     private func hasUnsent(_ reader: StoreReader) throws -> Bool {

@@ -55,6 +55,9 @@ struct MirrorFile: Sendable {
 
     struct Memory: Sendable {
         var user: String?
+        /// As the server confirmed it last, and another one that came after it.
+        var credential: String?
+        var stranger: String?
         var token: String?
         var lastSuccess: Date?
         /// What the user was allowed to do in the public database; nil if the server never said.
@@ -82,13 +85,20 @@ struct MirrorFile: Sendable {
                 try MirrorState.set(.fingerprint, .text(mapping.fingerprint), writer)
             }
             return Memory(
-                user: try MirrorState.text(.user, writer), token: try ZoneTable.row(MirrorZone.home, writer)?.token,
+                user: try MirrorState.text(.user, writer), credential: try MirrorState.text(.credential, writer),
+                stranger: try MirrorState.text(.stranger, writer), token: try ZoneTable.row(MirrorZone.home, writer)?.token,
                 lastSuccess: try MirrorState.double(.lastSuccess, writer).map { Date(timeIntervalSinceReferenceDate: $0) },
                 permissions: try MirrorState.blob(.permissions, writer).flatMap { try CallerIdentity(json: $0).permissions })
         }
     }
 
-    func remember(user: String) throws { try store.write { try MirrorState.set(.user, .text(user), $0) } }
+    func remember(user: String, credential: String?) throws {
+        try store.write { writer in
+            try MirrorState.set(.user, .text(user), writer)
+            try MirrorState.set(.credential, credential.map { .text($0) } ?? .null, writer)
+            try MirrorState.set(.stranger, .null, writer)
+        }
+    }
 
     func remember(permissions: [TypePermissions]?) throws {
         let text = permissions.map { CallerIdentity(identity: UserIdentity(userRecordName: "_"), permissions: $0).encoded() }

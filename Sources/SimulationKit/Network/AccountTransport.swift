@@ -12,6 +12,7 @@ struct AccountTransport: CloudTransport {
 
     var executor: (any TaskExecutor)? { simulation }
     var fallsSilent: Bool { base.fallsSilent }
+    var credential: String? { base.credential }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
         try await Task(executorPreference: simulation) { [base] in try SimulationExecutor().run { try await base.send(request) } }.value

@@ -28,6 +28,7 @@ final class SimulatedTransport: CloudTransport, @unchecked Sendable {
 
     var executor: (any TaskExecutor)? { network.executor }
     var fallsSilent: Bool { base.fallsSilent }
+    var credential: String? { base.credential }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
         try refuseIfEnded()

@@ -242,12 +242,17 @@ final class SimulatedDevice: @unchecked Sendable {
         return found
     }
 
-    func knowsItsUser() throws -> Bool {
-        var isKnown = false
+    func knowsItsUser() throws -> Bool { try remembers("user") }
+
+    /// Whether somebody was signed in of whom the server has not heard yet: then all that is shown may be put aside.
+    func doubtsItsUser() throws -> Bool { try remembers("stranger") }
+
+    private func remembers(_ key: String) throws -> Bool {
+        var isThere = false
         try store?.storage.read { reader in
-            try reader.query("SELECT 1 FROM TARN_STATE WHERE key = 'user' AND value IS NOT NULL") { _ in isKnown = true }
+            try reader.query("SELECT 1 FROM TARN_STATE WHERE key = ? AND value IS NOT NULL", [.text(key)]) { _ in isThere = true }
         }
-        return isKnown
+        return isThere
     }
 
     /// Does to the mirror's own tables what only a broken mirror would do.

@@ -207,12 +207,16 @@ package final class Simulation: @unchecked Sendable {
             guard let picture = try device.pictureIfChanged() else { continue }
             for fault in picture.faults { fail("\(device.name): \(fault)") }
             if references[device.user]?.isPurged == true || sharing.leavers.contains(device.user) { continue }
+            if faults.kinds.contains(.accounts), try device.doubtsItsUser() {
+                device.watch.forget()
+                continue
+            }
             // What was deleted in one zone while it moved to another comes with the other before it goes there, too.
             let objects = references[circle(of: device.user)]?.objects ?? [:]
-            let faults = device.watch.look(picture) {
+            let found = device.watch.look(picture) {
                 features.contains(.sharing) && objects[$0]?.isDeleted == true || Reference.comesAndGoes(objects[$0]?.entity)
             }
-            for fault in faults { fail("\(device.name): \(fault)") }
+            for fault in found { fail("\(device.name): \(fault)") }
         }
     }
 

@@ -14,6 +14,7 @@ struct JournaledTransport: CloudTransport {
     }
 
     var linkBase: String { base.linkBase }
+    var credential: String? { base.credential }
     var executor: (any TaskExecutor)? { base.executor }
     var fallsSilent: Bool { base.fallsSilent }
 
@@ -39,6 +40,7 @@ struct StoppableTransport: CloudTransport {
     }
 
     var linkBase: String { base.linkBase }
+    var credential: String? { base.credential }
     var executor: (any TaskExecutor)? { base.executor }
     var fallsSilent: Bool { base.fallsSilent }
 
