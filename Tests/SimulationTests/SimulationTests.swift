@@ -54,6 +54,7 @@ import Testing
         (21832, [.pauses, .polling, .publicQueries], "a sync took up an import in the middle, and was over without the types that had been read before"),
         (21693, [], "a request came late that had been refused for the lack of its zone, and was carried out in the next one"),
         (40916, [.pauses], "somebody signed in and out before the server could be asked, and what they saved was sent as the first user's"),
+        (50813, [.sharing], "what had followed into a share and was deleted there stayed after a full fetch: it was counted as the home zone's are"),
         (9840, [.extensions, .pauses, .polling], "what went to another list stood where somebody had put it in the one that it left"),
         (8147, [.batches, .extensions, .polling], "a wait ended in vain as its answer was on its way: it was the simulation that lost the news"),
         (12433, [.publicQueries], "a run ended as a device had just begun to ask again: it was the simulation that did not wait"),

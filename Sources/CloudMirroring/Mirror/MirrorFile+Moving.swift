@@ -162,7 +162,7 @@ extension MirrorFile {
         // What newer versions wrote goes along; everything else is sent as the row has it.
         try writer.execute(
             """
-            UPDATE TARN_RECORD SET zone = ?3, tag = NULL, ancestor = NULL, digests = NULL, failure = NULL, \
+            UPDATE TARN_RECORD SET zone = ?3, tag = NULL, ancestor = NULL, digests = NULL, failure = NULL, generation = 0, \
             stage = \(MirrorStage.needsUpload.rawValue), mark = ?4 WHERE zone = ?1 AND name = ?2
             """, place + [.int(zone), .int(mark)])
         try writer.execute("UPDATE TARN_RECORD SET zone = ?1 WHERE zone = -1 AND name = ?2", place)
@@ -188,6 +188,7 @@ extension MirrorFile {
             link.mark = mark
             link.changeTag = nil
             link.failure = nil
+            link.generation = 0
             var (here, moved) = (BookkeepingChanges(), BookkeepingChanges())
             if scope == .private { here.links = [old] } else { here.removedLinks = [link.recordName] }
             moved.links = [link]

@@ -117,10 +117,11 @@ extension MirrorFile {
         try self.writer(writer, zone: bookkeeping.zone).write(changes, now: now)
     }
 
-    /// An empty change tag is older than any that the server gives, and known: what differs is merged and noted.
+    /// An empty change tag is older than any that the server gives, and known: what differs is merged and noted. Each zone counts
+    /// its full fetches for itself.
     private func rename(_ table: String, _ name: String, to new: String, in zone: MirrorZone, _ writer: StoreWriter) throws {
         try writer.execute(
-            "UPDATE \(table) SET zone = ?, name = ?, tag = '', failure = NULL WHERE zone = ? AND name = ?",
+            "UPDATE \(table) SET zone = ?, name = ?, tag = '', failure = NULL, generation = 0 WHERE zone = ? AND name = ?",
             [.int(zone.number), .text(new), .int(MirrorZone.home), .text(name)])
     }
 
