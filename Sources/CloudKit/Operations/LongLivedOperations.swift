@@ -39,7 +39,8 @@ extension CKContainer {
     ///
     /// Once its blocks are set it is to be added to its container or database. Then they are called with everything that came
     /// so far, and with what comes. When the final block returns, the operation is forgotten, and the files of assets that it sent
-    /// are removed: copy them before. An operation of an app's own class is one of the class of this framework. `cancel()` removes an operation, also one that was not added.
+    /// are removed: copy them before. An operation of an app's own class is one of the class of this framework. `cancel()` removes
+    /// an operation, also one that was not added.
     ///
     /// - Throws: ``CKError`` with `.badContainer` and a sentence that says what to configure.
     public func longLivedOperation(for operationID: CKOperation.ID) async throws -> CKOperation? {
