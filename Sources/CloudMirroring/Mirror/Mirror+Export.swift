@@ -14,7 +14,7 @@ extension Mirror {
             return .batchPlanned(count: plan.batch?.batch.items.count ?? 0, pending: plan.pending, refusal: plan.refusal)
         }
         try await settleOutbox()
-        if let cloud = try? openCloud() { try await release(cloud) }
+        try await release()
         let before = waiting.withLock { $0 }
         let hasImported = hasImported.withLock { value in
             defer { value = false }

@@ -253,8 +253,8 @@ extension Mirror {
     }
 
     /// Takes in what waited for values that are free since something changed here, or in another zone.
-    func release(_ cloud: MirrorCloud) async throws {
-        guard file.mapping.hasUniqueness, incompleteCount.withLock({ $0 }) > 0 else { return }
+    func release() async throws {
+        guard file.mapping.hasUniqueness, incompleteCount.withLock({ $0 }) > 0, let cloud = try? openCloud() else { return }
         for row in try await onQueue({ try self.file.zonesToRelease() }) {
             guard let token = row.token else { continue }
             _ = try await apply(ImportPage(records: [], deletions: [], askedWith: token, token: token, moreComing: false), of: row, cloud)
