@@ -250,6 +250,10 @@ final class SimulatedDevice: @unchecked Sendable {
     private func remembers(_ key: String) throws -> Bool {
         var isThere = false
         try store?.storage.read { reader in
+            // A store whose mirror has not begun yet has no such table.
+            try reader.query("SELECT 1 FROM sqlite_master WHERE name = 'TARN_STATE'") { _ in isThere = true }
+            guard isThere else { return }
+            isThere = false
             try reader.query("SELECT 1 FROM TARN_STATE WHERE key = ? AND value IS NOT NULL", [.text(key)]) { _ in isThere = true }
         }
         return isThere
