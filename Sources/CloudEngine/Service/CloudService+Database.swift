@@ -190,8 +190,9 @@ extension CloudService {
         do {
             return try await writeOnce(exchange, numbersAsStrings: numbersAsStrings, body)
         } catch let error as WireError where error.code == .zoneNotFound {
-            // Somebody may make the zone again, and the same request come late: whoever sent it has given it up by then.
-            guard let key = exchange.storedKey else { throw error }
+            // Its user may make the zone again, and the same request come late: whoever sent it has given it up by then. In databases of
+            // others nothing is written down for who names a zone that is not there.
+            guard let key = exchange.storedKey, !exchange.call.isParticipant else { throw error }
             let earlier = try await storage.write(exchange.call.partition) { unit -> StoredAnswer? in
                 if let stored = try unit.answer(toKey: key) { return stored }
                 try unit.remember(StoredAnswer(fingerprint: exchange.fingerprint, refusing: error), forKey: key, at: exchange.call.now)
