@@ -26,6 +26,14 @@ struct Reference {
         /// Whether what was written last may be in an archive only.
         var mayBeOlder = false
         var writes: [String: [Write]] = [:]
+        var replacements: [String: [Replacement]] = [:]
+    }
+
+    /// A value that somebody saw, and what they put in its place; nil where they left nothing, or deleted the object.
+    struct Replacement {
+        let seen: String?
+        let value: String?
+        let device: String
     }
 
     struct LinkWrite {
@@ -62,13 +70,13 @@ struct Reference {
             switch change {
             case .insert(let label, let entity): objects[label] = Object(entity: entity, maker: device)
             case .set(let label, let key, let old, let new):
-                supersede(label, key, old)
+                supersede(label, key, old, by: new, on: device)
                 objects[label]?.writes[key, default: []].append(Write(value: new, old: old, device: device))
                 objects[label]?.changers.insert(device)
             case .delete(let label, let seen):
                 objects[label]?.isDeleted = true
                 objects[label]?.changers.insert(device)
-                for value in seen { supersede(label, value.key, value.value) }
+                for value in seen { supersede(label, value.key, value.value, by: nil, on: device) }
                 if version == 1 { for key in Self.newer { supersedeAll(label, key) } }
             case .link(let pair): links[pair, default: []].append(LinkWrite(isLinked: true, device: device))
             case .unlink(let pair): links[pair, default: []].append(LinkWrite(isLinked: false, device: device))
@@ -80,7 +88,8 @@ struct Reference {
         }
     }
 
-    private mutating func supersede(_ label: String, _ key: String, _ value: String?) {
+    private mutating func supersede(_ label: String, _ key: String, _ value: String?, by new: String?, on device: String) {
+        objects[label]?.replacements[key, default: []].append(Replacement(seen: value, value: new, device: device))
         // Who sees what was merged does not see who wrote it.
         if objects[label]?.entity == Self.mergingEntity { return supersedeMerged(key, value) }
         guard let writes = objects[label]?.writes[key] else { return }
@@ -148,10 +157,11 @@ struct Reference {
     private func discarded(_ object: Object, _ label: String, keeping values: [String: Set<String>], _ log: Set<String>) -> [String] {
         var found: [String] = []
         for (key, writes) in object.writes.sorted(by: { $0.key < $1.key }) where !Self.isUncertain(key, of: object) {
-            for write in writes where !write.isSuperseded && write.value.map({ values[key]?.contains($0) != true }) ?? true {
+            for (index, write) in writes.enumerated() where !write.isSuperseded && write.value.map({ values[key]?.contains($0) != true }) ?? true {
                 guard let value = write.value, !log.contains(value), !kept.contains(value) else { continue }
                 // A reference to an object that is gone is gone with it, and one that was put back before it was sent is no edit.
-                if objects[value]?.isDeleted == true || isPutBack(write, in: writes) || isRepeated(write, in: writes) { continue }
+                if objects[value]?.isDeleted == true || isPutBack(write, in: writes) { continue }
+                if isRepeated(write, after: writes[...index], replacements: object.replacements[key] ?? []) { continue }
                 found.append("\(label).\(key) = \(value), written by \(write.device), is neither shown nor in a conflict log")
             }
         }
@@ -163,10 +173,14 @@ struct Reference {
         writes.contains { $0.device == write.device && $0.old == write.value }
     }
 
-    /// Whether a device wrote what another one had written, too, and somebody saw that and replaced it: what both made of a property is
-    /// one value. Only targets of relationships are written more than once.
-    private func isRepeated(_ write: Write, in writes: [Write]) -> Bool {
-        writes.contains { $0.device != write.device && $0.value == write.value && $0.isSuperseded }
+    /// Whether somebody else had seen the same value and replaced it by something that the writer had not seen: to them it never
+    /// changed. Only targets of relationships are written more than once.
+    private func isRepeated(_ write: Write, after writes: ArraySlice<Write>, replacements: [Replacement]) -> Bool {
+        replacements.contains { replacement in
+            guard replacement.device != write.device, replacement.seen == write.value else { return false }
+            guard let value = replacement.value else { return true }
+            return !writes.contains { $0.device == write.device && $0.old == value }
+        }
     }
 
     private func wrong(_ object: Object, _ label: String, _ values: [String: String]) -> [String] {
