@@ -55,6 +55,8 @@ import Testing
         (21693, [], "a request came late that had been refused for the lack of its zone, and was carried out in the next one"),
         (40916, [.pauses], "somebody signed in and out before the server could be asked, and what they saved was sent as the first user's"),
         (50813, [.sharing], "what had followed into a share and was deleted there stayed after a full fetch: it was counted as the home zone's are"),
+        (61518, [.assets, .polling, .sharing], "a long value that was written while its object was deleted was logged as an address of the server's"),
+        (61827, [.pauses, .polling], "what was put back to what another device had known and replaced: it was the checker that took it for lost"),
         (9840, [.extensions, .pauses, .polling], "what went to another list stood where somebody had put it in the one that it left"),
         (8147, [.batches, .extensions, .polling], "a wait ended in vain as its answer was on its way: it was the simulation that lost the news"),
         (12433, [.publicQueries], "a run ended as a device had just begun to ask again: it was the simulation that did not wait"),

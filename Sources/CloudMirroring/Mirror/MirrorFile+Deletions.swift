@@ -3,6 +3,7 @@
 
 import CloudKit
 import CloudWire
+import Foundation
 import ManagedModel
 import MirroringCore
 import SQLiteStore
@@ -37,7 +38,9 @@ extension MirrorFile {
     /// Takes out of a page of a share's zone what this device deleted before it came there, and marks it for deletion.
     ///
     /// - Returns: How much it was; it has to be sent.
-    func deleteAgain(in page: inout ImportPage, _ zone: MirrorZone, _ writer: StoreWriter) throws -> Int {
+    func deleteAgain(
+        in page: inout ImportPage, _ zone: MirrorZone, assets: [(AssetValue, Data)], _ writer: StoreWriter
+    ) throws -> Int {
         let bookkeeping = reader(writer, zone: zone.number), home = reader(writer)
         var changes = BookkeepingChanges()
         var gone: Set<String> = []
@@ -67,7 +70,8 @@ extension MirrorFile {
                 state.generation = page.generation ?? 0
                 changes.records.append(state)
                 // What was written there while it was deleted here is not lost.
-                changes.conflicts += entity.losing(record, since: old?.isGone == true ? nil : old?.ancestor)
+                changes.conflicts += entity.losing(
+                    record, since: old.flatMap { $0.isGone ? nil : $0.ancestor } ?? Ancestor(), assets: assets)
             }
             gone.insert(record.recordName)
         }

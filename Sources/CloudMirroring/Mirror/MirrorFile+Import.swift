@@ -43,7 +43,7 @@ extension MirrorFile {
             var deleted = 0
             if !zone.isHome {
                 try keepShare(in: page, row, writer)
-                deleted = try deleteAgain(in: &page, zone, writer)
+                deleted = try deleteAgain(in: &page, zone, assets: assets, writer)
                 try rebind(&page, zone, writer)
             }
             let bookkeeping = reader(writer, zone: zone.number)

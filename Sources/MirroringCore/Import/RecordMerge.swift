@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 package import CloudWire
-import Foundation
+package import Foundation
 import ManagedModel
 
 /// Merges a record from the server into a row, field by field, against what the server held before.
@@ -217,17 +217,13 @@ struct RecordMerge {
 extension EntityMapping {
     /// What is lost of a record that is deleted before it was taken in.
     ///
-    /// - Parameter known: What whoever deleted the object knew of it; nil for nothing.
-    package func losing(_ record: Record, since known: Ancestor? = nil) -> [ConflictEntry] {
-        properties.compactMap { property in
-            if let known, property.content(in: record.fields) == property.content(in: known.fields) { return nil }
-            let value: FieldValue
-            switch property.content(in: record.fields) {
-            case .absent: return nil
-            case .inline(let inline): value = inline
-            case .asset(let asset): value = .asset(asset)
-            }
-            if property.isOwn { return nil }
+    /// - Parameters:
+    ///   - known: What whoever deleted the object knew of it; nothing if it is empty.
+    ///   - assets: Content of the record's assets, by which it can be found again when the server has it no more.
+    package func losing(_ record: Record, since known: Ancestor, assets: [(AssetValue, Data)]) -> [ConflictEntry] {
+        let contents = Dictionary(assets.map { ($0.canonical, $1) }, uniquingKeysWith: { first, _ in first })
+        return RecordMerge(entity: self, ancestor: known, remote: record.fields, assets: contents).remoteChanges.compactMap { property, value in
+            guard let value else { return nil }
             return ConflictEntry(
                 entity: entity.name, recordName: record.recordName, property: property.name, losing: value, winner: .localDeletion,
                 losingStamp: record.modified, winningStamp: nil)
