@@ -89,6 +89,28 @@ import Testing
         for device in [new, updated] { try await device.discard() }
     }
 
+    @Test func whatAnOlderVersionDeletesUnseenIsInItsLogForTheNewer() async throws {
+        let cloud = try InProcessCloud()
+        let new = try Device("tablet", try await cloud.addUser("mia", device: "tablet"), model: Self.newer)
+        let oldTransport = try await cloud.addDevice("phone", of: "mia")
+        let old = try Device("phone", oldTransport)
+        try new.edit { context in for title in ["Short", "Long"] { context.insert("Post", ["title": title]) } }
+        try await new.container.sync(timeout: .seconds(600))
+        try await old.container.sync(timeout: .seconds(600))
+        old.container.pauseSyncing()
+        try old.edit { context in for title in ["Short", "Long"] { context.delete(try #require(try context.post(titled: title))) } }
+        let moods = ["Short": "calm", "Long": String(repeating: "calm ", count: 200_000)]
+        for (title, mood) in moods { try new.set(title, "mood", mood) }
+        try await new.container.sync(timeout: .seconds(600))
+        old.container.resumeSyncing()
+        try await old.container.sync(timeout: .seconds(600))
+        try await old.kill()
+        let updated = try Device("phone", oldTransport, file: old.file, model: Self.newer)
+        let lost = try updated.container.conflicts()
+        #expect(lost.allSatisfy { $0.propertyName == "mood" } && Set(lost.map { $0.losingValue as? String }) == Set(moods.values))
+        for device in [new, updated] { try await device.discard() }
+    }
+
     @Test func aProgramThatKnowsNothingOfCoreDataReadsEditsAndDeletes() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")

@@ -152,13 +152,13 @@ struct ImportDraft {
 
     /// Values of a later version of the model: the app's next version can show them, and bring them back.
     private mutating func logUnknownChanges(_ record: Record, _ state: RecordState, _ entity: EntityMapping) {
-        let unknown = entity.ancestor(of: record.fields).unapplied
-        for (field, value) in unknown.sorted(by: { $0.key < $1.key }) where state.ancestor.unapplied[field] != value {
-            guard let property = MirrorNames.property(ofField: field) else { continue }
+        for (property, value, _) in entity.unknownChanges(in: record, since: state.ancestor) {
+            var losing = value
+            if case .asset(let asset)? = value, let content = loaded.assets[asset.canonical] { losing = .bytes([UInt8](content)) }
             conflicts.append(
                 ConflictEntry(
                     entity: mapping.model.entities[state.key.entityIndex].name, recordName: state.recordName, property: property,
-                    losing: value.value, winner: .localDeletion, losingStamp: record.modified, winningStamp: nil))
+                    losing: losing, winner: .localDeletion, losingStamp: record.modified, winningStamp: nil))
         }
     }
 

@@ -101,6 +101,7 @@ package struct ImportNeeds: Sendable {
                 wantRow(state.key)
                 let known = mapping.entities[state.key.entityIndex] ?? entity
                 details.assets += assets(of: record, entity: known, ancestor: state.ancestor)
+                if state.stage == .needsDelete { details.assets += unknownAssets(of: record, entity: known, ancestor: state.ancestor) }
             }
         }
         for name in page.deletions {
@@ -120,6 +121,15 @@ package struct ImportNeeds: Sendable {
             // With its address, which the canonical form leaves out.
             guard let field = property.assetFieldName, case .asset(let asset)? = record.fields[field]?.value else { return nil }
             return AssetNeed(asset: asset, recordName: record.recordName, field: field, isEncrypted: property.isEncrypted)
+        }
+    }
+
+    /// What the conflict log is to keep of properties that only a later version of the model has. Whether they are sealed is not known.
+    private func unknownAssets(of record: Record, entity: EntityMapping, ancestor: Ancestor) -> [AssetNeed] {
+        guard record.hasAssets else { return [] }
+        return entity.unknownChanges(in: record, since: ancestor).compactMap { _, value, field in
+            guard case .asset(let asset)? = value else { return nil }
+            return AssetNeed(asset: asset, recordName: record.recordName, field: field, isEncrypted: false)
         }
     }
 }

@@ -215,6 +215,14 @@ struct RecordMerge {
 }
 
 extension EntityMapping {
+    /// What changed of properties that only a later version of the model has, with the fields that have it.
+    func unknownChanges(in record: Record, since known: Ancestor) -> [(property: String, value: FieldValue?, field: String)] {
+        ancestor(of: record.fields).unapplied.sorted { $0.key < $1.key }.compactMap { field, content in
+            guard known.unapplied[field] != content, let property = MirrorNames.property(ofField: field) else { return nil }
+            return (property, record.fields[field]?.value, field)
+        }
+    }
+
     /// What is lost of a record that is deleted before it was taken in.
     ///
     /// - Parameters:

@@ -35,10 +35,10 @@ package enum MirrorNames {
     package static func field(for property: String) -> String {
         "CD_" + String(property.map { $0 == "." ? "_" : $0 })
     }
-    /// The property of a field of a model that is not at hand; nil for a field that is no property's, or an asset's.
+    /// The property of a field, or of its asset, of a model that is not at hand; nil for a field that is no property's.
     static func property(ofField field: String) -> String? {
-        guard field.hasPrefix("CD_"), !field.hasSuffix(assetSuffix), !field.hasSuffix(rankSuffix), field != moveReceipt, field != merged, field != entityNameField else { return nil }
-        return String(field.dropFirst(3))
+        guard field.hasPrefix("CD_"), !field.hasSuffix(rankSuffix), field != moveReceipt, field != merged, field != entityNameField else { return nil }
+        return String(field.dropFirst(3).dropLast(field.hasSuffix(assetSuffix) ? assetSuffix.count : 0))
     }
 
     /// Of the field that says where an object stands in the ordered relationship whose inverse a field is; ours.
