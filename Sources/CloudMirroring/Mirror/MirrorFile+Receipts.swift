@@ -69,7 +69,10 @@ extension MirrorFile {
                     continue
                 }
                 try rename("TARN_LINK", record.recordName, to: record.recordName, in: zone, writer)
-            } else if let known = try there.record(named: record.recordName), known.changeTag == nil, known.key.primaryKey > 0 {
+                continue
+            }
+            let known = try there.record(named: record.recordName)
+            if let known, known.changeTag == nil, known.key.primaryKey > 0 {
                 // Somebody else has moved it as well, and was first: they see to what is left of it in the home zone.
                 guard let place = try receiptPlace(of: known.key, writer), place.zone == MirrorZone.home, let old = try home.record(named: place.name) else { continue }
                 try takeUp(old, as: known, there, writer)
@@ -77,9 +80,14 @@ extension MirrorFile {
                     page.records[index] = entity.completed(record, with: old, receipt)
                 }
                 arrived.append(record.recordName)
-            } else if let receipt = Self.homeReceipt(of: record), try there.record(named: record.recordName) == nil,
-                let known = try home.record(named: receipt.name), !known.isMovedOut,
-                mapping.entity(of: record)?.entity.root == mapping.model.entities[known.key.entityIndex].root
+            } else if let known {
+                // A full fetch believes the server.
+                guard known.ancestor.unapplied[MirrorNames.awaited] != nil, page.generation == nil, let receipt = Self.homeReceipt(of: record),
+                    let entity = mapping.entities[known.key.entityIndex]
+                else { continue }
+                page.records[index] = entity.completedAgain(record, with: known, receipt)
+            } else if let receipt = Self.homeReceipt(of: record), let known = try home.record(named: receipt.name),
+                !known.isMovedOut, mapping.entity(of: record)?.entity.root == mapping.model.entities[known.key.entityIndex].root
             {
                 try rename("TARN_RECORD", receipt.name, to: record.recordName, in: zone, writer)
                 try writer.execute(

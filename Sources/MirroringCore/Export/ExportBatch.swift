@@ -186,7 +186,7 @@ extension ExportBatch.Item {
         var fields = changes.fields
         if isNew {
             // A record that comes from another zone brings what newer versions of the app wrote into it.
-            for (name, field) in state.ancestor.unapplied where fields[name] == nil {
+            for (name, field) in state.ancestor.unapplied where fields[name] == nil && name != MirrorNames.awaited {
                 if case .asset? = field.value { continue }
                 fields[name] = field
             }

@@ -102,10 +102,28 @@ extension EntityMapping {
     /// - Parameter known: What this device knows of the old record.
     package func completed(_ record: Record, with known: RecordState, _ receipt: MoveReceipt) -> Record {
         guard let seen = receipt.seen, let modified = known.modified, modified.timestamp > seen else { return record }
+        return completed(record, with: known.ancestor, receipt) { !$0.isOwn && !receipt.edited.contains($0.name) }
+    }
+
+    /// A record that changed before its maker has passed on what this device shows of it already.
+    ///
+    /// - Parameter known: What this device knows of the record itself.
+    package func completedAgain(_ record: Record, with known: RecordState, _ receipt: MoveReceipt) -> Record {
+        guard case .list(let names, _)? = known.ancestor.unapplied[MirrorNames.awaited]?.value else { return record }
+        return completed(record, with: known.ancestor, receipt) { names.contains(.string($0.name)) }
+    }
+
+    private func completed(
+        _ record: Record, with known: Ancestor, _ receipt: MoveReceipt, where isWanted: (PropertyMapping) -> Bool
+    ) -> Record {
         var completed = record
-        for property in properties where !property.isOwn && !receipt.edited.contains(property.name) && receipt.isAsMade(property, in: record) {
-            for field in [property.fieldName, property.assetFieldName].compactMap(\.self) { completed.fields[field] = known.ancestor.fields[field] }
+        var awaited: [FieldValue] = []
+        for property in properties where isWanted(property) && receipt.isAsMade(property, in: record) {
+            if property.content(in: record.fields) == property.content(in: known.fields) { continue }
+            for field in [property.fieldName, property.assetFieldName].compactMap(\.self) { completed.fields[field] = known.fields[field] }
+            awaited.append(.string(property.name))
         }
+        if !awaited.isEmpty { completed.fields[MirrorNames.awaited] = Field(.list(awaited, of: .string)) }
         return completed
     }
 }

@@ -53,6 +53,10 @@ package enum MirrorNames {
     /// values for which it was. Never sent.
     static let mergedFor = "CD_ckMergedFor"
 
+    /// In an ancestor that is kept, never in a record on the server: properties that are shown as a record's old place had them
+    /// last, until whoever moved it passes that on.
+    package static let awaited = "ckAwaited"
+
     package static let assetSuffix = "_ckAsset"
     package static func assetField(for property: String) -> String { field(for: property) + assetSuffix }
 
