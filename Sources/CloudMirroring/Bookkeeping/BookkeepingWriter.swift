@@ -53,12 +53,7 @@ struct BookkeepingWriter {
     }
 
     private func write(_ state: RecordState) throws {
-        var ancestor: SQLValue = .null
-        if !state.ancestor.fields.isEmpty || state.modified != nil {
-            var record = Record(recordName: "", fields: state.ancestor.fields)
-            record.modified = state.modified
-            ancestor = .blob(Data(record.encoded()))
-        }
+        let ancestor = state.keptAncestor.map { SQLValue.blob($0.bytes) } ?? .null
         let unapplied: SQLValue =
             state.ancestor.unapplied.isEmpty ? .null : .blob(Data(Record(recordName: "", fields: state.ancestor.unapplied).encoded()))
         try store(

@@ -83,10 +83,13 @@ struct MirrorCloud: Sendable {
     }
 
     private func page(_ changes: ZoneChanges, askedWith token: String?, generation: Int64? = nil) throws -> ImportPage {
-        ImportPage(
+        var page = ImportPage(
             records: try changes.records.filter { !$0.isDeleted }.map { try sealer.opened($0, mapping) },
             deletions: changes.records.filter(\.isDeleted).map(\.recordName), askedWith: token, token: changes.syncToken,
             moreComing: changes.moreComing, generation: generation, remaining: changes.remaining)
+        // A device that begins knows none of them. The page before may be written meanwhile.
+        if generation != nil { page.newObjects = NewObjects(page.records, mapping: mapping) }
+        return page
     }
 
     /// What a notification brought; nil if it is not of the home zone.

@@ -77,7 +77,7 @@ extension MirrorFile {
                 guard let place = try receiptPlace(of: known.key, writer), place.zone == MirrorZone.home, let old = try home.record(named: place.name) else { continue }
                 try takeUp(old, as: known, there, writer)
                 if let receipt = Self.homeReceipt(of: record), let entity = mapping.entities[known.key.entityIndex] {
-                    page.records[index] = entity.completed(record, with: old, receipt)
+                    page.replace(at: index, with: entity.completed(record, with: old, receipt))
                 }
                 arrived.append(record.recordName)
             } else if let known {
@@ -85,7 +85,7 @@ extension MirrorFile {
                 guard known.ancestor.unapplied[MirrorNames.awaited] != nil, page.generation == nil, let receipt = Self.homeReceipt(of: record),
                     let entity = mapping.entities[known.key.entityIndex]
                 else { continue }
-                page.records[index] = entity.completedAgain(record, with: known, receipt)
+                page.replace(at: index, with: entity.completedAgain(record, with: known, receipt))
             } else if let receipt = Self.homeReceipt(of: record), let known = try home.record(named: receipt.name),
                 !known.isMovedOut, mapping.entity(of: record)?.entity.root == mapping.model.entities[known.key.entityIndex].root
             {
@@ -94,7 +94,7 @@ extension MirrorFile {
                     "UPDATE TARN_PARKED SET zone = ?, source = ? WHERE zone = ? AND source = ?",
                     [.int(zone.number), .text(record.recordName), .int(MirrorZone.home), .text(receipt.name)])
                 try MergedTable.move(receipt.name, from: MirrorZone.home, to: zone.number, as: record.recordName, writer)
-                if let entity = mapping.entities[known.key.entityIndex] { page.records[index] = entity.completed(record, with: known, receipt) }
+                if let entity = mapping.entities[known.key.entityIndex] { page.replace(at: index, with: entity.completed(record, with: known, receipt)) }
                 rebound.append(record.recordName)
             }
         }

@@ -40,8 +40,10 @@ package struct RecordState: Hashable, Sendable {
     package var key: RowKey
     /// nil until the server accepted or delivered the record.
     package var changeTag: String?
-    package var ancestor: Ancestor
-    package var modified: RecordStamp?
+    package var ancestor: Ancestor { didSet { written = nil } }
+    package var modified: RecordStamp? { didSet { written = nil } }
+    /// ``ancestor`` and ``modified`` as they are kept, if that was written already.
+    private var written: KeptAncestor?
     package var stage: MirrorStage
     /// Number of the history transaction that last marked the record. An answer of the server about an older
     /// mark does not clear a newer one.
@@ -70,6 +72,12 @@ package struct RecordState: Hashable, Sendable {
         ancestor = Ancestor()
         generation = 0
     }
+
+    /// What is kept of the server's fields and of when they were saved; nil if there is nothing.
+    package var keptAncestor: KeptAncestor? { written ?? KeptAncestor(ancestor, modified) }
+
+    /// - Parameter kept: What was written of ``ancestor`` and ``modified`` as they are now.
+    mutating func keep(_ kept: KeptAncestor?) { written = kept }
 }
 
 /// What the mirror knows of one link record. It waits here, too, for objects that have not come yet.

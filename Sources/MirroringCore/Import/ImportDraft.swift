@@ -164,15 +164,15 @@ struct ImportDraft {
 
     private mutating func insert(_ record: Record, _ entity: EntityMapping) {
         recordsApplied += 1
-        let merge = RecordMerge(entity: entity, ancestor: Ancestor(), remote: record.fields, assets: loaded.assets)
-        let outcome = merge.adopt()
-        let key = rows.insert(entity: entity.entity)
+        let new = page.newObjects.object(of: record, entity) ?? NewObject(record, entity, assets: loaded.assets)
+        let key = rows.insert(entity: entity.entity, values: new.values)
         var state = RecordState(recordName: record.recordName, key: key, stage: .uploaded)
-        state.take(outcome.taken)
-        adopt(record, into: &state, entity: entity, digests: outcome.digests)
+        state.take(new.own)
+        state.adopt(new, of: record)
+        adopt(record, into: &state)
         put(state)
         inserted.append(record.recordName)
-        take(outcome.taken, of: record, into: key, merge)
+        for (property, target) in new.references { references.append((record.recordName, property, target)) }
     }
 
     private mutating func take(
@@ -182,10 +182,7 @@ struct ImportDraft {
         for (property, content) in taken {
             switch property.kind {
             case .attribute: rows.set(merge.stored(content, for: property), slot: property.slot, of: key)
-            case .toOne:
-                var target: String?
-                if case .value(.string(let name)) = property.mirrored(content) { target = name }
-                references.append((record.recordName, property, target))
+            case .toOne: references.append((record.recordName, property, property.target(content)))
             case .rank, .merged: break
             }
         }
@@ -194,8 +191,12 @@ struct ImportDraft {
     private func adopt(_ record: Record, into state: inout RecordState, entity: EntityMapping, digests: [String: ContentDigest]) {
         state.ancestor = entity.ancestor(of: record.fields)
         state.ancestor.digests = digests
-        state.changeTag = record.recordChangeTag
         state.modified = record.modified
+        adopt(record, into: &state)
+    }
+
+    private func adopt(_ record: Record, into state: inout RecordState) {
+        state.changeTag = record.recordChangeTag
         state.creator = record.created?.userRecordName ?? state.creator
         if let generation = page.generation { state.generation = generation }
     }

@@ -7,6 +7,8 @@ package import CloudWire
 package struct ImportPage: Hashable, Sendable {
     /// Saved records in their present state.
     package var records: [Record]
+    /// What was made of the records before the page's turn.
+    package var newObjects = NewObjects()
     /// Names of deleted records.
     package var deletions: [String]
     /// The token with which the page was asked for; nil at the beginning of a full fetch.
@@ -80,6 +82,12 @@ package struct ImportPage: Hashable, Sendable {
 
     /// Records that wait to be imported at most.
     private static let pushedMax = 200
+
+    /// Puts what is known besides into a record.
+    package mutating func replace(at index: Int, with record: Record) {
+        records[index] = record
+        newObjects.forget(record.recordName)
+    }
 
     /// Adds deletions that no page will tell of, when this is the last page.
     ///

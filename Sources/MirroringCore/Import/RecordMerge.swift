@@ -152,17 +152,6 @@ struct RecordMerge {
         return stored(content, for: property)
     }
 
-    /// Everything a new row takes.
-    func adopt() -> Outcome {
-        var outcome = Outcome()
-        for property in entity.properties {
-            let content = property.content(in: remote)
-            if let field = property.assetFieldName, let digest = newDigest(of: content) { outcome.digests[field] = digest }
-            outcome.taken.append((property, content))
-        }
-        return outcome
-    }
-
     /// What a row holds for an attribute with this content.
     func stored(_ content: RemoteContent, for property: PropertyMapping) -> StoredValue {
         switch content {
@@ -200,7 +189,7 @@ struct RecordMerge {
         property.assetFieldName.flatMap { ancestor.digests[$0] }
     }
 
-    private func newDigest(of content: RemoteContent) -> ContentDigest? {
+    func newDigest(of content: RemoteContent) -> ContentDigest? {
         guard case .asset(let asset) = content else { return nil }
         return assets[asset].map { ContentDigest($0) }
     }

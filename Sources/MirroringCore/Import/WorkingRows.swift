@@ -33,11 +33,11 @@ struct WorkingRows {
         return loaded[key] != nil || existing.contains(key)
     }
 
-    mutating func insert(entity: ResolvedEntity) -> RowKey {
+    mutating func insert(entity: ResolvedEntity, values: ContiguousArray<StoredValue>? = nil) -> RowKey {
         newCount += 1
         let key = RowKey(store: RowKey.temporaryStore, entity: entity.index, primaryKey: -newCount)
         order.append(key)
-        rows[key] = Working(before: nil, row: Row(key: key, version: 1, values: entity.defaultValues))
+        rows[key] = Working(before: nil, row: Row(key: key, version: 1, values: values ?? entity.defaultValues))
         return key
     }
 

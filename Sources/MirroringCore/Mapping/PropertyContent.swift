@@ -130,6 +130,11 @@ extension PropertyMapping {
         }
     }
 
+    /// The record that a to-one relationship names.
+    func target(_ content: RemoteContent) -> String? {
+        if case .value(.string(let name)) = mirrored(content) { name } else { nil }
+    }
+
     /// Whether a row's content is what the record holds.
     ///
     /// - Parameter digest: Of the asset's content, if the record holds an asset.

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+package import Foundation
+import ManagedModel
+
+/// What a record makes of an object that is not here yet. It follows from the record alone, so that it can be made before it is the
+/// turn of the record's page to be written.
+struct NewObject: Sendable {
+    /// Of the row; relationships are empty.
+    private(set) var values: ContiguousArray<StoredValue>
+    /// To-one relationships, with the names of their targets.
+    private(set) var references: [(property: PropertyMapping, target: String?)] = []
+    /// What no row has.
+    private(set) var own: [(property: PropertyMapping, content: RemoteContent)] = []
+    private(set) var ancestor: Ancestor
+    fileprivate let entity: Int
+    fileprivate let changeTag: String?
+    /// The ancestor as it is kept, if it was written already.
+    fileprivate var kept: KeptAncestor?
+
+    /// - Parameter assets: Content of those that the record names.
+    init(_ record: Record, _ entity: EntityMapping, assets: [AssetValue: Data] = [:]) {
+        let merge = RecordMerge(entity: entity, ancestor: Ancestor(), remote: record.fields, assets: assets)
+        self.entity = entity.entity.index
+        changeTag = record.recordChangeTag
+        values = entity.entity.defaultValues
+        ancestor = entity.ancestor(of: record.fields)
+        for property in entity.properties {
+            let content = property.content(in: record.fields)
+            if let field = property.assetFieldName, let digest = merge.newDigest(of: content) { ancestor.digests[field] = digest }
+            switch property.kind {
+            case .attribute: values[property.slot] = merge.stored(content, for: property)
+            case .toOne: references.append((property, property.target(content)))
+            case .rank, .merged: own.append((property, content))
+            }
+        }
+    }
+}
+
+/// New objects that the records of a page may make. They say nothing that the records do not say: pages with and without them are equal.
+package struct NewObjects: Hashable, Sendable {
+    private var objects: [String: NewObject] = [:]
+
+    package init() {}
+
+    /// - Parameter records: Of which those without assets, which are not at hand, are looked at.
+    package init(_ records: [Record], mapping: RecordMapping) {
+        objects.reserveCapacity(records.count)
+        for record in records where !record.hasAssets {
+            guard let entity = mapping.entity(of: record) else { continue }
+            var object = NewObject(record, entity)
+            object.kept = KeptAncestor(object.ancestor, record.modified)
+            objects[record.recordName] = object
+        }
+    }
+
+    func object(of record: Record, _ entity: EntityMapping) -> NewObject? {
+        guard let object = objects[record.recordName], object.entity == entity.entity.index, object.changeTag == record.recordChangeTag else { return nil }
+        return object
+    }
+
+    package mutating func forget(_ name: String) { objects[name] = nil }
+
+    package static func == (one: NewObjects, other: NewObjects) -> Bool { true }
+    package func hash(into hasher: inout Hasher) {}
+}
+
+/// An ancestor as bookkeeping keeps it. It says nothing that the ancestor does not say.
+package struct KeptAncestor: Hashable, Sendable {
+    package let bytes: Data
+
+    /// - Returns: nil where there is nothing to be kept.
+    init?(_ ancestor: Ancestor, _ modified: RecordStamp?) {
+        if ancestor.fields.isEmpty && modified == nil { return nil }
+        var record = Record(recordName: "", fields: ancestor.fields)
+        record.modified = modified
+        bytes = Data(record.encoded())
+    }
+
+    package static func == (one: KeptAncestor, other: KeptAncestor) -> Bool { true }
+    package func hash(into hasher: inout Hasher) {}
+}
+
+extension RecordState {
+    mutating func adopt(_ object: NewObject, of record: Record) {
+        ancestor = object.ancestor
+        modified = record.modified
+        keep(object.kept)
+    }
+}
