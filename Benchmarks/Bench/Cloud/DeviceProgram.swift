@@ -32,9 +32,13 @@ struct DeviceProgram: ParsableCommand {
         let context = container.newBackgroundContext()
         let (entity, reading) = (entity, reading)
         let changed = DispatchSemaphore(value: 0)
+        // Counting takes time of its own: once for each import is enough.
         let observer = NotificationCenter.default.addObserver(
-            forName: .NSPersistentStoreRemoteChange, object: nil, queue: nil
-        ) { _ in changed.signal() }
+            forName: NSPersistentCloudKitContainer.eventChangedNotification, object: container, queue: nil
+        ) { notification in
+            let event = notification.userInfo?[NSPersistentCloudKitContainer.eventNotificationUserInfoKey]
+            if (event as? NSPersistentCloudKitContainer.Event)?.endDate != nil { changed.signal() }
+        }
         defer { NotificationCenter.default.removeObserver(observer) }
         func isComplete() -> Bool {
             context.performAndWait {
@@ -46,7 +50,7 @@ struct DeviceProgram: ParsableCommand {
                 return all.allSatisfy { $0.value(forKey: reading) != nil }
             }
         }
-        while !isComplete() { _ = changed.wait(timeout: .now() + 1) }
+        while !isComplete() { changed.wait() }
         Program.tell("\(MirroredModel.now)")
     }
 
