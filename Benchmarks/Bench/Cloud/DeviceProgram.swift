@@ -20,38 +20,35 @@ struct DeviceProgram: ParsableCommand {
         let container = try MirroredModel.container(in: URL(fileURLWithPath: folder))
         if let count {
             let work = self
-            Thread.detachNewThread { work.waitForAll(count, in: container) }
+            Task { try await work.waitForAll(count, in: container) }
             RunLoop.main.run()
         } else {
             tellEach(in: container)
         }
     }
 
-    /// Prints the time at which all were there.
-    private func waitForAll(_ count: Int, in container: NSPersistentCloudKitContainer) {
+    /// Prints the time at which all were there. Counting takes time of its own: when nothing more comes is soon enough.
+    private func waitForAll(_ count: Int, in container: NSPersistentCloudKitContainer) async throws {
         let context = container.newBackgroundContext()
         let (entity, reading) = (entity, reading)
-        let changed = DispatchSemaphore(value: 0)
-        // Counting takes time of its own: once for each import is enough.
+        let (imports, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let observer = NotificationCenter.default.addObserver(
             forName: NSPersistentCloudKitContainer.eventChangedNotification, object: container, queue: nil
-        ) { notification in
-            let event = notification.userInfo?[NSPersistentCloudKitContainer.eventNotificationUserInfoKey]
-            if (event as? NSPersistentCloudKitContainer.Event)?.endDate != nil { changed.signal() }
-        }
+        ) { _ in signal.yield() }
         defer { NotificationCenter.default.removeObserver(observer) }
-        func isComplete() -> Bool {
-            context.performAndWait {
+        for await _ in imports {
+            try await container.sync(timeout: .seconds(3600))
+            let end = MirroredModel.now
+            let isComplete = context.performAndWait {
                 let request = NSFetchRequest<NSManagedObject>(entityName: entity)
                 guard (try? context.count(for: request)) == count else { return false }
                 guard let reading else { return true }
-                context.reset()
                 let all = (try? context.fetch(request)) ?? []
+                defer { context.reset() }
                 return all.allSatisfy { $0.value(forKey: reading) != nil }
             }
+            if isComplete { return Program.tell("\(end)") }
         }
-        while !isComplete() { changed.wait() }
-        Program.tell("\(MirroredModel.now)")
     }
 
     /// Prints a line when it is ready, and for each object that appears in the view context the time.
