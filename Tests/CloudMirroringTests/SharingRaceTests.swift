@@ -189,14 +189,43 @@ import Testing
         try await all.discard()
     }
 
+    @Test func whatWasReferredToInTheOldPlaceAndCameToTheNewOneBeforeIsReferredToThere() async throws {
+        let (all, slow, client) = try await Self.walkInBothPlaces { context in
+            context.insert("Attachment", ["thumbnail": Data([1]), "post": try #require(try context.post(titled: "Walk"))])
+            context.insert("Post", ["title": "City"])
+        }
+        let records = try await all.cloud.records(ofType: "CD_Attachment") + all.cloud.records(ofType: "CD_Post")
+        let city = try #require(records.first { $0.fields["CD_title"] == Field(.string("City")) })
+        let attachment = try #require(records.first { $0.recordType == "CD_Attachment" && $0.fields["CD_moveReceipt"] == nil })
+        try await Self.write(["CD_post": Field(.string(city.recordName))], to: attachment, all, client)
+        // The phone lets the city follow its attachment, and the tablet hears of that before it hears why.
+        all.phone.container.resumeSyncing()
+        try await all.phone.sync()
+        try await all.phone.sync()
+        slow.open()
+        try await all.sync()
+        for device in [all.mia, all.phone, all.bo] {
+            try device.read { context in
+                let city = try #require(try context.post(titled: "City"))
+                #expect((city.value(forKey: "attachments") as? Set<NSManagedObject>)?.count == 1)
+            }
+        }
+        try await all.discard()
+    }
+
     /// The walk is in the share, which its guest knows of and the owner's phone does not, and has not been deleted in the home zone.
-    private static func walkInBothPlaces() async throws -> (all: Sharers, gate: Gate, client: CloudDatabaseClient) {
+    private static func walkInBothPlaces(
+        _ more: @Sendable (NSManagedObjectContext) throws -> Void = { _ in }
+    ) async throws -> (all: Sharers, gate: Gate, client: CloudDatabaseClient) {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         let slow = Holding(deletionsOn: transport)
         let all = try await Sharers(cloud, mia: try Device.sharing("tablet", transport, over: slow))
         // Connected with nothing: no deletion comes beside the edit of the old record.
-        try all.mia.edit { $0.insert("Post", ["title": "Walk", "content": "Sea"]) }
+        try all.mia.edit { context in
+            context.insert("Post", ["title": "Walk", "content": "Sea"])
+            try more(context)
+        }
         try await all.sync()
         all.phone.container.pauseSyncing()
         let share = try await all.mia.share("Walk")
@@ -210,8 +239,11 @@ import Testing
     /// As a device does that has not heard of the share.
     private static func writeToOldPlace(_ content: String, _ all: Sharers, _ client: CloudDatabaseClient) async throws {
         let old = try await all.cloud.records(ofType: "CD_Post").filter { $0.fields["CD_title"] == Field(.string("Walk")) && $0.fields["CD_moveReceipt"] == nil }
-        var edit = Record(recordName: try #require(old.first).recordName, recordType: "CD_Post")
-        edit.fields["CD_content"] = Field(.string(content))
+        try await write(["CD_content": Field(.string(content))], to: try #require(old.first), all, client)
+    }
+
+    private static func write(_ fields: [String: Field], to old: Record, _ all: Sharers, _ client: CloudDatabaseClient) async throws {
+        let edit = Record(recordName: old.recordName, recordType: old.recordType, fields: fields)
         all.cloud.clock.advance(by: .seconds(1))
         let home = ZoneID(zoneName: "com.apple.coredata.cloudkit.zone")
         let request = ModifyRecordsRequest(operations: [RecordOperation(.forceUpdate, edit)], zoneID: home)

@@ -108,7 +108,7 @@ extension MirrorFile {
         }
         let details = needs.details(loaded)
         try load(details, reader, bookkeeping, into: &loaded)
-        if !zone.isHome { try loadFormer(page, reader, into: &loaded) }
+        if zone.isHome { try loadTargetsElsewhere(needs, reader, into: &loaded) } else { try loadFormer(page, reader, into: &loaded) }
         return (loaded, details)
     }
 

@@ -45,6 +45,18 @@ extension MirrorFile {
         }
     }
 
+    /// What others let objects refer to in the old place that have moved may have come from there before this is heard of.
+    func loadTargetsElsewhere(_ needs: ImportNeeds, _ reader: StoreReader, into loaded: inout ImportPlan.Loaded) throws {
+        guard scope == .private, loaded.records.values.contains(where: \.isMovedOut) else { return }
+        for name in needs.names where loaded.records[name] == nil {
+            var zone: Int64?
+            try reader.query("SELECT zone FROM TARN_RECORD WHERE name = ? AND pk > 0 AND zone IN (SELECT number FROM TARN_ZONE)", [.text(name)]) { zone = $0.int(0) }
+            guard let zone, let state = try self.reader(reader, zone: zone).record(named: name), state.stage != .needsDelete else { continue }
+            loaded.targetsElsewhere[name] = state.key
+            loaded.existing.insert(state.key)
+        }
+    }
+
     /// What a record was called in the home zone before it moved; nil for one that did not.
     static func oldName(of record: Record) -> String? { homeReceipt(of: record)?.name }
 

@@ -204,11 +204,12 @@ struct ImportDraft {
     // MARK: To-one relationships
 
     private mutating func resolve(_ reference: (source: String, property: PropertyMapping, target: String?)) {
-        guard let key = states[reference.source]?.key else { return }
+        guard let source = states[reference.source] else { return }
+        let key = source.key
         let parking = ParkedRelationship.Key(source: reference.source, relationship: reference.property.name)
         park(parking, at: nil)
         guard let target = reference.target else { return rows.set(.null, slot: reference.property.slot, of: key) }
-        if let destination = row(named: target, fitting: reference.property) {
+        if let destination = row(named: target, fitting: reference.property, isMovedOut: source.isMovedOut) {
             rows.set(.reference(destination), slot: reference.property.slot, of: key)
         } else {
             rows.set(.null, slot: reference.property.slot, of: key)
@@ -233,8 +234,9 @@ struct ImportDraft {
         }
     }
 
-    func row(named name: String, fitting property: PropertyMapping) -> RowKey? {
-        guard let key = states[name]?.key, rows.exists(key), case .toOne(let relationship) = property.kind,
+    /// - Parameter isMovedOut: Whether it is for an object that lives in another zone.
+    func row(named name: String, fitting property: PropertyMapping, isMovedOut: Bool = false) -> RowKey? {
+        guard let key = states[name]?.key ?? (isMovedOut ? loaded.targetsElsewhere[name] : nil), rows.exists(key), case .toOne(let relationship) = property.kind,
             mapping.model.entities[relationship.destination].hierarchy.contains(key.entityIndex)
         else { return nil }
         return key

@@ -43,6 +43,9 @@ package struct ImportPlan: Sendable {
         package var names: [RowKey: String] = [:]
         /// Record names of targets in other zones, which no record of this one names: for the conflict log.
         package var namesElsewhere: [RowKey: String] = [:]
+        /// Keys of rows whose records came to another zone from this one, by the names that they had here: objects that have moved as well
+        /// may be said here to refer to them.
+        package var targetsElsewhere: [String: RowKey] = [:]
         /// Keys of rows that refer to a row that goes, by that row's key. The rows are among ``rows``.
         package var referrers: [RowKey: [RowKey]] = [:]
         /// Keys of rows that are loaded with what refers to them, their links and what is parked: the page gives their values to others as
