@@ -161,7 +161,7 @@ struct Reference {
                 guard let value = write.value, !log.contains(value), !kept.contains(value) else { continue }
                 // A reference to an object that is gone is gone with it, and one that was put back before it was sent is no edit.
                 if objects[value]?.isDeleted == true || isPutBack(write, in: writes) { continue }
-                if isRepeated(write, after: writes[...index], replacements: object.replacements[key] ?? []) { continue }
+                if isRepeated(write, at: index, in: writes, replacements: object.replacements[key] ?? []) { continue }
                 found.append("\(label).\(key) = \(value), written by \(write.device), is neither shown nor in a conflict log")
             }
         }
@@ -174,12 +174,12 @@ struct Reference {
     }
 
     /// Whether somebody else had seen the same value and replaced it by something that the writer had not seen: to them it never
-    /// changed. Only targets of relationships are written more than once.
-    private func isRepeated(_ write: Write, after writes: ArraySlice<Write>, replacements: [Replacement]) -> Bool {
+    /// changed. Only targets of relationships are written more than once; of one that was, the writer may have seen another writing.
+    private func isRepeated(_ write: Write, at index: Int, in writes: [Write], replacements: [Replacement]) -> Bool {
         replacements.contains { replacement in
             guard replacement.device != write.device, replacement.seen == write.value else { return false }
-            guard let value = replacement.value else { return true }
-            return !writes.contains { $0.device == write.device && $0.old == value }
+            guard let value = replacement.value, writes.count(where: { $0.value == value }) < 2 else { return true }
+            return !writes[...index].contains { $0.device == write.device && $0.old == value }
         }
     }
 
