@@ -170,6 +170,26 @@ import Testing
         }
     }
 
+    @Test func valuesMayBeExpressionsOfTheRow() throws {
+        let context = try Shelves.context()
+        try context.performAndWait {
+            try Shelves.fill(context)
+            // As apps write constants, since an expression was once what a value had to be.
+            #expect(try update(context, "Item", "amount > 6", ["isNew": NSExpression(forConstantValue: true), "seen": NSExpression(forConstantValue: nil)]) == 2)
+            #expect(try Shelves.count("Item", "isNew == YES AND seen == nil", in: context) == 2)
+            let date = Date(timeIntervalSinceReferenceDate: 7)
+            #expect(try update(context, "Item", "amount > 7", ["seen": NSExpression(forConstantValue: date)]) == 1)
+            #expect(try Shelves.count("Item", "seen == CAST(7, 'NSDate')", in: context) == 1)
+            #expect(try update(context, "Item", "amount > 6", ["amount": NSExpression(format: "amount + 10"), "weight": NSExpression(forKeyPath: "amount")]) == 2)
+            #expect(try Shelves.count("Item", "amount IN {17, 18} AND weight IN {7, 8}", in: context) == 2)
+            #expect(try update(context, "Item", "amount == 17", ["kind": NSExpression(forKeyPath: "name"), "amount": NSExpression(format: "amount / 2 + %d", 1)]) == 1)
+            #expect(try Shelves.count("Item", "kind == name AND amount == 9", in: context) == 1)
+            #expect(throws: CocoaError.self) { try update(context, "Item", nil, ["amount": NSExpression(forKeyPath: "name")]) }
+            #expect(throws: CocoaError.self) { try update(context, "Item", nil, ["kind": NSExpression(forKeyPath: "shelf.name")]) }
+            #expect(try Shelves.count("Item", "amount == 9", in: context) == 1)
+        }
+    }
+
     @Test func heirsMayBeLeftOut() throws {
         let context = try Shelves.context()
         try context.performAndWait {

@@ -81,8 +81,13 @@ extension NSBatchUpdateRequest: ExecutableRequest {
     }
 
     private static func value(
-        _ value: Any, for slot: Slot, of layout: EntityLayout, in store: NSPersistentStore
+        _ given: Any, for slot: Slot, of layout: EntityLayout, in store: NSPersistentStore
     ) throws -> BatchUpdate.Value {
+        var value = given
+        if let expression = given as? PredicateKit.NSExpression {
+            guard case .constant = expression.tree else { return .expression(expression.tree) }
+            value = expression.constantValue ?? NSNull()
+        }
         switch slot {
         case .attribute(let attribute):
             if let stored = AttributeCoding.stored(value, as: attribute.type) { return .constant(stored) }
