@@ -106,6 +106,23 @@ import Testing
         try await all.discard()
     }
 
+    @Test func aShareThatAnAppHasHeldForLongDoesNotTakeThePlaceOfWhatCameSince() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        let held = try await all.mia.share("Trip")
+        try await all.bo.join(held)
+        try await all.sync()
+        let diary = try all.mia.postID("Diary")
+        _ = try await all.mia.container.share(all.mia.objects([diary]), to: held)
+        let known = try #require(try all.mia.container.fetchShares(matching: [diary])[diary])
+        #expect(known.participants.count == 2)
+        known.publicPermission = .readOnly
+        try await all.mia.container.persistUpdatedShare(known, in: all.mia.own)
+        try await all.sync()
+        #expect(try zone(all.mia, "Diary") == held.recordID.zoneID.zoneName && all.bo.dump.contains("title Diary"))
+        try await all.discard()
+    }
+
     @Test func whatBelongsToNoShareWaitsForOne() async throws {
         let all = try await Sharers()
         try await all.plan()

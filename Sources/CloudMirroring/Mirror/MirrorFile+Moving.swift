@@ -117,8 +117,11 @@ extension MirrorFile {
             try scan(writer)
             let listing = try MirrorState.int(.listing, writer) ?? 0
             let id = normal(id)
-            let zone = try ZoneTable.row(id, writer)?.zone ?? ZoneTable.insert(id, listing: abs(listing), writer)
-            try keep(share, of: zone, writer)
+            let row = try ZoneTable.row(id, writer)
+            let zone = try row?.zone ?? ZoneTable.insert(id, listing: abs(listing), writer)
+            // What the app has in hand may be older than what has come since.
+            let known = try row?.sharing?.modified?.timestamp
+            if known.map({ $0 < share.modified?.timestamp ?? 0 }) ?? true { try keep(share, of: zone, writer) }
             return try move(keys, to: zone.number, writer)
         }
     }
