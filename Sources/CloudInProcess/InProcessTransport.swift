@@ -59,6 +59,17 @@ package final class InProcessTransport: CloudTransport {
     /// Operations that were asked for, those that failed included, in order: `records/modify`, `asset`, `push/stream`.
     package var log: [String] { state.withLock { $0.log } }
 
+    /// Puts a request into the log that is answered before it comes here.
+    package func note(_ request: TransportRequest) {
+        let path =
+            switch request.target {
+            case .service(let path): path
+            case .asset(let address): String(address.dropFirst(InProcessCloud.baseURL.count))
+            }
+        let end = path.firstIndex(of: "?") ?? path.endIndex
+        state.withLock { $0.log.append(Self.operation(of: String(path[..<end]))) }
+    }
+
     // MARK: CloudTransport
 
     /// No connection in a process falls silent without ending, however long the process is held up.

@@ -32,37 +32,32 @@ final class FaultyTransport: CloudTransport {
     }
 
     func stream(_ request: TransportRequest) async throws -> TransportStream {
-        if let fault = take(for: request) { try refuse(fault) }
-        return try await base.stream(request)
+        guard let fault = take(for: request, where: \.concernsStreams), let answer = try await answer(to: request, fault) else {
+            return try await base.stream(request)
+        }
+        let body = AsyncThrowingStream<[UInt8], any Error> { continuation in
+            continuation.yield(answer.body)
+            continuation.finish()
+        }
+        return TransportStream(status: answer.status, headers: answer.headers, chunks: body)
     }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
         guard let fault = take(for: request) else { return try await base.send(request) }
-        switch fault {
-        case .unreachable, .requestLost: try refuse(fault)
-        case .answerLost: base.loseNextAnswers()
-        case .slow(let duration): try await clock.pace.sleep(duration)
-        case .throttled(let seconds): return answer(WireError(.throttled, "too many requests", retryAfter: seconds))
-        case .unavailable(let seconds): return answer(WireError(.tryAgainLater, "the server is busy", retryAfter: seconds))
-        case .quotaExceeded: return answer(WireError(.quotaExceeded, "the storage is full"))
-        case .signedOut: return answer(WireError(.authenticationFailed, "the token is not valid"))
-        case .conflict: try await touchRecords(of: request)
-        case .tokenExpired: if let answer = try expired(request) { return answer }
-        case .webPage:
-            return TransportResponse(
-                status: 200, headers: [HeaderNames.contentType: "text/html"], body: Array("<html><body>Welcome</body></html>".utf8))
-        case .halfAnswer:
+        if fault == .halfAnswer {
             var response = try await base.send(request)
             response.body = Array(response.body.prefix(response.body.count / 2))
             return response
         }
-        return try await base.send(request)
+        guard let answer = try await answer(to: request, fault) else { return try await base.send(request) }
+        return answer
     }
 
-    private func take(for request: TransportRequest) -> TestFault? {
+    private func take(for request: TransportRequest, where isPossible: (TestFault) -> Bool = { _ in true }) -> TestFault? {
         guard case .service(let path) = request.target else { return nil }
         return plans.withLock { plans in
-            guard let index = plans.firstIndex(where: { plan in plan.operation.map(path.hasSuffix) ?? true }) else { return nil }
+            let index = plans.firstIndex { plan in isPossible(plan.fault) && plan.operation.map(path.hasSuffix) ?? true }
+            guard let index else { return nil }
             let fault = plans[index].fault
             plans[index].count -= 1
             if plans[index].count <= 0 { plans.remove(at: index) }
@@ -70,15 +65,33 @@ final class FaultyTransport: CloudTransport {
         }
     }
 
-    private func refuse(_ fault: TestFault) throws {
+    /// - Returns: What comes in the place of the server's answer; nil if the server is to be asked.
+    /// - Throws: `CKError` for what does not arrive there.
+    private func answer(to request: TransportRequest, _ fault: TestFault) async throws -> TransportResponse? {
+        let answer: TransportResponse
         switch fault {
-        case .unreachable: throw CKError(.networkUnavailable, "the server cannot be reached")
-        case .requestLost: throw CKError(.networkFailure, "the request was lost")
-        default: break
+        case .answerLost: base.loseNextAnswers(); return nil
+        case .slow(let duration): try await clock.pace.sleep(duration); return nil
+        case .conflict: try await touchRecords(of: request); return nil
+        case .halfAnswer: return nil
+        case .unreachable: base.note(request); throw CKError(.networkUnavailable, "the server cannot be reached")
+        case .requestLost: base.note(request); throw CKError(.networkFailure, "the request was lost")
+        case .throttled(let seconds): answer = refusal(WireError(.throttled, "too many requests", retryAfter: seconds))
+        case .unavailable(let seconds): answer = refusal(WireError(.tryAgainLater, "the server is busy", retryAfter: seconds))
+        case .quotaExceeded: answer = refusal(WireError(.quotaExceeded, "the storage is full"))
+        case .signedOut: answer = refusal(WireError(.authenticationFailed, "the token is not valid"))
+        case .tokenExpired:
+            guard let refused = try expired(request) else { return nil }
+            answer = refused
+        case .webPage:
+            answer = TransportResponse(
+                status: 200, headers: [HeaderNames.contentType: "text/html"], body: Array("<html><body>Welcome</body></html>".utf8))
         }
+        base.note(request)
+        return answer
     }
 
-    private func answer(_ error: WireError) -> TransportResponse {
+    private func refusal(_ error: WireError) -> TransportResponse {
         TransportResponse(
             status: error.code.httpStatus, headers: [HeaderNames.contentType: HeaderNames.json], body: error.encoded())
     }
@@ -111,7 +124,17 @@ final class FaultyTransport: CloudTransport {
             let results = zones.zones.map { ZoneChangesResult.failure($0.zoneID, error) }
             return TransportResponse(status: 200, body: ZoneChangesResponse(zones: results).encoded())
         }
-        if let database = try? DatabaseChangesRequest(json: body), database.syncToken != nil { return answer(error) }
+        if let database = try? DatabaseChangesRequest(json: body), database.syncToken != nil { return refusal(error) }
         return nil
+    }
+}
+
+extension TestFault {
+    /// Whether it may befall a connection that is held for what comes, which asks for nothing by itself.
+    fileprivate var concernsStreams: Bool {
+        switch self {
+        case .conflict, .tokenExpired, .halfAnswer, .quotaExceeded: false
+        case .unreachable, .requestLost, .answerLost, .slow, .throttled, .unavailable, .signedOut, .webPage: true
+        }
     }
 }

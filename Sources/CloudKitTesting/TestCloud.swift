@@ -82,6 +82,11 @@ public final class TestCloud: Sendable {
     /// Starts the server again on the same data.
     public func start() throws { try engine.start() }
 
+    /// The way of a device on which nobody is signed in: the public database can be read.
+    func visitorTransport(of device: String) -> FaultyTransport {
+        FaultyTransport(engine.addVisitor(device: device), clock, containerIdentifier: containerIdentifier)
+    }
+
     func transport(of device: String, account: String) async throws -> InProcessTransport {
         let isNew = state.withLock { state in
             guard !state.accounts.contains(account) else { return false }

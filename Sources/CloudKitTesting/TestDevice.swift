@@ -27,8 +27,10 @@ public final class TestDevice: Sendable {
     init(_ name: String, in cloud: TestCloud) {
         self.name = name
         self.cloud = cloud
-        connection = OwnConnection(Self.signedOut(cloud))
+        let visitor = cloud.visitorTransport(of: name)
+        connection = OwnConnection(Self.signedOut(visitor, cloud))
         container = CKContainer(identifier: cloud.containerIdentifier, connection: connection)
+        state.withLock { $0.transport = visitor }
     }
 
     // MARK: Account
@@ -50,15 +52,17 @@ public final class TestDevice: Sendable {
         change(to: connected(transport, home))
     }
 
-    /// Signs out, and posts `.CKAccountChanged`.
+    /// Signs out, and posts `.CKAccountChanged`. The public database can still be read.
     public func signOut() {
+        let visitor = cloud.visitorTransport(of: name)
+        if isOffline { visitor.base.goOffline() }
         state.withLock { state in
             state.account = nil
             state.transport?.base.goOffline()
-            state.transport = nil
+            state.transport = visitor
             state.longLived = nil
         }
-        change(to: Self.signedOut(cloud))
+        change(to: Self.signedOut(visitor, cloud))
     }
 
     private func connected(_ transport: FaultyTransport, _ home: LongLivedHome) -> Connection {
@@ -108,10 +112,10 @@ public final class TestDevice: Sendable {
         if Self.ofProcess.withLock({ $0 }) == ObjectIdentifier(self) { CKContainer.connect(connection, for: nil) }
     }
 
-    private static func signedOut(_ cloud: TestCloud) -> Connection {
+    private static func signedOut(_ visitor: FaultyTransport, _ cloud: TestCloud) -> Connection {
         Connection(
             environment: .development, signedOut: CKError(.notAuthenticated, "nobody is signed in on this device"),
-            pace: cloud.clock.pace)
+            visitor: visitor, pace: cloud.clock.pace)
     }
 
     private static let ofProcess = Mutex<ObjectIdentifier?>(nil)

@@ -3,6 +3,7 @@
 
 import CloudKit
 import CloudKitTesting
+import CoreData
 import Testing
 
 private let garden = CKRecordZone(zoneName: "Garden")
@@ -177,6 +178,22 @@ private func twoDevices() async throws -> (cloud: TestCloud, phone: TestDevice, 
         #expect(try await phone.container.privateCloudDatabase.record(for: sage)["count"] == 1)
     }
 
+    @Test(arguments: [TestFault.throttled(retryAfter: 0.1), .unavailable(retryAfter: 0.1)])
+    func aStoreThatIsAskedForQuietGoesOnByItself(_ fault: TestFault) async throws {
+        let cloud = try TestCloud()
+        let device = try await cloud.device("phone", account: "mia")
+        let phone = try makeContainer(on: device)
+        let tablet = try makeContainer(on: try await cloud.device("tablet", account: "mia"))
+        try await phone.sync(timeout: .seconds(600))
+        let before = cloud.clock.now
+        device.fail(fault, count: 2, operation: "records/modify")
+        try await phone.write("Milk")
+        try await phone.sync(timeout: .seconds(600))
+        try await tablet.sync(timeout: .seconds(600))
+        #expect(try await tablet.texts() == ["Milk"])
+        #expect(device.requests.filter { $0 == "records/modify" }.count >= 3 && cloud.clock.now == before)
+    }
+
     @Test func anOperationThatMayWaitTriesAgainAndSavesOnce() async throws {
         let (cloud, phone, _) = try await twoDevices()
         let record = CKRecord(recordType: "Plant", recordID: CKRecord.ID(recordName: "mint", zoneID: garden.zoneID))
@@ -229,6 +246,49 @@ private func twoDevices() async throws -> (cloud: TestCloud, phone: TestDevice, 
         }
         let failure = await error { try await phone.container.privateCloudDatabase.allRecordZones() }
         #expect(failure?.code == .notAuthenticated)
+    }
+
+    @Test func whatIsPublicIsReadWithoutAnAccountAndWrittenWithOne() async throws {
+        let cloud = try TestCloud()
+        let phone = try await cloud.device("phone", account: "mia")
+        let kiosk = try await cloud.device("kiosk", account: nil)
+        let news = CKRecord(recordType: "News", recordID: CKRecord.ID(recordName: "w1"))
+        news["headline"] = "It rains"
+        try await phone.container.publicCloudDatabase.save(news)
+        phone.signOut()
+        for device in [phone, kiosk] {
+            let read = try await device.container.publicCloudDatabase.record(for: news.recordID)
+            #expect(read["headline"] == "It rains")
+            read["headline"] = "It snows"
+            #expect(await error { try await device.container.publicCloudDatabase.save(read) }?.code == .notAuthenticated)
+            #expect(try await device.container.accountStatus() == .noAccount)
+            device.goOffline()
+            #expect(await error { try await device.container.publicCloudDatabase.record(for: news.recordID) }?.code == .networkUnavailable)
+            device.goOnline()
+            device.fail(.unavailable(retryAfter: 3))
+            #expect(await error { try await device.container.publicCloudDatabase.record(for: news.recordID) }?.code == .serviceUnavailable)
+        }
+    }
+
+    @Test func aStoreOfThePublicDatabaseIsReadWithoutAnAccount() async throws {
+        let cloud = try TestCloud()
+        let phone = try await cloud.device("phone", account: "mia")
+        let writer = try makeContainer(on: phone, scopes: [.public])
+        let reader = try makeContainer(on: try await cloud.device("kiosk", account: nil), scopes: [.public])
+        func mayWrite(_ container: NSPersistentCloudKitContainer) throws -> Bool {
+            container.canModifyManagedObjects(in: try #require(container.persistentStoreCoordinator.persistentStores.first))
+        }
+        try await writer.write("Market on Friday")
+        try await writer.sync(timeout: .seconds(600))
+        try await reader.sync(timeout: .seconds(600))
+        #expect(try await reader.texts() == ["Market on Friday"])
+        #expect(try mayWrite(writer) && !mayWrite(reader))
+        phone.signOut()
+        try await writer.sync(timeout: .seconds(600))
+        #expect(try await writer.texts() == ["Market on Friday"])
+        #expect(try !mayWrite(writer))
+        let own = try #require(try await writer.notes().first)
+        #expect(!writer.canUpdateRecord(forManagedObjectWith: own) && !writer.canDeleteRecord(forManagedObjectWith: own))
     }
 
     private func outcome(of operation: CKModifyRecordsOperation, on device: TestDevice) async -> Result<Void, any Error> {

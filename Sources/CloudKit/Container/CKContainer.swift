@@ -131,6 +131,15 @@ public final class CKContainer: NSObject, Sendable {
             containerIdentifier: identifier, environment: connection.environment, scope: scope.wire,
             transport: try connection.transport(for: scope))
     }
+
+    /// The client for a store that is synced, which waits in real time.
+    ///
+    /// - Throws: As ``client(for:)``.
+    package func syncingClient(for scope: CKDatabase.Scope) throws(CKError) -> CloudDatabaseClient {
+        var client = try client(for: scope)
+        client.transport = try connection().transportInRealTime(for: scope)
+        return client
+    }
 }
 
 extension CKContainer {

@@ -28,9 +28,12 @@ package struct Connection: Sendable {
     }
 
     /// What a container is connected to while nobody is signed in.
-    package init(environment: CloudEnvironment, signedOut error: CKError, pace: Pace = .real) {
+    package init(
+        environment: CloudEnvironment, signedOut error: CKError, visitor: (any CloudTransport)? = nil, pace: Pace = .real
+    ) {
         self.environment = environment
         transport = .failure(error)
+        self.visitor = visitor.map { Throttle($0, pace) }
         self.pace = pace
     }
 
@@ -61,6 +64,14 @@ extension Connection {
     func transport(for scope: CKDatabase.Scope) throws(CKError) -> any CloudTransport {
         if case .failure = transport, scope == .public, let visitor { return visitor }
         return try transport.get()
+    }
+
+    /// The way of somebody who waits in real time for as long as the server asks. Where the connection has a time of its own,
+    /// which that does not move, requests would never be let through again.
+    func transportInRealTime(for scope: CKDatabase.Scope) throws(CKError) -> any CloudTransport {
+        let transport = try transport(for: scope)
+        guard !pace.isReal, let throttle = transport as? Throttle else { return transport }
+        return throttle.base
     }
 }
 

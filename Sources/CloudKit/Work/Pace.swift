@@ -8,6 +8,8 @@ package struct Pace: Sendable {
     package var sleep: @Sendable (Duration) async throws -> Void
     /// Waits in the background, where nobody does.
     package var idle: @Sendable (Duration) async throws -> Void
+    /// Whether it is everybody's time.
+    package private(set) var isReal = false
 
     package init(
         now: @escaping @Sendable () -> Duration, sleep: @escaping @Sendable (Duration) async throws -> Void,
@@ -20,6 +22,8 @@ package struct Pace: Sendable {
 
     package static let real: Pace = {
         let start = ContinuousClock.now
-        return Pace(now: { ContinuousClock.now - start }, sleep: { try await Task.sleep(for: $0) })
+        var pace = Pace(now: { ContinuousClock.now - start }, sleep: { try await Task.sleep(for: $0) })
+        pace.isReal = true
+        return pace
     }()
 }

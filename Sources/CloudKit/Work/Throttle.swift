@@ -17,7 +17,7 @@ final class Throttle: CloudTransport {
         var turn: (next: Duration, interval: Duration)?
     }
 
-    private let base: any CloudTransport
+    let base: any CloudTransport
     var linkBase: String { base.linkBase }
     var credential: String? { base.credential }
     var executor: (any TaskExecutor)? { base.executor }

@@ -165,7 +165,7 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         let scope = options.databaseScope
         var surroundings = surroundings
         if let container = options.container {
-            surroundings.connect = { _, scope in try container.client(for: scope) }
+            surroundings.connect = { _, scope in try container.syncingClient(for: scope) }
             surroundings.container = { _ in container }
         }
         var mapping = RecordMapping(model: model, configuration: description.configuration, allowing: options.modelExtensions.core)

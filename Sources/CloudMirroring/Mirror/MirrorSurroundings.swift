@@ -18,7 +18,7 @@ package struct MirrorSurroundings: Sendable {
     package var makeName: @Sendable () -> String
 
     /// The client of a container's database, or an error that says what is not configured.
-    package var connect: @Sendable (String, CKDatabase.Scope) throws -> CloudDatabaseClient = { try CKContainer(identifier: $0).client(for: $1) }
+    package var connect: @Sendable (String, CKDatabase.Scope) throws -> CloudDatabaseClient = { try CKContainer(identifier: $0).syncingClient(for: $1) }
     /// Where the mirror's tasks run, its work on the file included; nil is wherever there is room. A simulation has one
     /// thread for everything, on which what happens next is its own decision; nobody else writes its files.
     package var executor: (any TaskExecutor)?
