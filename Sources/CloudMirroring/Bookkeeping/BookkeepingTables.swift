@@ -21,8 +21,10 @@ enum BookkeepingFormat: Int, CaseIterable {
     case incomplete = 6
     /// Records that were merged have successors.
     case merged = 7
+    /// More than one request may wait for its answer.
+    case outbox = 8
 
-    static let current = BookkeepingFormat.merged
+    static let current = BookkeepingFormat.outbox
 }
 
 /// The mirror's tables, in the file of the store whose rows they are about, so that a row and what the mirror knows of
@@ -75,6 +77,7 @@ enum BookkeepingTables {
         started REAL NOT NULL, ended REAL, code INTEGER, reason TEXT)
         """,
         DeletionTable.statement,
+        OutboxTable.statement,
     ] + RankTable.statements + IncompleteTable.statements + MergedTable.statements
 
     /// Makes the tables that are not there, and brings older ones up to date.
@@ -94,6 +97,7 @@ enum BookkeepingTables {
             // Later formats have more tables.
             for statement in statements { try writer.execute(statement) }
         }
+        if let format, format < Int64(BookkeepingFormat.outbox.rawValue) { try OutboxTable.adopt(writer) }
         try ZoneTable.insert(home, number: MirrorZone.home, writer)
         try MirrorState.set(.format, .int(Int64(BookkeepingFormat.current.rawValue)), writer)
     }
@@ -153,9 +157,6 @@ enum MirrorState {
         case permissions
         /// Why the home zone went, as the list of changed zones says; nothing while it is there.
         case homeDeletion
-        /// The request that was sent last and whose answer is not known: its key, its body, its body before it was sealed, what
-        /// its body does not say, and how often its outcome was uncertain.
-        case outboxKey, outboxBody, outboxOpened, outboxNotes, outboxAttempts
     }
 
     /// Number of the last history transaction that was read; 0 for a store that was never mirrored.

@@ -81,7 +81,7 @@ extension MirrorFile {
             try BookkeepingTables.open(writer, home: homeZone)
             try EventTable.endAll(at: now, writer)
             try forgiveRefusals(writer)
-            try doubtOutbox(writer)
+            try OutboxTable.doubtAll(writer)
         }
     }
 }

@@ -49,33 +49,56 @@ extension Mirror {
             preconditionFailure("a batch is planned before it is sent")
         }
         sent.withLock { $0 = batch }
-        let cloud = try openCloud()
-        let (prepared, refused): (OutgoingRequest?, [String: ItemOutcome])
+        let cloud: MirrorCloud, prepared: OutgoingRequest?, refused: [String: ItemOutcome]
+        do {
+            cloud = try openCloud()
+        } catch {
+            await abandon(plan.underWay)
+            throw error
+        }
         do {
             (prepared, refused) = try await prepare(batch, plan.request, cloud)
         } catch {
             return try await unsent(batch, CloudFailure(error))
         }
-        guard let request = prepared else { return .batchSettled(try await onQueue { try self.file.settle(batch, outcomes: refused) }) }
-        let outcomes: [String: ItemOutcome], token: String?
-        async let answer = exchange(request, cloud)
+        guard let request = prepared else {
+            return .batchSettled(try await onQueue { try self.file.settle(batch, key: nil, outcomes: refused) })
+        }
+        async let awaited = answer(to: request, plan.underWay, cloud)
         let nextMax = SyncMachine.itemsMax(after: plan.itemsMax)
-        let ahead = plan.pending > batch.batch.items.count ? await self.ahead(of: batch, itemsMax: nextMax, cloud) : nil
+        let ahead = plan.pending > batch.batch.items.count ? await planAhead(of: batch, itemsMax: nextMax, cloud) : nil
+        let answer: MirrorCloud.Answer
         do {
-            (outcomes, token) = try await answer
+            answer = try await awaited
         } catch {
+            if ahead != nil { try? await onQueue { try self.file.forgetAhead(of: request) } }
             return try await unsent(batch, CloudFailure(error))
         }
-        var (verdict, planned) = try await onQueue {
-            // What could not be sent is settled with what was.
-            let rest = batch.batch.items.filter { refused[$0.recordName] != nil }
-            let all = MirrorFile.ZonedBatch(batch: ExportBatch(items: request.batch.items + rest), zone: batch.zone, token: batch.token)
-            return try self.file.settle(all, outcomes: outcomes.merging(refused) { sent, _ in sent }, token: token, ahead: ahead)
+        let following = refused.isEmpty ? await sendAhead(ahead, after: answer, to: request, cloud) : nil
+        let settled: (verdict: BatchVerdict, next: MirrorFile.PlannedBatch?)
+        do {
+            settled = try await onQueue {
+                // What could not be sent is settled with what was.
+                let rest = batch.batch.items.filter { refused[$0.recordName] != nil }
+                let all = MirrorFile.ZonedBatch(batch: ExportBatch(items: request.batch.items + rest), zone: batch.zone, token: batch.token)
+                return try self.file.settle(
+                    all, key: request.key, outcomes: answer.outcomes.merging(refused) { sent, _ in sent }, token: answer.token, ahead: ahead,
+                    isAheadSent: following != nil)
+            }
+        } catch {
+            await abandon(following)
+            throw error
+        }
+        var (verdict, planned) = settled
+        if let following {
+            if planned == nil { await abandon(following) }
+            planned?.underWay = following
+            planned?.batch?.token = following.token
         }
         planned?.pending = plan.pending - verdict.accepted
         planned?.itemsMax = nextMax
         next.withLock { [planned] in $0 = planned }
-        mayOwe.withLock { [planned] in $0 = planned?.request != nil }
+        mayOwe.withLock { [planned] in $0 = planned?.request != nil || following != nil }
         if let failure = verdict.requestFailure, failure.isZoneGone {
             if !batch.zone.isHome { return try await unsent(batch, failure) }
             verdict.requestFailure = await explained(failure)
@@ -84,13 +107,6 @@ extension Mirror {
         waiting.withLock { if let count = $0.count { $0.count = max(0, count - verdict.accepted - verdict.failed) } }
         permissions.forget()
         return .batchSettled(verdict)
-    }
-
-    /// Plans what comes after a batch that is on its way. A file that cannot be read says so when the batch is settled.
-    private func ahead(of batch: MirrorFile.ZonedBatch, itemsMax: Int, _ cloud: MirrorCloud) async -> MirrorFile.BatchAhead? {
-        try? await onQueue { [surroundings] in
-            try self.file.batchAhead(of: batch, itemsMax: itemsMax) { try cloud.request(for: $0, key: surroundings.makeName()) }
-        }
     }
 
     /// Uploads the assets of a batch, and keeps its request, unless that was done when it was planned.
@@ -113,7 +129,7 @@ extension Mirror {
         return .batchSettled(BatchVerdict())
     }
 
-    private func exchange(_ request: OutgoingRequest, _ cloud: MirrorCloud) async throws -> (outcomes: [String: ItemOutcome], token: String?) {
+    func exchange(_ request: OutgoingRequest, _ cloud: MirrorCloud) async throws -> MirrorCloud.Answer {
         let wasInStep = pushed.withLock { $0.sends() }
         do {
             let answer = try await cloud.send(request)
@@ -131,19 +147,18 @@ extension Mirror {
     /// Sends what was sent before and not answered once more: what became of it is known before anything is imported or sent.
     func settleOutbox() async throws {
         guard mayOwe.withLock({ $0 }) else { return }
-        guard let request = try await onQueue({ try self.file.outbox() }) else {
-            mayOwe.withLock { $0 = false }
-            return
+        while let request = try await onQueue({ try self.file.outbox() }) {
+            let batch = MirrorFile.ZonedBatch(batch: request.batch, zone: request.zone)
+            let outcomes: [String: ItemOutcome]
+            do {
+                outcomes = try await exchange(request, try openCloud()).outcomes
+            } catch {
+                _ = try await unsent(batch, CloudFailure(error))
+                return
+            }
+            _ = try await onQueue { try self.file.settle(batch, key: request.key, outcomes: outcomes) }
+            permissions.forget()
         }
-        let batch = MirrorFile.ZonedBatch(batch: request.batch, zone: request.zone)
-        let outcomes: [String: ItemOutcome]
-        do {
-            outcomes = try await exchange(request, try openCloud()).outcomes
-        } catch {
-            _ = try await unsent(batch, CloudFailure(error))
-            return
-        }
-        _ = try await onQueue { try self.file.settle(batch, outcomes: outcomes) }
-        permissions.forget()
+        mayOwe.withLock { $0 = false }
     }
 }

@@ -169,6 +169,7 @@ final class Mirror: Sendable {
         feed.finish()
         asks.close()
         ahead.withLock { $0 }?.page.cancel()
+        next.withLock { $0 }?.underWay?.answer.cancel()
         let tasks = running.withLock { running in
             running.isStopped = true
             return running.tasks
@@ -182,6 +183,7 @@ final class Mirror: Sendable {
         let tasks = running.withLock { $0.tasks }
         for task in tasks { await task.value }
         _ = await ahead.withLock { $0.take() }?.page.result
+        await abandon(next.withLock { $0.take() }?.underWay)
     }
 
     func begin(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
@@ -292,7 +294,7 @@ final class Mirror: Sendable {
         case .planExport, .sendBatch: break
         case .setUp, .fetchChanges, .fetchPushed, .quarantine, .reset:
             waiting.withLock { $0.forget() }
-            next.withLock { $0 = nil }
+            await abandon(next.withLock { $0.take() }?.underWay)
             hasImported.withLock { $0 = true }
         }
         switch operation {

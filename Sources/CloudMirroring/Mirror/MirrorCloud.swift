@@ -165,8 +165,13 @@ struct MirrorCloud: Sendable {
             zone: zoned.zone, token: zoned.token)
     }
 
-    /// - Returns: What became of each item; and the point after the request, see ``MirrorFile/settle(_:outcomes:assets:token:)``.
-    func send(_ request: OutgoingRequest) async throws -> (outcomes: [String: ItemOutcome], token: String?) {
+    /// What became of each item; and the point after the request, see ``MirrorFile/settle(_:key:outcomes:token:)``.
+    struct Answer: Sendable {
+        var outcomes: [String: ItemOutcome] = [:]
+        var token: String?
+    }
+
+    func send(_ request: OutgoingRequest) async throws -> Answer {
         var outcomes: [String: ItemOutcome] = [:]
         let response = try await client.modifyRecords(
             encoded: request.body, operationCount: request.batch.items.count, idempotencyKey: request.key, knownSyncToken: request.token)
@@ -176,7 +181,7 @@ struct MirrorCloud: Sendable {
             case .failure(let name, let error, _): outcomes[name] = .refused(CloudFailure(error))
             }
         }
-        return (outcomes, response.nextSyncToken)
+        return Answer(outcomes: outcomes, token: response.nextSyncToken)
     }
 
     /// - Returns: What the server calls the assets of an item by field, or why this item alone cannot be sent.

@@ -41,7 +41,7 @@ extension MirrorFile {
             try delete(keys, writer)
             let tables = ["TARN_RECORD", "TARN_LINK", "TARN_PARKED", "TARN_MERGED", "TARN_CONFLICT", "TARN_DELETED", "TARN_RANK", "TARN_LINKRANK"]
             for table in tables + IncompleteTable.tables { try writer.execute("DELETE FROM \(table)") }
-            try clearOutbox(writer)
+            try OutboxTable.removeAll(writer)
             for key in [MirrorState.Key.user, .credential, .stranger, .lastSuccess, .databaseToken, .homeDeletion] { try MirrorState.set(key, .null, writer) }
             try writer.execute("DELETE FROM TARN_ZONE WHERE number <> \(MirrorZone.home)")
             try ZoneTable.beginFullFetch(MirrorZone.home, writer)

@@ -9,8 +9,8 @@ extension MirrorFile {
     /// What comes after a batch, if the server takes all of it and nothing else is written meanwhile.
     struct BatchAhead: Sendable {
         fileprivate let batch: ZonedBatch
-        /// nil where something has to be uploaded first.
-        fileprivate let request: OutgoingRequest?
+        /// nil where something has to be uploaded first. It is kept until it is known that it is not to be sent.
+        let request: OutgoingRequest?
         /// Whose change says that something was written since the batch was planned.
         fileprivate let version: FileVersion
     }
@@ -26,24 +26,35 @@ extension MirrorFile {
             let batch = try batch(itemsMax: itemsMax, sent.zone, writer, bookkeeping, passingOver: Set(sent.batch.items.map(\.recordName)))
             let ahead = ZonedBatch(batch: batch, zone: sent.zone, token: sent.token)
             guard batch.changes.isEmpty, !batch.items.isEmpty else { return nil }
-            return BatchAhead(batch: ahead, request: try write(ahead), version: try writer.fileVersion())
+            let request = try write(ahead)
+            if let request { try put(request, writer) }
+            return BatchAhead(batch: ahead, request: request, version: try writer.fileVersion())
         }
     }
 
-    /// Writes down what the server did with a batch, as ``settle(_:outcomes:assets:token:)`` does.
+    /// Whether what was planned ahead is still what comes next.
+    func holds(_ ahead: BatchAhead) throws -> Bool { try store.write { try ahead.version == $0.fileVersion() } }
+
+    /// Forgets what was planned to follow a request, which was not answered.
+    func forgetAhead(of request: OutgoingRequest) throws { try store.write { try OutboxTable.removeUnsent(but: request.key, $0) } }
+
+    /// Writes down what the server did with a batch, as ``settle(_:key:outcomes:token:)`` does.
     ///
-    /// - Returns: Also what was planned ahead, if it holds; its request, if there is one, is kept then.
+    /// - Parameter isAheadSent: Whether what was planned ahead is on its way already.
+    /// - Returns: Also what was planned ahead, if it holds.
     func settle(
-        _ sent: ZonedBatch, outcomes: [String: ItemOutcome], token: String?, ahead: BatchAhead?
+        _ sent: ZonedBatch, key: String, outcomes: [String: ItemOutcome], token: String?, ahead: BatchAhead?, isAheadSent: Bool
     ) throws -> (verdict: BatchVerdict, next: PlannedBatch?) {
         try store.write { writer in
-            let holds = try ahead.map { try $0.version == writer.fileVersion() } ?? false
-            let verdict = try settle(sent, outcomes: outcomes, token: token, writer)
-            guard let ahead, holds, verdict.accepted == sent.batch.items.count else { return (verdict, nil) }
+            let holds = try ahead.map { try isAheadSent || $0.version == writer.fileVersion() } ?? false
+            let verdict = try settle(sent, key: key, outcomes: outcomes, token: token, writer)
+            guard let ahead, holds, verdict.accepted == sent.batch.items.count else {
+                if !isAheadSent { try OutboxTable.removeUnsent(but: key, writer) }
+                return (verdict, nil)
+            }
             var (batch, request) = (ahead.batch, ahead.request)
             batch.token = try ZoneTable.row(sent.zone.number, writer).flatMap(exportToken)
             request?.token = batch.token
-            if let request { try put(request, writer) }
             return (verdict, PlannedBatch(batch: batch, request: request, pending: batch.batch.items.count, refusal: try refusal(reader(writer))))
         }
     }

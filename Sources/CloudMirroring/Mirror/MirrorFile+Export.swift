@@ -26,6 +26,8 @@ extension MirrorFile {
         var pending: Int
         /// Why something was refused for good.
         var refusal: String?
+        /// Where the request is on its way already.
+        var underWay: Mirror.UnderWay?
         /// How many items the batch may have had.
         var itemsMax = SyncMachine.itemsPerRequest
     }
@@ -136,18 +138,19 @@ extension MirrorFile {
 
     /// Writes down what the server did with a batch.
     ///
-    /// - Parameter token: The point after the batch, if nothing but the batch lies between it and the batch's own.
-    func settle(
-        _ sent: ZonedBatch, outcomes: [String: ItemOutcome], assets: [String: [String: AssetValue]] = [:], token: String? = nil
-    ) throws -> BatchVerdict {
-        try store.write { try settle(sent, outcomes: outcomes, assets: assets, token: token, $0) }
+    /// - Parameters:
+    ///   - key: Of the request that was answered; nil if none was sent.
+    ///   - token: The point after the batch, if nothing but the batch lies between it and the batch's own.
+    func settle(_ sent: ZonedBatch, key: String?, outcomes: [String: ItemOutcome], token: String? = nil) throws -> BatchVerdict {
+        try store.write { writer in
+            let verdict = try settle(sent, key: key, outcomes: outcomes, token: token, writer)
+            if let key, verdict.accepted < sent.batch.items.count { try OutboxTable.removeUnsent(but: key, writer) }
+            return verdict
+        }
     }
 
-    func settle(
-        _ sent: ZonedBatch, outcomes: [String: ItemOutcome], assets: [String: [String: AssetValue]] = [:], token: String?,
-        _ writer: StoreWriter
-    ) throws -> BatchVerdict {
-        try clearOutbox(writer)
+    func settle(_ sent: ZonedBatch, key: String?, outcomes: [String: ItemOutcome], token: String?, _ writer: StoreWriter) throws -> BatchVerdict {
+        if let key { try OutboxTable.remove(key, writer) } else { try OutboxTable.removeAll(writer) }
         let bookkeeping = reader(writer, zone: sent.zone.number)
         // A zone that went meanwhile took everything with it.
         guard let zone = try ZoneTable.row(sent.zone.number, writer), zone.zone == sent.zone else { return BatchVerdict() }
@@ -161,7 +164,7 @@ extension MirrorFile {
             }
         }
         let settlement = ExportSettlement(
-            of: sent.batch, outcomes: outcomes, assets: assets,
+            of: sent.batch, outcomes: outcomes,
             generation: zone.token == nil ? zone.generation - 1 : zone.generation, records: records, links: links, mapping: mapping)
         try self.writer(writer, zone: sent.zone.number).write(settlement.changes, now: now)
         try rememberDeletions(of: sent, settlement.changes, records, writer)
@@ -189,7 +192,7 @@ extension MirrorFile {
         }
         let refusal = ItemOutcome.refused(CloudFailure(.invalidArguments, failure.reason))
         return try settle(
-            sent, outcomes: Dictionary(sent.batch.items.map { ($0.recordName, refusal) }, uniquingKeysWith: { first, _ in first }))
+            sent, key: nil, outcomes: Dictionary(sent.batch.items.map { ($0.recordName, refusal) }, uniquingKeysWith: { first, _ in first }))
     }
 
     /// What the server refused is tried once more in each life of the app: its schema or its rules may be others now.

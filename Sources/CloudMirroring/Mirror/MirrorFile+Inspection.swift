@@ -90,8 +90,6 @@ extension MirrorFile {
                 return counts
             }
             let home = try ZoneTable.row(MirrorZone.home, writer)
-            var attempts: Int64?
-            if try MirrorState.text(.outboxKey, writer) != nil { attempts = try MirrorState.int(.outboxAttempts, writer) }
             return Findings(
                 container: containerIdentifier, scope: "\(scope)",
                 formats: ["bookkeeping": try MirrorState.int(.format, writer) ?? 0],
@@ -101,7 +99,7 @@ extension MirrorFile {
                 fullFetches: home?.generation ?? 0,
                 lastSuccess: try MirrorState.double(.lastSuccess, writer).map { Date(timeIntervalSinceReferenceDate: $0) },
                 historyLatest: try writer.latestTransaction(), historyRead: try MirrorState.int(.historyRead, writer),
-                unansweredRequestAttempts: attempts,
+                unansweredRequestAttempts: try OutboxTable.attempts(writer),
                 objects: try counts("SELECT entity, stage, COUNT(*) FROM TARN_RECORD GROUP BY 1, 2"),
                 links: try counts("SELECT relationships, stage, COUNT(*) FROM TARN_LINK GROUP BY 1, 2"),
                 refusals: try counts(

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudWire
-import Foundation
 import MirroringCore
 import SQLiteStore
 
@@ -31,62 +30,46 @@ extension MirrorFile {
     func put(_ request: OutgoingRequest) throws { try store.write { try put(request, $0) } }
 
     func put(_ request: OutgoingRequest, _ writer: StoreWriter) throws {
-        try MirrorState.set(.outboxKey, .text(request.key), writer)
-        try MirrorState.set(.outboxBody, .blob(Data(request.body)), writer)
-        try MirrorState.set(.outboxOpened, request.opened.map { .blob(Data($0)) } ?? .null, writer)
-        try MirrorState.set(.outboxNotes, .text(request.batch.items.map(\.note).joined(separator: "\n")), writer)
-        try MirrorState.set(.outboxAttempts, .int(0), writer)
+        let notes = request.batch.items.map(\.note).joined(separator: "\n")
+        try OutboxTable.append(OutboxTable.Row(key: request.key, body: request.body, opened: request.opened, notes: notes), writer)
     }
 
-    /// What has to be sent again; nil when every request was answered.
+    /// What has to be sent again before anything else is; nil when every request was answered.
     func outbox() throws -> OutgoingRequest? {
         try store.read { reader in
-            guard let key = try MirrorState.text(.outboxKey, reader), let body = try MirrorState.blob(.outboxBody, reader),
-                let notes = try MirrorState.text(.outboxNotes, reader)
-            else { return nil }
-            let opened = try MirrorState.blob(.outboxOpened, reader)
-            let request = try ModifyRecordsRequest(json: opened ?? body)
-            guard let zone = try ZoneTable.row(normal(request.zoneID), reader)?.zone else { return nil }
-            let items = zip(request.operations, notes.split(separator: "\n")).compactMap { operation, note in
-                ExportBatch.Operation(operation.kind).flatMap { ExportBatch.Item($0, operation.record, note: note) }
+            for row in try OutboxTable.rows(reader) {
+                let request = try ModifyRecordsRequest(json: row.opened ?? row.body)
+                guard let zone = try ZoneTable.row(normal(request.zoneID), reader)?.zone else { continue }
+                let items = zip(request.operations, row.notes.split(separator: "\n")).compactMap { operation, note in
+                    ExportBatch.Operation(operation.kind).flatMap { ExportBatch.Item($0, operation.record, note: note) }
+                }
+                return OutgoingRequest(key: row.key, body: row.body, opened: row.opened, batch: ExportBatch(items: items), zone: zone)
             }
-            return OutgoingRequest(key: key, body: body, opened: opened, batch: ExportBatch(items: items), zone: zone)
+            return nil
         }
     }
 
     func namesInOutbox(_ reader: StoreReader) throws -> Set<String> {
-        guard try MirrorState.text(.outboxKey, reader) != nil, let body = try MirrorState.blob(.outboxBody, reader) else { return [] }
-        return Set(try ModifyRecordsRequest(json: body).operations.map(\.record.recordName))
+        var names: Set<String> = []
+        for row in try OutboxTable.rows(reader) { names.formUnion(try ModifyRecordsRequest(json: row.body).operations.map(\.record.recordName)) }
+        return names
     }
 
     /// A zone that goes takes along what was sent to it.
     func clearOutbox(of zone: MirrorZone, _ writer: StoreWriter) throws {
-        guard let body = try MirrorState.blob(.outboxBody, writer) else { return }
-        if try normal(ModifyRecordsRequest(json: body).zoneID) == zone.id { try clearOutbox(writer) }
-    }
-
-    func clearOutbox(_ writer: StoreWriter) throws {
-        guard try MirrorState.text(.outboxKey, writer) != nil else { return }
-        for key in [MirrorState.Key.outboxKey, .outboxBody, .outboxOpened, .outboxNotes, .outboxAttempts] {
-            try MirrorState.set(key, .null, writer)
+        for row in try OutboxTable.rows(writer) where try normal(ModifyRecordsRequest(json: row.body).zoneID) == zone.id {
+            try OutboxTable.remove(row.key, writer)
         }
-    }
-
-    /// What was under way when an earlier life of the app ended may have arrived.
-    func doubtOutbox(_ writer: StoreWriter) throws {
-        if try MirrorState.int(.outboxAttempts, writer) == 0 { try MirrorState.set(.outboxAttempts, .int(1), writer) }
     }
 
     /// Decides whether a request that failed is to be sent again as it was.
     func note(_ failure: CloudFailure, of request: OutgoingRequest) throws {
         try store.write { writer in
-            guard try MirrorState.text(.outboxKey, writer) == request.key else { return }
-            let attempts = try MirrorState.int(.outboxAttempts, writer) ?? 0
+            guard let attempts = try OutboxTable.attempts(of: request.key, writer) else { return }
             switch RetryPolicy.fate(of: failure) {
-            case .uncertain where attempts + 1 < Self.uncertainAttemptsMax:
-                try MirrorState.set(.outboxAttempts, .int(attempts + 1), writer)
+            case .uncertain where attempts + 1 < Self.uncertainAttemptsMax: try OutboxTable.setAttempts(attempts + 1, of: request.key, writer)
             case .notNow where attempts > 0: break
-            case .uncertain, .notNow, .refused: try clearOutbox(writer)
+            case .uncertain, .notNow, .refused: try OutboxTable.remove(request.key, writer)
             }
         }
     }

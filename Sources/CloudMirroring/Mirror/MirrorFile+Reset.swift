@@ -13,7 +13,7 @@ extension MirrorFile {
         try store.write { writer in
             try ZoneTable.beginFullFetch(MirrorZone.home, writer)
             if reset != .fetchAgain {
-                try clearOutbox(writer)
+                try OutboxTable.removeAll(writer)
                 try MirrorState.set(.homeDeletion, .null, writer)
             }
             switch reset {

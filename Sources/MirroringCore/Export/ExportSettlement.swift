@@ -10,6 +10,13 @@ package enum ItemOutcome: Hashable, Sendable {
     case saved(Record)
     case deleted
     case refused(CloudFailure)
+
+    package var isAcceptance: Bool {
+        switch self {
+        case .saved, .deleted: true
+        case .refused: false
+        }
+    }
 }
 
 /// What a batch brought, for the loop.

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudWire
+import MirroringCore
+import ObjectGraph
+
+/// Two batches at a time: one is planned while the one before it is on its way, and sent while that one's answer is written down.
+extension Mirror {
+    /// A request that was sent ahead of its turn.
+    struct UnderWay: Sendable {
+        let answer: Task<MirrorCloud.Answer, any Error>
+        /// Up to where the zone is known to who sends it.
+        let token: String?
+    }
+
+    /// Plans what comes after a batch that is on its way. A file that cannot be read says so when the batch is settled.
+    func planAhead(of batch: MirrorFile.ZonedBatch, itemsMax: Int, _ cloud: MirrorCloud) async -> MirrorFile.BatchAhead? {
+        try? await onQueue { [surroundings] in
+            try self.file.batchAhead(of: batch, itemsMax: itemsMax) { try cloud.request(for: $0, key: surroundings.makeName()) }
+        }
+    }
+
+    /// Sends what was planned ahead before what the server answered is written down, so that it has something to do meanwhile.
+    ///
+    /// - Returns: nil where the answer, or what was written since, lets something else come next.
+    func sendAhead(
+        _ ahead: MirrorFile.BatchAhead?, after answer: MirrorCloud.Answer, to sent: OutgoingRequest, _ cloud: MirrorCloud
+    ) async -> UnderWay? {
+        guard let ahead, var request = ahead.request, sent.batch.items.allSatisfy({ answer.outcomes[$0.recordName]?.isAcceptance == true }),
+            (try? await onQueue { try self.file.holds(ahead) }) == true
+        else { return nil }
+        request.token = sent.token == nil ? nil : answer.token
+        let task = Task(executorPreference: surroundings.executor) { [request, self] in try await exchange(request, cloud) }
+        return UnderWay(answer: task, token: request.token)
+    }
+
+    func answer(to request: OutgoingRequest, _ underWay: UnderWay?, _ cloud: MirrorCloud) async throws -> MirrorCloud.Answer {
+        guard let underWay else { return try await exchange(request, cloud) }
+        return try await withTaskCancellationHandler { try await underWay.answer.value } onCancel: { underWay.answer.cancel() }
+    }
+
+    /// Waits for nothing that was sent any more. Its request is kept, and sent once more before anything else is.
+    func abandon(_ underWay: UnderWay?) async {
+        underWay?.answer.cancel()
+        _ = await underWay?.answer.result
+    }
+}
