@@ -34,6 +34,24 @@ struct BookkeepingReader {
         try records("entity = ? AND pk = ?", [.text(entityName(key)), .int(key.primaryKey)]).first
     }
 
+    /// In any zone. What was made together is looked for together.
+    func records(of keys: [RowKey]) throws -> [RecordState] {
+        var found: [RecordState] = []
+        for (entity, group) in Dictionary(grouping: keys, by: \.entityIndex) {
+            guard let low = group.lazy.map(\.primaryKey).min(), let high = group.lazy.map(\.primaryKey).max(), high - low < 2 * Int64(group.count)
+            else {
+                for key in group { if let state = try record(of: key) { found.append(state) } }
+                continue
+            }
+            let between = try records(
+                "entity = ? AND pk BETWEEN ? AND ?", [.text(mapping.model.entities[entity].name), .int(low), .int(high)])
+            if between.isEmpty { continue }
+            let wanted = Set(group)
+            found += between.filter { wanted.contains($0.key) }
+        }
+        return found
+    }
+
     /// In which zone the record of a row is; nil for a row that has none.
     func zone(of key: RowKey) throws -> Int64? {
         var zone: Int64?
@@ -54,20 +72,22 @@ struct BookkeepingReader {
     }
 
     /// What moved to another zone is deleted once it has arrived there.
-    func pendingRecords(limit: Int) throws -> [RecordState] {
+    ///
+    /// - Parameter names: Of records that are passed over.
+    func pendingRecords(limit: Int, passingOver names: Set<String> = []) throws -> [RecordState] {
         let waits = mapping.hasUniqueness ? "AND NOT (\(MergedTable.waits))" : ""
         return try records(
             """
             zone = ? AND stage IN (1, 2) AND failure IS NULL \(waits) AND (pk > 0 OR NOT EXISTS (SELECT 1 FROM TARN_RECORD m \
             WHERE m.entity = TARN_RECORD.entity AND m.pk = -TARN_RECORD.pk AND m.tag IS NULL)) ORDER BY mark, rowid LIMIT ?
-            """, [.int(zone), .int(Int64(limit))])
+            """, [.int(zone), .int(Int64(limit + names.count))], passingOver: names)
     }
 
     /// Records of entities that this model no longer has are passed over.
-    private func records(_ condition: String, _ arguments: [SQLValue]) throws -> [RecordState] {
+    private func records(_ condition: String, _ arguments: [SQLValue], passingOver names: Set<String> = []) throws -> [RecordState] {
         var states: [RecordState] = []
         try reader.query("SELECT \(Self.recordColumns) FROM TARN_RECORD WHERE \(condition)", arguments) { row in
-            guard let name = row.text(0), let entity = row.text(1).flatMap({ mapping.model.entity(named: $0) }),
+            guard let name = row.text(0), !names.contains(name), let entity = row.text(1).flatMap({ mapping.model.entity(named: $0) }),
                 let stage = MirrorStage(rawValue: Int(row.int(7)))
             else { return }
             var state = RecordState(

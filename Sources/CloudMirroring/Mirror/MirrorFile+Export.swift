@@ -120,7 +120,7 @@ extension MirrorFile {
         var loaded = ExportBatch.Loaded()
         var bytes = 0
         let hasParked = try bookkeeping.hasParked()
-        for state in try bookkeeping.pendingRecords(limit: itemsMax + names.count) where !names.contains(state.recordName) {
+        for state in try bookkeeping.pendingRecords(limit: itemsMax, passingOver: names) {
             if state.stage == .needsUpload, let row = try writer.row(state.key) {
                 bytes += row.approximateBytes
                 // The first is taken however long it is.

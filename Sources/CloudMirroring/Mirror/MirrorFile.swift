@@ -156,7 +156,7 @@ struct MirrorFile: Sendable {
         let needs = scan.needs
         if needs.keys.isEmpty { return }
         var loaded = ExportScan.Loaded()
-        for key in needs.keys { loaded.records[key] = try bookkeeping.record(of: key) }
+        for state in try bookkeeping.records(of: needs.keys) { loaded.records[state.key] = state }
         for listing in needs.listings {
             var destinations = try writer.destinations(of: listing.owner, toMany: listing.relationship)
             // Records of different zones are never linked.

@@ -81,6 +81,7 @@ package struct ExportScan: Sendable {
 
     /// Number of the last transaction that was read, those of import included; nil when there was none.
     package let upTo: Int64?
+    package private(set) var needs = Needs()
     let mapping: RecordMapping
     private var keys: [RowKey] = []
     private var changes: [RowKey: Coalesced] = [:]
@@ -93,6 +94,7 @@ package struct ExportScan: Sendable {
         for transaction in history where !MirrorNames.isMirror(transaction.author) {
             for change in transaction.changes where mapping.entities[change.key.entityIndex] != nil { coalesce(change) }
         }
+        findNeeds()
     }
 
     private mutating func coalesce(_ change: LocalChange) {
@@ -126,25 +128,24 @@ package struct ExportScan: Sendable {
         }
     }
 
-    package var needs: Needs {
-        var needs = Needs()
+    private mutating func findNeeds() {
         needs.keys = keys
+        // Which relationships of an entity are kept as links.
+        var linked: [Int: [(index: Int, name: String)]] = [:]
         for key in keys {
-            switch changes[key] {
-            case .deleted: needs.deleted.append(key)
-            case .new: needs.listings += linkListings(of: key) { _ in true }
-            case .changed(let names): needs.listings += linkListings(of: key) { names.contains($0) }
-            case nil: break
+            let entity = key.entityIndex, change = changes[key]
+            if change == .deleted {
+                needs.deleted.append(key)
+                continue
             }
-        }
-        return needs
-    }
-
-    private func linkListings(of key: RowKey, where isWanted: (String) -> Bool) -> [Listing] {
-        let toMany = mapping.model.entities[key.entityIndex].toMany
-        return toMany.indices.compactMap { index in
-            guard isWanted(toMany[index].name), mapping.link(entity: key.entityIndex, toMany: index) != nil else { return nil }
-            return Listing(owner: key, relationship: index)
+            if linked[entity] == nil {
+                let toMany = mapping.model.entities[entity].toMany
+                linked[entity] = toMany.indices.filter { mapping.link(entity: entity, toMany: $0) != nil }.map { ($0, toMany[$0].name) }
+            }
+            for (index, name) in linked[entity] ?? [] {
+                if case .changed(let names) = change, !names.contains(name) { continue }
+                needs.listings.append(Listing(owner: key, relationship: index))
+            }
         }
     }
 
@@ -154,7 +155,7 @@ package struct ExportScan: Sendable {
     }
 
     package func plan(_ loaded: Loaded, names: consuming NewRecordNames) -> BookkeepingChanges {
-        var draft = Draft(mapping: mapping, loaded: loaded, mark: upTo ?? 0, names: names)
+        var draft = Draft(mapping: mapping, loaded: loaded, mark: upTo ?? 0, names: names, count: keys.count)
         for key in keys where changes[key] != .deleted && loaded.existing.contains(key) { draft.markForUpload(key) }
         for listing in needs.listings where loaded.existing.contains(listing.owner) { draft.compareLinks(listing) }
         for key in keys where changes[key] == .deleted { draft.markForDeletion(key) }

@@ -21,12 +21,15 @@ extension ExportScan {
         private var unparked: [ParkedRelationship.Key] = []
         private var conflicts: [ConflictEntry] = []
 
-        init(mapping: RecordMapping, loaded: Loaded, mark: Int64, names: NewRecordNames) {
+        /// - Parameter count: How many records there will probably be.
+        init(mapping: RecordMapping, loaded: Loaded, mark: Int64, names: NewRecordNames, count: Int) {
             self.mapping = mapping
             self.loaded = loaded
             self.mark = mark
             self.names = names
             records = loaded.records
+            records.reserveCapacity(count)
+            recordOrder.reserveCapacity(count)
             keyByName = Dictionary(loaded.records.values.map { ($0.recordName, $0.key) }, uniquingKeysWith: { first, _ in first })
             links = [:]
             for link in loaded.links where links[link.recordName] == nil { index(link) }
@@ -51,8 +54,10 @@ extension ExportScan {
         mutating func markForUpload(_ key: RowKey) {
             guard var record = records[key] else {
                 let record = RecordState(recordName: loaded.uniqueNames[key] ?? names.next(), key: key, stage: .needsUpload, mark: mark)
-                keyByName[record.recordName] = key
-                return put(record)
+                if !mapping.links.isEmpty { keyByName[record.recordName] = key }
+                recordOrder.append(key)
+                records[key] = record
+                return
             }
             // Deleted by somebody else: the next import removes the row, so its edits are not sent.
             guard record.stage != .missing else { return }
@@ -63,7 +68,8 @@ extension ExportScan {
         }
 
         private mutating func put(_ record: RecordState) {
-            if touched.insert(record.recordName).inserted { recordOrder.append(record.key) }
+            // What was made here is in the order since.
+            if loaded.records[record.key] != nil, touched.insert(record.recordName).inserted { recordOrder.append(record.key) }
             records[record.key] = record
         }
 
