@@ -6,6 +6,7 @@ import CloudKit
 import CloudWire
 import CoreData
 import Foundation
+import SQLiteStore
 import Synchronization
 import Testing
 
@@ -60,7 +61,18 @@ import Testing
         let other = try Self.device("other", try await cloud.addDevice("other", of: "mia"))
         try await other.container.sync(timeout: .seconds(600))
         #expect(try other.dump == device.dump && other.dump.split(separator: "\n").count == posts)
+        #expect(try outbox(device).isEmpty)
         try await other.discard()
+    }
+
+    /// Bodies of the requests that wait for their answers, once all that was begun is written.
+    private static func outbox(_ device: Device) throws -> [[UInt8]] {
+        let store = try #require(device.container.persistentStoreCoordinator.persistentStores.first)
+        return try store.storage.write { writer in
+            var bodies: [[UInt8]] = []
+            try writer.query("SELECT body FROM TARN_OUTBOX ORDER BY number") { row in bodies.append(row.blob(0).map { [UInt8]($0) } ?? []) }
+            return bodies
+        }
     }
 
     @Test func theNextBatchIsPlannedWhileOneIsOnItsWay() async throws {
@@ -148,6 +160,39 @@ import Testing
         try await Self.isWhole(tablet, cloud)
         #expect(try tablet.container.conflicts().isEmpty)
         try await tablet.discard()
+    }
+
+    /// The device dies with two requests of which it does not know whether they arrived: what it kept is sent as it was, in order.
+    @Test func bothAreSentOnceMore() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let faults = Faults(transport), later = Faults(transport)
+        let names = Names()
+        // The first request is carried out, and not answered.
+        let held = Gate()
+        let tablet = try Self.device("tablet", transport, over: Delayed(faults, held), names)
+        try await tablet.settles()
+        names.expect(names.taken + Self.posts + 2)
+        try Self.insertPosts(tablet)
+        try await names.reached.pass()
+        let kept = try Self.outbox(tablet)
+        let files = tablet.file.deletingLastPathComponent(), copies = files.appendingPathExtension("copy")
+        try FileManager.default.copyItem(at: files, to: copies)
+        faults.die(at: faults.log.count + 1, isCarriedOut: false)
+        held.open()
+        try await tablet.discard()
+
+        let again = try Self.device("tablet", transport, over: later, file: copies.appending(component: tablet.file.lastPathComponent))
+        try again.edit { context in
+            let post = try context.all("Post").first { $0.value(forKey: "title") as? String == "post 15" }
+            post?.setValue("changed", forKey: "title")
+        }
+        try await again.container.sync(timeout: .seconds(600))
+        let sent = later.bodies.filter { (try? ModifyRecordsRequest(json: $0))?.operations.isEmpty == false }
+        #expect(kept.count == 2 && Array(sent.prefix(2)) == kept && Self.sizes(later) == [10, 10, 6])
+        try await Self.isWhole(again, cloud)
+        #expect(try again.container.conflicts().isEmpty)
+        try await again.discard()
     }
 
     /// The device dies when the batch that was planned ahead is kept, and before or after it arrived.

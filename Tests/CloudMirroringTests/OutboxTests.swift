@@ -5,6 +5,7 @@ import CloudInProcess
 import CloudKit
 import CoreData
 import Foundation
+import SQLiteStore
 import Testing
 
 /// Requests whose answers are lost: what became of them is found out before anything newer is done.
@@ -63,6 +64,33 @@ import Testing
         #expect(saves.count == 3 && saves[0] == saves[1])
         #expect(saves.last?.firstRange(of: Array("second".utf8)) != nil && saves.first?.firstRange(of: Array("second".utf8)) == nil)
         try await tablet.discard()
+    }
+
+    /// An earlier version of the library kept one request, among the mirror's single values.
+    @Test func whatAnEarlierVersionSentIsSentAgain() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let faults = Faults(transport), later = Faults(transport)
+        let tablet = try Device("tablet", transport, over: faults)
+        try await tablet.settles()
+        faults.plan("records/modify", Self.lost)
+        try tablet.edit { $0.insert("Post", ["title": "first"]) }
+        try await tablet.until { $0.activity == .offline }
+        await tablet.container.stopSyncing()
+        let store = try #require(tablet.container.persistentStoreCoordinator.persistentStores.first)
+        try store.storage.write { writer in
+            for name in ["Key", "Body", "Opened", "Notes", "Attempts"] {
+                try writer.execute("INSERT INTO TARN_STATE SELECT 'outbox\(name)', \(name.lowercased()) FROM TARN_OUTBOX")
+            }
+            try writer.execute("DROP TABLE TARN_OUTBOX")
+            try writer.execute("UPDATE TARN_STATE SET value = 7 WHERE key = 'format'")
+        }
+        try await tablet.kill()
+        let again = try Device("tablet", transport, over: later, file: tablet.file)
+        try await again.container.sync(timeout: .seconds(600))
+        #expect(later.bodies.contains { $0 == faults.bodies.last } && later.log.count { $0 == "records/modify" } == 1)
+        #expect(try await cloud.records(ofType: "CD_Post").count == 1 && again.container.conflicts().isEmpty)
+        try await again.discard()
     }
 
     /// A request that nobody ever answers is given up after some attempts, and the rest goes on.
