@@ -5,11 +5,13 @@ import CloudKit
 import CloudWire
 import MirroringCore
 import ObjectGraph
+import Synchronization
 
 /// Two batches at a time: one is planned while the one before it is on its way, and sent while that one's answer is written down.
 extension Mirror {
     /// A request that was sent ahead of its turn.
     struct UnderWay: Sendable {
+        let key: String
         let answer: Task<MirrorCloud.Answer, any Error>
         /// Up to where the zone is known to who sends it.
         let token: String?
@@ -33,17 +35,18 @@ extension Mirror {
         else { return nil }
         request.token = sent.token == nil ? nil : answer.token
         let task = Task(executorPreference: surroundings.executor) { [request, self] in try await exchange(request, cloud) }
-        return UnderWay(answer: task, token: request.token)
+        return UnderWay(key: request.key, answer: task, token: request.token)
     }
 
-    func answer(to request: OutgoingRequest, _ underWay: UnderWay?, _ cloud: MirrorCloud) async throws -> MirrorCloud.Answer {
-        guard let underWay else { return try await exchange(request, cloud) }
+    func answer(to request: OutgoingRequest, _ cloud: MirrorCloud) async throws -> MirrorCloud.Answer {
+        guard let underWay = underWay.withLock({ $0?.key == request.key ? $0.take() : nil }) else { return try await exchange(request, cloud) }
         return try await withTaskCancellationHandler { try await underWay.answer.value } onCancel: { underWay.answer.cancel() }
     }
 
-    /// Waits for nothing that was sent any more. Its request is kept, and sent once more before anything else is.
-    func abandon(_ underWay: UnderWay?) async {
-        underWay?.answer.cancel()
-        _ = await underWay?.answer.result
+    /// Ends what was sent ahead and will not be waited for. Its request is kept, and sent once more before anything else is.
+    func abandonAhead() async {
+        guard let underWay = underWay.withLock({ $0.take() }) else { return }
+        underWay.answer.cancel()
+        _ = await underWay.answer.result
     }
 }

@@ -13,6 +13,7 @@ extension Mirror {
             prepared.withLock { $0 = plan }
             return .batchPlanned(count: plan.batch?.batch.items.count ?? 0, pending: plan.pending, refusal: plan.refusal)
         }
+        await abandonAhead()
         try await settleOutbox()
         try await release()
         let before = waiting.withLock { $0 }
@@ -49,13 +50,8 @@ extension Mirror {
             preconditionFailure("a batch is planned before it is sent")
         }
         sent.withLock { $0 = batch }
-        let cloud: MirrorCloud, prepared: OutgoingRequest?, refused: [String: ItemOutcome]
-        do {
-            cloud = try openCloud()
-        } catch {
-            await abandon(plan.underWay)
-            throw error
-        }
+        let cloud = try openCloud()
+        let prepared: OutgoingRequest?, refused: [String: ItemOutcome]
         do {
             (prepared, refused) = try await prepare(batch, plan.request, cloud)
         } catch {
@@ -64,7 +60,7 @@ extension Mirror {
         guard let request = prepared else {
             return .batchSettled(try await onQueue { try self.file.settle(batch, key: nil, outcomes: refused) })
         }
-        async let awaited = answer(to: request, plan.underWay, cloud)
+        async let awaited = answer(to: request, cloud)
         let nextMax = SyncMachine.itemsMax(after: plan.itemsMax)
         let ahead = plan.pending > batch.batch.items.count ? await planAhead(of: batch, itemsMax: nextMax, cloud) : nil
         let answer: MirrorCloud.Answer
@@ -75,26 +71,16 @@ extension Mirror {
             return try await unsent(batch, CloudFailure(error))
         }
         let following = refused.isEmpty ? await sendAhead(ahead, after: answer, to: request, cloud) : nil
-        let settled: (verdict: BatchVerdict, next: MirrorFile.PlannedBatch?)
-        do {
-            settled = try await onQueue {
-                // What could not be sent is settled with what was.
-                let rest = batch.batch.items.filter { refused[$0.recordName] != nil }
-                let all = MirrorFile.ZonedBatch(batch: ExportBatch(items: request.batch.items + rest), zone: batch.zone, token: batch.token)
-                return try self.file.settle(
-                    all, key: request.key, outcomes: answer.outcomes.merging(refused) { sent, _ in sent }, token: answer.token, ahead: ahead,
-                    isAheadSent: following != nil)
-            }
-        } catch {
-            await abandon(following)
-            throw error
+        underWay.withLock { $0 = following }
+        var (verdict, planned) = try await onQueue {
+            // What could not be sent is settled with what was.
+            let rest = batch.batch.items.filter { refused[$0.recordName] != nil }
+            let all = MirrorFile.ZonedBatch(batch: ExportBatch(items: request.batch.items + rest), zone: batch.zone, token: batch.token)
+            return try self.file.settle(
+                all, key: request.key, outcomes: answer.outcomes.merging(refused) { sent, _ in sent }, token: answer.token, ahead: ahead,
+                isAheadSent: following != nil)
         }
-        var (verdict, planned) = settled
-        if let following {
-            if planned == nil { await abandon(following) }
-            planned?.underWay = following
-            planned?.batch?.token = following.token
-        }
+        if let following { planned?.batch?.token = following.token }
         planned?.pending = plan.pending - verdict.accepted
         planned?.itemsMax = nextMax
         next.withLock { [planned] in $0 = planned }

@@ -61,6 +61,8 @@ final class Mirror: Sendable {
     /// What was planned while the batch before it was sent. It is good for the operation that comes at once: after any other its
     /// request, which is kept, is one that was not answered.
     let next = Mutex<MirrorFile.PlannedBatch?>(nil)
+    /// Where ``next`` is on its way already.
+    let underWay = Mutex<UnderWay?>(nil)
     /// The batch that was sent last.
     let sent = Mutex<MirrorFile.ZonedBatch?>(nil)
     /// How far the import has come that is under way.
@@ -169,7 +171,7 @@ final class Mirror: Sendable {
         feed.finish()
         asks.close()
         ahead.withLock { $0 }?.page.cancel()
-        next.withLock { $0 }?.underWay?.answer.cancel()
+        underWay.withLock { $0 }?.answer.cancel()
         let tasks = running.withLock { running in
             running.isStopped = true
             return running.tasks
@@ -183,7 +185,7 @@ final class Mirror: Sendable {
         let tasks = running.withLock { $0.tasks }
         for task in tasks { await task.value }
         _ = await ahead.withLock { $0.take() }?.page.result
-        await abandon(next.withLock { $0.take() }?.underWay)
+        await abandonAhead()
     }
 
     func begin(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
@@ -294,7 +296,8 @@ final class Mirror: Sendable {
         case .planExport, .sendBatch: break
         case .setUp, .fetchChanges, .fetchPushed, .quarantine, .reset:
             waiting.withLock { $0.forget() }
-            await abandon(next.withLock { $0.take() }?.underWay)
+            next.withLock { $0 = nil }
+            await abandonAhead()
             hasImported.withLock { $0 = true }
         }
         switch operation {

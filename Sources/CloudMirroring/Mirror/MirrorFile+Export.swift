@@ -26,8 +26,6 @@ extension MirrorFile {
         var pending: Int
         /// Why something was refused for good.
         var refusal: String?
-        /// Where the request is on its way already.
-        var underWay: Mirror.UnderWay?
         /// How many items the batch may have had.
         var itemsMax = SyncMachine.itemsPerRequest
     }
