@@ -7,6 +7,8 @@ import CloudMirroring
 import CloudWire
 import CoreData
 import Foundation
+import ObjectGraph
+import SQLiteStore
 import Testing
 
 /// What happens at the same time as something is shared. Each was found by a simulation.
@@ -186,6 +188,26 @@ import Testing
         try await all.sync()
         for device in [all.mia, all.phone, all.bo] { #expect(try device.dump.contains("Post  content City  title Journey")) }
         #expect(try all.mia.container.conflicts().map { $0.losingValue as? String } == ["Mountains"])
+        try await all.discard()
+    }
+
+    @Test func whatWasWrittenToTheOldPlaceStaysShownWhereEverythingIsReadAnew() async throws {
+        let (all, slow, client) = try await Self.walkInBothPlaces()
+        try await Self.writeToOldPlace("Mountains", all, client)
+        all.phone.container.resumeSyncing()
+        try await all.phone.sync()
+        #expect(try all.phone.dump.contains("Post  content Mountains  title Walk"))
+        all.phone.container.pauseSyncing()
+        try all.phone.own.storage.write { writer in
+            try writer.execute("UPDATE TARN_ZONE SET token = NULL, generation = generation + 1, isFullFetch = 1, needsFetch = 1")
+            try writer.execute("UPDATE TARN_STATE SET value = NULL WHERE key = 'databaseToken'")
+        }
+        all.phone.container.resumeSyncing()
+        try await all.phone.sync()
+        #expect(try all.phone.dump.contains("Post  content Mountains  title Walk"))
+        slow.open()
+        try await all.sync()
+        for device in [all.mia, all.phone, all.bo] { #expect(try device.dump.contains("Post  content Mountains  title Walk")) }
         try await all.discard()
     }
 

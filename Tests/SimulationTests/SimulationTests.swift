@@ -55,6 +55,7 @@ import Testing
         (21693, [], "a request came late that had been refused for the lack of its zone, and was carried out in the next one"),
         (40916, [.pauses], "somebody signed in and out before the server could be asked, and what they saved was sent as the first user's"),
         (50813, [.sharing], "what had followed into a share and was deleted there stayed after a full fetch: it was counted as the home zone's are"),
+        (502189, [.sharing], "what was written to an object's old place was shown, and was not when the new one was read anew before it was passed on"),
         (303571, [.sharing], "what somebody let an object in its old place refer to had come to the new one before, and was passed on as nothing"),
         (100829, [.sharing], "what somebody wrote to an object's old place was shown, and was not when the new one changed before it was passed on"),
         (61518, [.assets, .polling, .sharing], "a long value that was written while its object was deleted was logged as an address of the server's"),

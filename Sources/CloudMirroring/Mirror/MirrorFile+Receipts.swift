@@ -93,9 +93,9 @@ extension MirrorFile {
                 }
                 arrived.append(record.recordName)
             } else if let known {
-                // A full fetch believes the server.
-                guard known.ancestor.unapplied[MirrorNames.awaited] != nil, page.generation == nil, let receipt = Self.homeReceipt(of: record),
-                    let entity = mapping.entities[known.key.entityIndex]
+                // A full fetch believes the server where that says something new.
+                guard known.ancestor.unapplied[MirrorNames.awaited] != nil, page.generation == nil || record.recordChangeTag == known.changeTag,
+                    let receipt = Self.homeReceipt(of: record), let entity = mapping.entities[known.key.entityIndex]
                 else { continue }
                 page.replace(at: index, with: entity.completedAgain(record, with: known, receipt))
             } else if let receipt = Self.homeReceipt(of: record), let known = try home.record(named: receipt.name),
