@@ -56,6 +56,39 @@ import Testing
         }
     }
 
+    /// As libraries write them that nobody told how.
+    @Test(arguments: [
+        ("2030-01-02T03:04:05.678Z", "MEUCIDedAFAMYFkF3pfLjc3zlG9OXDbfZfLIzG0T1pNX/AjdAiEAz3B0Kkze+JkLR/VyVNHevNUzPzSUF0fxsrQ1xDLnIiA="),
+        ("2030-01-02T05:34:05+02:30", "MEQCIDloEtiYv6WnP1o+uI8c7TKoT5QtIY9GnhwhhknsvC84AiACB+q7K+Uuoc9LLr/AcLo81qoDee2ck7PXgXqxYut5KQ=="),
+        ("2030-01-02T03:04:05.123456", "MEYCIQCtSD0eRqhZPaTaSFE4Lpk6WFgNjLJDWQIIvbPhSoTogQIhAI5cn5wGlnuvW54lTA3XIWphCaLoi9C/q1hTd6S+nVW/"),
+    ])
+    func datesMayHaveFractionsAndOffsets(_ date: String, _ signature: String) async throws {
+        let pem = """
+            -----BEGIN PUBLIC KEY-----
+            MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEJQId6d8ECG2krFxsvAd2pObL0zTV
+            1iKXNmYHR04MDvZmGY8lUimnyGXaktqc66JMbfyETsumocoVRVkfn1TvPg==
+            -----END PUBLIC KEY-----
+            """
+        try await LiveServer.run { server in
+            server.clock.set(Self.milliseconds)
+            let key = try await server.store.addServerKey(
+                pem: pem, containerIdentifier: LiveServer.container, environment: .development, label: "job", now: server.clock.now)
+            let headers = Self.headers(key, signature, date: date)
+            server.clock.set(Self.milliseconds + 601_000)
+            #expect(try await server.send("GET", Self.listPath, token: nil, headers: headers).status == 401)
+            server.clock.set(Self.milliseconds + 599_000)
+            #expect(try await server.send("GET", Self.listPath, token: nil, headers: headers).status == 200)
+        }
+    }
+
+    @Test(arguments: ["yesterday", "2030-01-02T03:04:05.Z", "2030-01-02T03:04:05+2", "2030-01-02T03:04:05Zulu", "2030-01-02T03:04", "2030-13-02T03:04:05Z", ""])
+    func whatIsNoDateIsRefusedWithASentence(_ date: String) async throws {
+        try await Self.withKey { server, key in
+            let answer = try await server.send("GET", Self.listPath, token: nil, headers: Self.headers(key, Self.listSignature, date: date))
+            #expect(answer.status == 401 && answer.error?.reason.contains("2030-01-02T03:04:05Z") == true)
+        }
+    }
+
     @Test func aSignedRequestIsGoodOnce() async throws {
         try await Self.withKey { server, key in
             let headers = Self.headers(key, Self.listSignature)

@@ -90,7 +90,10 @@ extension CloudService {
             key.environment == environment
         else { throw refused }
         let (now, window) = (surroundings.now(), Int64(engine.limits.signatureDateSeconds) * 1000)
-        guard let date = signed.milliseconds, abs(now - date) <= window else {
+        guard let date = signed.milliseconds else {
+            throw WireError(.authenticationFailed, "the date of the signed request is not written as 2030-01-02T03:04:05Z is")
+        }
+        guard abs(now - date) <= window else {
             throw WireError(.authenticationFailed, "the date of the signed request is too far from the server's clock")
         }
         let paths = request.query.isEmpty ? [request.path] : [request.path, "\(request.path)?\(request.query)"]

@@ -33,15 +33,18 @@ struct SignedRequest: Hashable, Sendable {
         return body.isEmpty ? [hashed, Array("\(date)::\(path)".utf8)] : [hashed]
     }
 
-    /// The date in milliseconds since 1970; nil for anything but `2030-01-02T03:04:05Z`.
+    /// The date in milliseconds since 1970, to the second; nil for what is no date.
+    ///
+    /// The reference has `2030-01-02T03:04:05Z`. What libraries write if they are not told otherwise is read as well: fractions of a
+    /// second, an offset, and no zone at all for UTC.
     var milliseconds: Int64? {
         let bytes = Array(date.utf8)
-        guard bytes.count == 20, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
+        guard bytes.count >= 19, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
             bytes[10] == UInt8(ascii: "T"), bytes[13] == UInt8(ascii: ":"), bytes[16] == UInt8(ascii: ":"),
-            bytes[19] == UInt8(ascii: "Z"), let year = number(bytes[0..<4]), let month = number(bytes[5..<7]),
+            let year = number(bytes[0..<4]), let month = number(bytes[5..<7]),
             let day = number(bytes[8..<10]), let hour = number(bytes[11..<13]), let minute = number(bytes[14..<16]),
             let second = number(bytes[17..<19]), (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60,
-            second <= 60
+            second <= 60, let offset = offsetMinutes(bytes[19...])
         else { return nil }
         // Days since 1970 in the Gregorian calendar, counted in years that begin in March.
         let shifted = month <= 2 ? year - 1 : year
@@ -49,7 +52,24 @@ struct SignedRequest: Hashable, Sendable {
         let yearOfEra = shifted - era * 400
         let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
         let days = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-        return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1000
+        return (((days * 24 + hour) * 60 + minute - offset) * 60 + second) * 1000
+    }
+
+    /// - Parameter text: What follows the seconds.
+    private func offsetMinutes(_ text: ArraySlice<UInt8>) -> Int64? {
+        var text = text
+        if text.first == UInt8(ascii: ".") {
+            let fraction = text.dropFirst().prefix { (48...57).contains($0) }
+            if fraction.isEmpty { return nil }
+            text = text[fraction.endIndex...]
+        }
+        guard let sign = text.popFirst() else { return 0 }
+        if sign == UInt8(ascii: "Z") { return text.isEmpty ? 0 : nil }
+        let digits = text.filter { $0 != UInt8(ascii: ":") }
+        guard sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"), digits.count == 4, let hours = number(digits[0..<2]), let minutes = number(digits[2..<4]),
+            hours < 24, minutes < 60
+        else { return nil }
+        return (hours * 60 + minutes) * (sign == UInt8(ascii: "-") ? -1 : 1)
     }
 
     private func number(_ digits: ArraySlice<UInt8>) -> Int64? {
