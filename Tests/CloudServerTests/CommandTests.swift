@@ -57,6 +57,20 @@ import Testing
         }
     }
 
+    @Test func aCopyThatCannotBeMadeIsSaidOfTheCopy() async throws {
+        let folder = TemporaryFolder()
+        let copy = TemporaryFolder()
+        #expect(await run(UserCommand.Add.self, "mia", "--data", folder.path) == nil)
+        let nowhere = await run(BackupCommand.self, "--data", folder.path, "--output", "/dev/null/copy")
+        #expect(nowhere?.contains("/dev/null/copy") == true && nowhere?.contains("--output") == true)
+        // Something else than a copy that was broken off.
+        let taken = "\(copy.path)/new"
+        try FileManager.default.createDirectory(atPath: copy.path, withIntermediateDirectories: true)
+        try Data("somebody's".utf8).write(to: URL(filePath: "\(taken).partial"))
+        let refused = await run(BackupCommand.self, "--data", folder.path, "--output", taken)
+        #expect(refused?.contains("\(taken).partial already") == true && refused?.contains("--output") == true, "\(refused ?? "")")
+    }
+
     @Test func aServerOffersWhatItsOperatorDoes() async throws {
         let folder = TemporaryFolder()
         let (ports, told) = AsyncStream.makeStream(of: Int.self)

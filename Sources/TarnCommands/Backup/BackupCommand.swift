@@ -20,8 +20,21 @@ struct BackupCommand: AsyncParsableCommand {
         guard !FileManager.default.fileExists(atPath: output) else {
             throw CommandError("There is something named \(output) already: name a new folder with --output.")
         }
-        let count = try await options.withStore(mustExist: true, name: output) { try await $0.backUp(to: output) }
+        let count = try await options.withStore(mustExist: true) { try await copy($0) }
         Output.line("\(output): the database and \(count) files of assets")
+    }
+
+    /// What is written to is the copy: that it cannot be says nothing of the data folder.
+    private func copy(_ store: SQLiteServerStore) async throws -> Int {
+        do {
+            return try await store.backUp(to: output)
+        } catch let failure as StorageFailure where failure.code == .notWritable {
+            throw CommandError("The folder \(output) cannot be made: choose another with --output, or give yourself write permission.")
+        } catch let failure as StorageFailure where failure.code == .nameTaken {
+            throw CommandError("There is something named \(output) or \(output).partial already: name a new folder with --output.")
+        } catch let failure as StorageFailure where failure.code == .full {
+            throw CommandError("The disk of the folder \(output) is full: make room, or choose another with --output.")
+        }
     }
 }
 
