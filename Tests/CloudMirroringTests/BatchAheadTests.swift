@@ -51,6 +51,14 @@ import Testing
         try device.edit { context in for index in 0..<posts { context.insert("Post", ["title": "post \(index)"]) } }
     }
 
+    /// Changes a post of the second batch.
+    private static func changeOne(of device: Device) throws {
+        try device.edit { context in
+            let post = try context.all("Post").first { $0.value(forKey: "title") as? String == "post 15" }
+            post?.setValue("changed", forKey: "title")
+        }
+    }
+
     /// How many records each request wrote.
     private static func sizes(_ faults: Faults) -> [Int] {
         faults.bodies.compactMap { try? ModifyRecordsRequest(json: $0) }.map(\.operations.count).filter { $0 > 0 }
@@ -128,10 +136,7 @@ import Testing
         names.expect(names.taken + Self.posts + 2)
         try Self.insertPosts(tablet)
         try await names.reached.pass()
-        try tablet.edit { context in
-            let post = try context.all("Post").first { $0.value(forKey: "title") as? String == "post 15" }
-            post?.setValue("changed", forKey: "title")
-        }
+        try Self.changeOne(of: tablet)
         held.open()
         try await tablet.container.sync(timeout: .seconds(600))
         #expect(Self.sizes(faults) == [10, 10, 5], "what was changed before it was sent is sent once")
@@ -183,10 +188,7 @@ import Testing
         try await tablet.discard()
 
         let again = try Self.device("tablet", transport, over: later, file: copies.appending(component: tablet.file.lastPathComponent))
-        try again.edit { context in
-            let post = try context.all("Post").first { $0.value(forKey: "title") as? String == "post 15" }
-            post?.setValue("changed", forKey: "title")
-        }
+        try Self.changeOne(of: again)
         try await again.container.sync(timeout: .seconds(600))
         let sent = later.bodies.filter { (try? ModifyRecordsRequest(json: $0))?.operations.isEmpty == false }
         #expect(kept.count == 2 && Array(sent.prefix(2)) == kept && Self.sizes(later) == [10, 10, 6])
