@@ -44,7 +44,7 @@ package final class InProcessCloud: Sendable {
     ) throws {
         self.offered = Mutex(offered)
         clock = HandDrivenClock(milliseconds: start)
-        folder = ScratchFolder()
+        folder = ScratchFolder("tarn-cloud")
         self.limits = limits
         random = SeededBytes(seed: seed)
         running = Mutex(nil)
@@ -224,6 +224,12 @@ package final class InProcessCloud: Sendable {
         try ended?.store.close()
     }
 
+    /// Ends the server for good, and removes what it stored, whoever still holds this.
+    package func discard() throws {
+        defer { folder.remove() }
+        try stop()
+    }
+
     /// Where its data is.
     package var path: String { folder.path }
 
@@ -293,18 +299,4 @@ final class SeededBytes: Sendable {
             return Array(bytes.prefix(count))
         }
     }
-}
-
-/// A folder that goes when nobody needs it any more.
-final class ScratchFolder: Sendable {
-    let path = parent.appending(path: "tarn-cloud-\(UUID().uuidString)").path
-
-    /// Memory, where the system offers it as a folder: commits of a test need not reach a disk.
-    private static let parent: URL = {
-        let memory = "/dev/shm"
-        let isThere = FileManager.default.isWritableFile(atPath: memory)
-        return isThere ? URL(fileURLWithPath: memory) : FileManager.default.temporaryDirectory
-    }()
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
 }

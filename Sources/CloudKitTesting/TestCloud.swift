@@ -22,12 +22,13 @@ public final class TestCloud: Sendable {
     public let clock: TestClock
     let engine: InProcessCloud
     /// What devices keep on their disks.
-    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-devices-" + UUID().uuidString)
+    private let folder = ScratchFolder("tarn-devices")
     private let state = Mutex(State())
 
     private struct State {
         var accounts: [String] = []
-        var devices: [String: TestDevice] = [:]
+        /// Names only: a device holds its cloud.
+        var devices: Set<String> = []
     }
 
     /// - Parameter seed: Decides record names of users and identifiers that the server makes.
@@ -37,12 +38,10 @@ public final class TestCloud: Sendable {
         clock = TestClock(engine.clock)
     }
 
-    deinit { try? FileManager.default.removeItem(at: folder) }
-
     /// Where a device keeps long-lived operations of an account. Names may be any texts, which those of folders may not.
     func folder(of device: String, _ account: String) -> URL {
         let name = Data("\(device.utf8.count) \(device) \(account)".utf8).map { String($0, radix: 36) }.joined(separator: "-")
-        return folder.appendingPathComponent(String(name.prefix(200)))
+        return folder.url.appendingPathComponent(String(name.prefix(200)))
     }
 
     /// A device, signed in to an account, which is made if it is not there.
@@ -51,13 +50,10 @@ public final class TestCloud: Sendable {
     ///   - name: Of its own in this cloud.
     ///   - account: Nil leaves the device signed out.
     public func device(_ name: String, account: String? = "user") async throws -> TestDevice {
-        let device = TestDevice(name, in: self)
-        let isNew = state.withLock { state in
-            guard state.devices[name] == nil else { return false }
-            state.devices[name] = device
-            return true
+        guard state.withLock({ $0.devices.insert(name).inserted }) else {
+            throw CKError(.invalidArguments, "there is a device \(name) already")
         }
-        guard isNew else { throw CKError(.invalidArguments, "there is a device \(name) already") }
+        let device = TestDevice(name, in: self)
         if let account { try await device.signIn(to: account) }
         return device
     }

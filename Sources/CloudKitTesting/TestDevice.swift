@@ -96,7 +96,7 @@ public final class TestDevice: Sendable {
         state.withLock { state in
             let home =
                 state.homes[account]
-                ?? LongLivedHome(folder: cloud.folder(of: name, account), now: { self.cloud.clock.now })
+                ?? LongLivedHome(folder: cloud.folder(of: name, account), now: { [clock = cloud.clock] in clock.now })
             state.homes[account] = home
             return home
         }

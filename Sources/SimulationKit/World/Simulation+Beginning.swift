@@ -22,7 +22,7 @@ extension Simulation {
             let skew = random.seconds(-5...5) * 86_400
             let isNewer = random.percent(50)
             let device = try SimulatedDevice(
-                name, role, of: user, version: faults.kinds.contains(.versions) && isNewer ? 2 : 1, in: folder, agenda, executor,
+                name, role, of: user, version: faults.kinds.contains(.versions) && isNewer ? 2 : 1, in: folder.url, agenda, executor,
                 random.fork(), skew: isOff ? skew : 0, features,
                 polls: features.contains(.polling) && extra.percent(70))
             devices.append(device)

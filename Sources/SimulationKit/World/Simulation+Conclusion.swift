@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudInProcess
 import CloudMirroring
 
 extension Simulation {
@@ -35,7 +36,7 @@ extension Simulation {
         for user in users where !sharing.leavers.contains(user) {
             guard let first = devices.first(where: { $0.user == user }) else { continue }
             let witness = try SimulatedDevice(
-                "witness of \(user)", first.role, of: user, version: first.version, in: folder, agenda, executor, random.fork(), skew: 0,
+                "witness of \(user)", first.role, of: user, version: first.version, in: folder.url, agenda, executor, random.fork(), skew: 0,
                 features)
             devices.append(witness)
             try boot(witness)

@@ -73,7 +73,7 @@ package final class Simulation: @unchecked Sendable {
     let faults: FaultPlan
     let features: Set<Feature>
     let cloud: InProcessCloud
-    let folder: URL
+    let folder: ScratchFolder
     var users: [String] = []
     var references: [String: Reference] = [:]
     var devices: [SimulatedDevice] = []
@@ -126,9 +126,8 @@ package final class Simulation: @unchecked Sendable {
         }
         let offered = Set(Capability.allCases).subtracting(features.contains(.publicQueries) ? [.publicChanges] : [])
         cloud = try InProcessCloud(seed: random.next(), offered: offered)
-        let memory = FileManager.default.isWritableFile(atPath: "/dev/shm") ? URL(fileURLWithPath: "/dev/shm") : FileManager.default.temporaryDirectory
-        folder = memory.appendingPathComponent("tarn-simulation-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        folder = ScratchFolder("tarn-simulation")
+        try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
         network.complain = { [unowned self] in self.fail($0) }
         network.losesNews = canary == .losesNews
     }
@@ -144,10 +143,11 @@ package final class Simulation: @unchecked Sendable {
 
     private func discard() {
         for device in devices { try? device.discard() }
-        try? cloud.stop()
+        // Who waits for an answer that never came waits for ever, and holds the cloud.
+        try? cloud.discard()
         executor.settle()
         serverDisk.remove()
-        try? FileManager.default.removeItem(at: folder)
+        folder.remove()
     }
 
     // MARK: Running
