@@ -9,7 +9,9 @@ extension CloudKitScript {
             if (!config || !config.containerIdentifier) throw failure("CONFIGURATION_ERROR", "a container needs a containerIdentifier");
             // Pages of the server itself are signed in already: `sessionAuth` has the headers that prove it.
             if (!config.sessionAuth && (!config.apiTokenAuth || !config.apiTokenAuth.apiToken)) {
-              throw failure("CONFIGURATION_ERROR", "a container needs apiTokenAuth with an apiToken");
+              throw failure("CONFIGURATION_ERROR", config.serverToServerKeyAuth
+                ? "a page cannot keep a key's secret: sign requests in a program of your own, or use apiTokenAuth"
+                : "a container needs apiTokenAuth with an apiToken");
             }
             this._config = { environment: "production", ...config, apiTokenAuth: config.apiTokenAuth || {} };
             try { new URL(config.server || serverAddress); } catch { throw failure("CONFIGURATION_ERROR", "the server has no address"); }
@@ -207,6 +209,14 @@ extension CloudKitScript {
             return new UserIdentitiesResponse(await this._database("public", "users/discover"));
           }
 
+          // The older forms, which answer names in place of identities
+
+          fetchUserInfo() { return this._database("public", "users/current"); }
+          async _userInfos(kind, body) { return new UserIdentitiesResponse(await this._database("public", "users/lookup/" + kind, body)); }
+          discoverUserInfoWithEmailAddress(emailAddress) { return this._userInfos("email", { users: [{ emailAddress }] }); }
+          discoverUserInfoWithUserRecordName(userRecordName) { return this._userInfos("id", { users: [{ userRecordName }] }); }
+          discoverAllContactUserInfos() { return this._userInfos("contacts", { contacts: [] }); }
+
           // Shares
 
           async _guids(operation, guids) {
@@ -265,30 +275,8 @@ extension CloudKitScript {
 
         promising(Container, ["setUpAuth", "whenUserSignsIn", "whenUserSignsOut", "signIn", "signOut", "fetchCurrentUserIdentity",
           "discoverUserIdentities", "discoverUserIdentityWithEmailAddress", "discoverUserIdentityWithPhoneNumber",
-          "discoverUserIdentityWithUserRecordName", "discoverAllUserIdentities", "fetchRecordInfos", "acceptShares",
+          "discoverUserIdentityWithUserRecordName", "discoverAllUserIdentities", "fetchUserInfo",
+          "discoverUserInfoWithEmailAddress", "discoverUserInfoWithUserRecordName", "discoverAllContactUserInfos", "fetchRecordInfos", "acceptShares",
           "registerForNotifications"]);
-
-        /** What a subscription says when it fires. */
-        class Notification_ {
-          constructor(payload) {
-            const ck = payload.ck || {};
-            const part = ck.qry || ck.fet || ck.met || {};
-            this.notificationID = ck.nid;
-            this.containerIdentifier = ck.cid;
-            this.notificationType = ck.qry ? "QUERY" : ck.fet ? "RECORD_ZONE" : "DATABASE";
-            this.subscriptionID = part.sid;
-            this.zoneID = part.zid ? { zoneName: part.zid, ownerRecordName: part.zoid } : undefined;
-            this.databaseScope = { 1: "PUBLIC", 2: "PRIVATE", 3: "SHARED" }[part.dbs];
-            this.isQueryNotification = Boolean(ck.qry);
-            this.isRecordZoneNotification = Boolean(ck.fet);
-            if (ck.qry) {
-              this.recordName = part.rid;
-              this.queryNotificationReason = { 1: "RECORD_CREATED", 2: "RECORD_UPDATED", 3: "RECORD_DELETED" }[part.fo];
-              this.fields = part.af;
-            }
-            const alert = payload.aps && payload.aps.alert;
-            this.alertBody = typeof alert === "string" ? alert : alert && alert.body;
-          }
-        }
         """#
 }

@@ -90,6 +90,15 @@ extension CloudKitScript {
           get subscriptions() { return this._results; }
         }
 
+        class RecordChangesResponse extends RecordsResponse {
+          get moreComing() { return Boolean(this._body.moreComing); }
+        }
+
+        class RecordZoneListChangesResponse extends RecordZonesResponse {
+          get syncToken() { return this._body.metaSyncToken; }
+          get moreComing() { return Boolean(this._body.moreComing); }
+        }
+
         class UserIdentitiesResponse extends Response {
           constructor(body) { super(body, "users"); }
           get users() { return this._results; }
@@ -114,6 +123,7 @@ extension CloudKitScript {
         // Values of fields. Dates, bytes and big integers are what JSON has no form for.
 
         const isA = (value, name) => Object.prototype.toString.call(value) === `[object ${name}]`;
+        const isFile = value => isA(value, "Blob") || isA(value, "File");
         const isBytes = value => ArrayBuffer.isView(value) || isA(value, "ArrayBuffer");
         const typeOf = value => Array.isArray(value) ? (value.length && typeOf(value[0]) ? typeOf(value[0]) + "_LIST" : undefined)
           : isA(value, "Date") ? "TIMESTAMP" : isBytes(value) ? "BYTES" : typeof value === "bigint" ? "INT64" : undefined;
@@ -127,7 +137,7 @@ extension CloudKitScript {
           if (Array.isArray(value)) return value.map(plain);
           if (isA(value, "Date")) return value.getTime();
           if (isBytes(value)) return base64(value);
-          if (isA(value, "Blob") || isA(value, "File")) throw failure("INVALID_ARGUMENTS", "a file is sent by uploadAsset, which answers what to save");
+          if (isFile(value)) throw failure("INVALID_ARGUMENTS", "a file is no value here: only fields of records have files");
           return typeof value === "bigint" ? String(value) : value;
         };
         const field = value => {
@@ -136,13 +146,29 @@ extension CloudKitScript {
           const type = given.type === undefined ? typeOf(given.value) : undefined;
           return { ...given, value: plain(given.value), ...(type ? { type } : {}) };
         };
+        /** The files of a field: one, a list of nothing else, or none. */
+        const filesOf = given => {
+          const value = given !== null && typeof given === "object" && "value" in given ? given.value : given;
+          return isFile(value) ? [value] : Array.isArray(value) && value.length && value.every(isFile) ? value : [];
+        };
+        // Constants and the protocol have different words for people of a share.
+        const participant = value => value === null || typeof value !== "object" ? value : {
+          ...value,
+          ...(value.type === "PRIVATE_USER" ? { type: "USER" } : {}),
+          ...(value.acceptanceStatus === "PENDING" ? { acceptanceStatus: "INVITED" } : {})
+        };
+        /** A record as it is sent. Files stay in their fields: they are sent before it. */
         const record = value => {
           if (value === null || typeof value !== "object") throw failure("INVALID_ARGUMENTS", "a record is a dictionary");
-          if (!value.fields) return value;
+          const sent = Array.isArray(value.participants) ? { ...value, participants: value.participants.map(participant) } : value;
+          if (!value.fields) return sent;
           const fields = {};
-          // As in JSON, what is undefined is not there.
-          for (const key of Object.keys(value.fields)) if (value.fields[key] !== undefined) fields[key] = field(value.fields[key]);
-          return { ...value, fields };
+          for (const key of Object.keys(value.fields)) {
+            const given = value.fields[key];
+            // As in JSON, what is undefined is not there.
+            if (given !== undefined) fields[key] = filesOf(given).length ? given : field(given);
+          }
+          return { ...sent, fields };
         };
 
         /** The text of a request. What JSON would quietly make null of, or leave out, is an error. */

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 extension CloudKitScript {
-    /// `Database`, batches and `CloudKit` itself of `/cloudkit.js`.
+    /// `Database` of `/cloudkit.js`.
     static let database = #"""
         const subscriptionTypes = { QUERY: "query", RECORD_ZONE: "zone", DATABASE: "database" };
         const subscription = value => ({ ...value, subscriptionType: subscriptionTypes[value.subscriptionType] || value.subscriptionType });
@@ -62,9 +62,32 @@ extension CloudKitScript {
           }
 
           async _modify(operations, options) {
+            const sent = [];
+            for (const operation of operations) sent.push({ ...operation, record: await this._withFilesSent(operation.record, options) });
+            operations = sent;
             return new RecordsResponse(await this._post("records/modify", {
               operations, ...pick(options, ["atomic", "desiredKeys", "numbersAsStrings"]), ...withZone(options)
             }));
+          }
+
+          /** The record with a receipt for each of its files. One without a name gets the name that its first file was sent for. */
+          async _withFilesSent(record, options) {
+            let { recordName } = record;
+            const fields = { ...record.fields };
+            const named = record.zoneID ? { zoneID: record.zoneID } : options;
+            for (const fieldName of Object.keys(fields)) {
+              const files = filesOf(fields[fieldName]);
+              const values = [];
+              for (const file of files) {
+                const sent = await this.uploadAsset(file, { recordType: record.recordType, recordName, fieldName }, named);
+                recordName = sent.recordName;
+                values.push(sent.value);
+              }
+              if (!files.length) continue;
+              fields[fieldName] = Array.isArray(fields[fieldName].value || fields[fieldName])
+                ? { value: values, type: "ASSETID_LIST" } : { value: values[0], type: "ASSETID" };
+            }
+            return record.fields ? { ...record, ...(recordName ? { recordName } : {}), fields } : record;
           }
 
           newRecordsBatch(options) { return new RecordsBatch(this, options); }
@@ -98,6 +121,21 @@ extension CloudKitScript {
             }));
           }
 
+          // The older forms, which the documents still have
+
+          async fetchChangedRecordZones(options) {
+            const { syncToken } = options || {};
+            return new RecordZoneListChangesResponse(await this._post("zones/changes", {
+              ...pick(options, ["resultsLimit"]), ...(syncToken === undefined ? {} : { metaSyncToken: syncToken })
+            }));
+          }
+
+          async fetchChangedRecords(options) {
+            return new RecordChangesResponse(await this._post("records/changes", {
+              ...pick(options, ["syncToken", "resultsLimit", "desiredKeys", "reverse", "numbersAsStrings"]), ...withZone(options)
+            }));
+          }
+
           // Subscriptions
 
           async fetchAllSubscriptions() { return new SubscriptionsResponse(await this._post("subscriptions/list")); }
@@ -114,6 +152,14 @@ extension CloudKitScript {
               operationType: "delete", subscription: { subscriptionID: typeof value === "string" ? value : value.subscriptionID }
             }));
             return new SubscriptionsResponse(await this._post("subscriptions/modify", { operations }));
+          }
+
+          // Sharing
+
+          /** There is no page for it here, as there is on iCloud. */
+          async shareWithUI() {
+            throw failure("SERVICE_UNAVAILABLE", "this server has no sharing page: save a record of type 'cloudkit.share' with forRecord, "
+              + "publicPermission and participants, and hand its shortGUID to acceptShares of those who shall have it");
           }
 
           // Assets
@@ -137,89 +183,7 @@ extension CloudKitScript {
         }
 
         promising(Database, ["performQuery", "fetchRecords", "saveRecords", "deleteRecords", "fetchAllRecordZones", "fetchRecordZones",
-          "saveRecordZones", "deleteRecordZones", "fetchDatabaseChanges", "fetchRecordZoneChanges", "fetchAllSubscriptions",
-          "fetchSubscriptions", "saveSubscriptions", "deleteSubscriptions", "uploadAsset"]);
-
-        /** Operations of several kinds that are sent as one. */
-        class RecordsBatch {
-          constructor(database, options) {
-            this._database = database;
-            this._options = options;
-            this._operations = [];
-          }
-          /** What cannot be sent is the error of `commit`. */
-          _add(operationType, records) {
-            try {
-              for (const value of array(records)) {
-                this._operations.push({ operationType, record: typeof value === "string" ? { recordName: value } : record(value) });
-              }
-            } catch (error) {
-              this._failure = this._failure || error;
-            }
-            return this;
-          }
-          create(records) { return this._add("create", records); }
-          update(records) { return this._add("update", records); }
-          forceUpdate(records) { return this._add("forceUpdate", records); }
-          replace(records) { return this._add("replace", records); }
-          forceReplace(records) { return this._add("forceReplace", records); }
-          delete(records) { return this._add("delete", records); }
-          forceDelete(records) { return this._add("forceDelete", records); }
-          createOrUpdate(records) {
-            for (const value of array(records)) this._add(value && value.recordChangeTag ? "update" : "create", [value]);
-            return this;
-          }
-          commit() {
-            if (this._failure) throw this._failure;
-            return this._database._modify(this._operations, this._options);
-          }
-        }
-        promising(RecordsBatch, ["commit"]);
-
-        const configured = { containers: [], services: null };
-
-        const CloudKit = {
-          CKError,
-          QueryFilterComparator: Object.fromEntries([
-            "EQUALS", "NOT_EQUALS", "LESS_THAN", "LESS_THAN_OR_EQUALS", "GREATER_THAN", "GREATER_THAN_OR_EQUALS", "NEAR",
-            "CONTAINS_ALL_TOKENS", "CONTAINS_ANY_TOKENS", "IN", "NOT_IN", "LIST_CONTAINS", "NOT_LIST_CONTAINS", "LIST_CONTAINS_ANY",
-            "NOT_LIST_CONTAINS_ANY", "LIST_CONTAINS_ALL", "NOT_LIST_CONTAINS_ALL", "BEGINS_WITH", "NOT_BEGINS_WITH",
-            "LIST_MEMBER_BEGINS_WITH", "NOT_LIST_MEMBER_BEGINS_WITH"
-          ].map(name => [name, name])),
-          ReferenceAction: { NONE: "NONE", DELETE_SELF: "DELETE_SELF", VALIDATE: "VALIDATE" },
-          DatabaseScope: { PUBLIC: "PUBLIC", PRIVATE: "PRIVATE", SHARED: "SHARED" },
-          ShareParticipantPermission: { NONE: "NONE", READ_ONLY: "READ_ONLY", READ_WRITE: "READ_WRITE", UNKNOWN: "UNKNOWN" },
-          SubscriptionType: { QUERY: "QUERY", RECORD_ZONE: "RECORD_ZONE", DATABASE: "DATABASE" },
-          NotificationType: { QUERY: "QUERY", RECORD_ZONE: "RECORD_ZONE", DATABASE: "DATABASE" },
-          QueryNotificationReason: {
-            RECORD_CREATED: "RECORD_CREATED", RECORD_UPDATED: "RECORD_UPDATED", RECORD_DELETED: "RECORD_DELETED"
-          },
-          DEVELOPMENT_ENVIRONMENT: "development",
-          PRODUCTION_ENVIRONMENT: "production",
-
-          configure(config) {
-            if (config === null || typeof config !== "object") throw failure("CONFIGURATION_ERROR", "there is no configuration");
-            configured.services = {
-              // `timeoutSeconds` is how long an answer may take; a file has more time by its size.
-              fetch: (...values) => fetch(...values), logger: console, authTokenStore: cookieStore, timeoutSeconds: 60,
-              clientID: Array.from(crypto.getRandomValues(new Uint8Array(8)), byte => byte.toString(16).padStart(2, "0")).join(""),
-              ...(config.services || {})
-            };
-            configured.containers = array(config.containers).map(values => new Container(values, configured.services));
-            return CloudKit;
-          },
-          getDefaultContainer() {
-            if (!configured.containers.length) throw failure("CONFIGURATION_ERROR", "call CloudKit.configure first");
-            return configured.containers[0];
-          },
-          getContainer(identifier) {
-            const found = configured.containers.find(container => container.containerIdentifier === identifier);
-            if (!found) throw failure("CONFIGURATION_ERROR", "no such container was configured");
-            return found;
-          },
-          getAllContainers() { return configured.containers; }
-        };
-        window.CloudKit = CloudKit;
-        window.dispatchEvent(new Event("cloudkitloaded"));
+          "saveRecordZones", "deleteRecordZones", "fetchDatabaseChanges", "fetchRecordZoneChanges", "fetchChangedRecordZones",
+          "fetchChangedRecords", "shareWithUI", "fetchAllSubscriptions", "fetchSubscriptions", "saveSubscriptions", "deleteSubscriptions", "uploadAsset"]);
         """#
 }

@@ -14,6 +14,8 @@ enum CloudKitScript {
         \(container)
 
         \(database)
+
+        \(namespace)
         })();
 
         """

@@ -104,6 +104,8 @@ def use_script(browser, server, token, container, complaints):
     assert seen == "Kitchen Salt Pepper CONFLICT 1 j1 DATABASE +j2,-j1 NOT_FOUND", seen
     page.reload()
     assert page.evaluate("() => CloudKit.getDefaultContainer().setUpAuth()")["userRecordName"].startswith("_"), "the token is lost"
+    missing = page.evaluate(Path(__file__).with_name("surface.js").read_text(encoding="utf-8"))
+    assert not missing, missing
     # It configures the script anew.
     odd = page.evaluate(Path(__file__).with_name("odd_inputs.js").read_text(encoding="utf-8"))
     assert not odd, odd

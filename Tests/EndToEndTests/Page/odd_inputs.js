@@ -39,7 +39,7 @@ async () => {
   for (const [name, odd] of Object.entries({
     "not a number": NaN, "infinite": -Infinity, "number in a list": [1, NaN], "tagged number": { value: NaN, type: "DOUBLE" },
     "function": () => 1, "symbol": Symbol("s"), "cycle": cyclic, "no date": new Date(NaN), "no value": { value: undefined },
-    "file": new Blob(["x"])
+    "file among others": [new Blob(["x"]), 1]
   })) await check(name, "INVALID_ARGUMENTS", () => save({ odd }));
   for (const [name, odd] of Object.entries({
     "number for a text": { value: 7, type: "STRING" }, "fraction of a whole number": { value: 1.5, type: "INT64" },
