@@ -158,6 +158,32 @@ import Testing
                 #"{"operations":[{"operationType":"create","subscription":{"subscriptionID":"s","subscriptionType":"\#(kind)",\#(Self.zone),"#
                     + #""firesOn":["create"],"query":{"recordType":"Plant"}}}]}"#, database: database)["subscriptions"]?[0]
             #expect(result?["serverErrorCode"]?.string == (isSupported ? nil : "BAD_REQUEST"))
+            #expect(result?["subscriptionID"]?.string == "s")
+            // One that was not named is named once it is saved.
+            let unnamed = try await plain.ask(
+                "subscriptions/modify",
+                #"{"operations":[{"operationType":"create","subscription":{"subscriptionType":"\#(kind)",\#(Self.zone),"#
+                    + #""firesOn":["create"],"query":{"recordType":"Plant"}}}]}"#, database: database)["subscriptions"]?[0]
+            #expect(isSupported ? unnamed?["subscriptionID"]?.string?.isEmpty == false : unnamed?["subscriptionID"] == nil)
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"latitude":91,"longitude":11}"#, false), (#"{"latitude":-90.1,"longitude":11}"#, false), (#"{"latitude":48,"longitude":181}"#, false),
+        (#"{"latitude":48,"longitude":-180.5}"#, false), (#"{"latitude":"NaN","longitude":11}"#, false),
+        (#"{"latitude":48,"longitude":"Infinity"}"#, false), (#"{"latitude":90,"longitude":-180}"#, true), (#"{"latitude":-90,"longitude":180}"#, true),
+    ])
+    func aLocationIsOnTheGlobe(_ location: String, _ isOne: Bool) async throws {
+        try await withGarden { plain in
+            for (name, value) in [("LOCATION", location), ("LOCATION_LIST", #"[{"latitude":1,"longitude":1},\#(location)]"#)] {
+                let record = #"{"recordType":"Plant","recordName":"\#(name)","fields":{"spot\#(name)":{"type":"\#(name)","value":\#(value)}}}"#
+                let saved = try await plain.ask(
+                    "records/modify", #"{\#(Self.zone),"operations":[{"operationType":"create","record":\#(record)}]}"#)["records"]?[0]
+                #expect(saved?["serverErrorCode"]?.string == (isOne ? nil : "BAD_REQUEST"))
+                if !isOne { #expect(saved?["reason"]?.string?.contains("'spot\(name)'") == true) }
+                let found = try await plain.ask("records/lookup", #"{\#(Self.zone),"records":[{"recordName":"\#(name)"}]}"#)["records"]?[0]
+                #expect(found?["serverErrorCode"]?.string == (isOne ? nil : "NOT_FOUND"))
+            }
         }
     }
 }

@@ -40,6 +40,10 @@ struct SchemaCheck {
         var new: [String: FieldSchema] = [:]
         for (name, field) in record.fields.sorted(by: { $0.key < $1.key }) {
             guard let value = field.value else { continue }
+            if !Self.isOnTheGlobe(value) {
+                throw WireError(
+                    .badRequest, "the location in field '\(name)' has a latitude from -90 to 90 and a longitude from -180 to 180")
+            }
             guard !isPublic || !field.isEncrypted else {
                 throw WireError(.badRequest, "encrypted fields are not supported in the public database")
             }
@@ -68,6 +72,15 @@ struct SchemaCheck {
         record.fields = fields
         if unknownTypes.contains(recordType) || !new.isEmpty {
             added[recordType, default: [:]].merge(new) { old, _ in old }
+        }
+    }
+
+    /// Whether a location is somewhere: what is nowhere has no distance to anything, and no place in an index.
+    private static func isOnTheGlobe(_ value: FieldValue) -> Bool {
+        switch value {
+        case .location(let location): GlobePoint(location) != nil
+        case .list(let elements, of: .location): elements.allSatisfy(isOnTheGlobe)
+        default: true
         }
     }
 

@@ -256,7 +256,8 @@ extension SubscriptionResult: WireMessage {
         case .deleted(let subscriptionID): writer.object { $0.member("subscriptionID", subscriptionID) }
         case .failure(let subscriptionID, let error):
             writer.object { writer in
-                writer.member("subscriptionID", subscriptionID)
+                // A subscription without one may be refused before it gets one.
+                if !subscriptionID.isEmpty { writer.member("subscriptionID", subscriptionID) }
                 error.writeMembers(to: &writer)
             }
         }
