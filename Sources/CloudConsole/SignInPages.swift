@@ -39,7 +39,9 @@ struct SignInPages {
     private func handOver(_ token: String, _ flow: SignInFlow, _ request: ServiceRequest) async throws -> ServiceResponse {
         if let callback = try await console.service.apiToken(of: flow)?.callbackURL {
             let separator = callback.contains("?") ? "&" : "?"
-            return Page.redirect("\(callback)\(separator)ckWebAuthToken=\(QueryItems.encode(token))")
+            // Some clients look for it by its other name.
+            let value = QueryItems.encode(token)
+            return Page.redirect("\(callback)\(separator)ckWebAuthToken=\(value)&ckSession=\(value)")
         }
         // Only the page that asked gets the token: its browser said which one it was. A page of this server says nothing.
         let origin = flow.origin.isEmpty ? request.baseURL : flow.origin

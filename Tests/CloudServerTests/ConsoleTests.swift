@@ -299,6 +299,8 @@ import Testing
         let back = try await flow(callback: "https://app.example.org/back?x=1", origin: nil)
         let redirect = await visitor.post(back, ["name": "mia", "password": "correct horse"], code: "")
         #expect(redirect.location?.hasPrefix("https://app.example.org/back?x=1&ckWebAuthToken=") == true)
+        // Newer clients look for it by its other name.
+        #expect(redirect.location?.contains("&ckSession=") == true)
         for forged in ["/signin", "/signin?flow=", "/signin?flow=00", popup + "00", String(popup.dropLast())] {
             #expect(await visitor.get(forged).status == 400, "\(forged.prefix(30))")
         }

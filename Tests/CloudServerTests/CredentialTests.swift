@@ -121,6 +121,20 @@ import Testing
         }
     }
 
+    /// The name under which newer clients know a web auth token.
+    @Test func aWebAuthTokenMayBeCalledSession() async throws {
+        try await LiveServer.run { server in
+            let garden = try await Garden(server)
+            let token = QueryItems.encode(try await garden.signIn())
+            func status(_ query: String) async throws -> Int {
+                try await server.send("GET", "\(Self.root)/private/zones/list?\(query)", token: nil).status
+            }
+            #expect(try await status("ckAPIToken=\(garden.apiToken)&ckSession=\(token)") == 200)
+            #expect(try await status("ckAPIToken=\(garden.apiToken)&ckSession=x") == 401)
+            #expect(try await status("ckSession=\(token)") == 401)
+        }
+    }
+
     @Test func tokensInAddressesMayBeEncoded() {
         #expect(QueryItems("ckWebAuthToken=a%2Bb%2Fc%3D")["ckWebAuthToken"] == "a+b/c=")
         #expect(QueryItems("ckWebAuthToken=a+b/c=")["ckWebAuthToken"] == "a+b/c=")

@@ -4,6 +4,8 @@
 import CloudEngine
 import CloudEngineSQLite
 import CloudWire
+import Crypto
+import Foundation
 import Testing
 
 /// Server-to-server keys, with requests that another program signed.
@@ -21,6 +23,8 @@ import Testing
     static let queryPath = "\(root)/records/query"
     static let querySignature =
         "MEUCIQDxhp0KhCAcp8HAXcRetXd5Kk1+cCAximFCpMttudtmZQIgZA9XyCjFEwBVSaNIiJvo7afRo+awkyR+xum9uy9wNos="
+    static let modifyPath = "\(root)/records/modify"
+    static let note = Array(#"{"operations":[{"operationType":"create","record":{"recordType":"Note","fields":{"n":{"value":1}}}}]}"#.utf8)
     static let listPath = "\(root)/zones/list"
     static let listSignature =
         "MEUCIAY+oP6GTIpvYKSqTAysUou2J1SW5YCXeZIzrPr1nhWBAiEA9J22snlGWR1nPDFF4cmxDyD18HAZoqCGRn82bYWdKvI="
@@ -89,13 +93,76 @@ import Testing
         }
     }
 
-    @Test func aSignedRequestIsGoodOnce() async throws {
+    /// Signers that draw no random numbers send a read twice in a second alike.
+    @Test func aSignedReadMayComeAgain() async throws {
         try await Self.withKey { server, key in
             let headers = Self.headers(key, Self.listSignature)
-            #expect(try await server.send("GET", Self.listPath, token: nil, headers: headers).status == 200)
-            let again = try await server.send("GET", Self.listPath, token: nil, headers: headers)
-            #expect(again.status == 401 && again.error?.code == .authenticationFailed)
+            for (seconds, status) in [(0, 200), (0, 200), (599, 200), (601, 401)] as [(Int64, Int)] {
+                server.clock.set(Self.milliseconds + seconds * 1000)
+                let answer = try await server.send("GET", Self.listPath, token: nil, headers: headers)
+                #expect(answer.status == status)
+            }
         }
+    }
+
+    @Test func aSignedWriteIsGoodOnce() async throws {
+        try await Self.withSigner { server, signer in
+            let token = try await server.addUser("mia")
+            let headers = try signer.headers(Self.modifyPath, Self.note)
+            #expect(try await server.send("POST", Self.modifyPath, token: nil, body: Self.note, headers: headers).status == 200)
+            for more in [[], [(HeaderNames.idempotencyKey, "another")]] {
+                let again = try await server.send("POST", Self.modifyPath, token: nil, body: Self.note, headers: headers + more)
+                #expect(again.status == 401 && again.error?.code == .authenticationFailed)
+            }
+            #expect(try await Self.count(server, token: token) == 1)
+        }
+    }
+
+    /// The key makes the answer the one that was given.
+    @Test func aSignedWriteWithItsKeyIsAnsweredAsItWas() async throws {
+        try await Self.withSigner { server, signer in
+            let token = try await server.addUser("mia")
+            let headers = try signer.headers(Self.modifyPath, Self.note) + [(HeaderNames.idempotencyKey, "once")]
+            let first = try await server.send("POST", Self.modifyPath, token: nil, body: Self.note, headers: headers)
+            let again = try await server.send("POST", Self.modifyPath, token: nil, body: Self.note, headers: headers)
+            #expect(first.status == 200 && again.status == 200 && first.body == again.body)
+            #expect(try await Self.count(server, token: token) == 1)
+            for more in [[], [(HeaderNames.idempotencyKey, "another")]] {
+                let other = try await server.send("POST", Self.modifyPath, token: nil, body: Self.note, headers: headers.dropLast() + more)
+                #expect(other.status == 401)
+            }
+            #expect(try await Self.count(server, token: token) == 1)
+        }
+    }
+
+    /// A key of the test's own, whose signatures are made as it goes.
+    struct Signer: Sendable {
+        let key = P256.Signing.PrivateKey()
+        var id = ""
+
+        func headers(_ path: String, _ body: [UInt8]) throws -> [(String, String)] {
+            let hash = Data(SHA256.hash(data: body)).base64EncodedString()
+            let signature = try key.signature(for: Data("\(date):\(hash):\(path)".utf8))
+            return SignedRequestTests.headers(id, signature.derRepresentation.base64EncodedString())
+        }
+    }
+
+    static func withSigner(_ body: @Sendable (LiveServer, Signer) async throws -> Void) async throws {
+        try await LiveServer.run { server in
+            server.clock.set(milliseconds)
+            var signer = Signer()
+            signer.id = try await server.store.addServerKey(
+                pem: signer.key.publicKey.pemRepresentation, containerIdentifier: LiveServer.container, environment: .development,
+                label: "job", now: server.clock.now)
+            try await body(server, signer)
+        }
+    }
+
+    /// How many notes the public database holds.
+    static func count(_ server: LiveServer, token: String) async throws -> Int {
+        let body = #"{"query":{"recordType":"Note","filterBy":[{"fieldName":"n","comparator":"EQUALS","fieldValue":{"value":1}}]}}"#
+        let answer = try await server.send("POST", queryPath, token: token, body: Array(body.utf8))
+        return try QueryRecordsResponse(json: answer.body).results.count
     }
 
     @Test func anythingElseIsRefused() async throws {

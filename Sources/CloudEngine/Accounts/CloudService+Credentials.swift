@@ -16,19 +16,23 @@ struct Credentials: Sendable {
     var apiToken: APIToken?
     /// To be sent along with the answer.
     var nextWebToken: String?
+    /// Whether the same signed request wrote before: it may have its answer once more, and nothing else.
+    var isRepeated = false
 }
 
 extension CloudService {
     /// Reads the credentials of a request: a device token, an API token with or without a web auth token, or the
     /// signature of a server-to-server key. Without any it is nobody's, who may still read what the world may.
     ///
-    /// - Parameter body: The whole body, where there is a signature over it.
+    /// - Parameters:
+    ///   - body: The whole body, where there is a signature over it.
+    ///   - onlyReads: Whether the request changes nothing, so that it may come again.
     /// - Throws: `WireError` with `.authenticationFailed` for credentials that are wrong or do not go together.
     ///
     /// Source: *CloudKit Web Services Reference*, "Accessing CloudKit".
     func credentials(
         of request: ServiceRequest, _ signed: SignedRequest?, body: [UInt8]?, containerIdentifier: String,
-        environment: CloudEnvironment
+        environment: CloudEnvironment, onlyReads: Bool = false
     ) async throws -> Credentials {
         let query = QueryItems(request.query)
         let apiToken = query["ckAPIToken"]
@@ -40,19 +44,22 @@ extension CloudService {
             return Credentials(proof: .device(try await authenticate(request)))
         }
         if let signed, let body {
-            let key = try await verify(
-                signed, of: request, body: body, containerIdentifier: containerIdentifier, environment: environment)
-            return Credentials(proof: .serverKey(key))
+            let (key, isRepeated) = try await verify(
+                signed, of: request, body: body, containerIdentifier: containerIdentifier, environment: environment,
+                onlyReads: onlyReads)
+            return Credentials(proof: .serverKey(key), isRepeated: isRepeated)
         }
+        // The documents say `ckWebAuthToken`; some clients send it as `ckSession`, under which they were told it, too.
+        let webToken = query["ckWebAuthToken"] ?? query["ckSession"]
         guard let apiToken else {
-            guard query["ckWebAuthToken"] == nil else {
+            guard webToken == nil else {
                 throw WireError(.authenticationFailed, "a web auth token goes with an API token: ckAPIToken")
             }
             return Credentials()
         }
         let token = try await checkedAPIToken(apiToken, request, containerIdentifier, environment)
         var credentials = Credentials(apiToken: token)
-        if let text = query["ckWebAuthToken"] {
+        if let text = webToken {
             do {
                 let (id, session, next) = try await session(ofToken: text)
                 guard session.containerIdentifier == containerIdentifier, session.environment == environment else {
@@ -83,8 +90,8 @@ extension CloudService {
 
     private func verify(
         _ signed: SignedRequest, of request: ServiceRequest, body: [UInt8], containerIdentifier: String,
-        environment: CloudEnvironment
-    ) async throws -> ServerKey {
+        environment: CloudEnvironment, onlyReads: Bool
+    ) async throws -> (ServerKey, isRepeated: Bool) {
         let refused = WireError(.authenticationFailed, "the request is not signed by a key of this container and environment")
         guard let key = try await accounts.serverKey(id: signed.keyID), key.containerIdentifier == containerIdentifier,
             key.environment == environment
@@ -100,12 +107,16 @@ extension CloudService {
         let messages = paths.flatMap { signed.messages(path: $0, body: body, hash: accounts.sha256) }
         guard let mark = messages.lazy.compactMap({ accounts.verify(signature: signed.signature, of: $0, by: key) }).first
         else { throw refused }
+        // Signers that draw no random numbers (RFC 6979) sign the same request twice in a second alike. Reading twice changes nothing,
+        // and who can send a read again has seen its answer already, or will be refused once the date is too old.
+        if onlyReads { return (key, false) }
         // The mark is remembered as long as the date would be accepted.
-        guard try await accounts.isFirstUse(of: accounts.sha256(Array(key.id.utf8) + mark), until: date + window + 1) else {
-            throw WireError(.authenticationFailed, "the signed request was sent before")
-        }
-        return key
+        let isFirst = try await accounts.isFirstUse(of: accounts.sha256(Array(key.id.utf8) + mark), until: date + window + 1)
+        guard isFirst || request.header(HeaderNames.idempotencyKey) != nil else { throw Self.sentBefore }
+        return (key, !isFirst)
     }
+
+    static let sentBefore = WireError(.authenticationFailed, "the signed request was sent before")
 
     /// Adds where to sign in, if that is what the error asks for.
     func withSignIn(_ error: WireError, _ request: ServiceRequest, _ apiToken: APIToken?) -> WireError {

@@ -13,7 +13,7 @@ extension CloudService {
         let signedBody = signed == nil ? nil : try await collect(request)
         let credentials = try await credentials(
             of: request, signed, body: signedBody, containerIdentifier: path.containerIdentifier,
-            environment: path.environment)
+            environment: path.environment, onlyReads: path.operation.onlyReads)
         do {
             var call = try await call(
                 request, credentials, containerIdentifier: path.containerIdentifier, environment: path.environment,
@@ -219,6 +219,8 @@ extension CloudService {
                 if let refusal = try stored.refusal() { throw refusal }
                 return (stored.body, nil)
             }
+            // The key is no part of what was signed: a repeated request with a key of its own would write again.
+            if exchange.credentials.isRepeated { throw Self.sentBefore }
             let outcome = try body(unit, call)
             let answer = encode(outcome.response)
             try unit.remember(StoredAnswer(fingerprint: fingerprint, body: answer), forKey: key, at: call.now)

@@ -64,6 +64,19 @@ extension ServicePath.Operation {
         method == self.method || self == .listZones && method == "POST" || self == .discoverUsers && method == "GET"
     }
 
+    /// Whether carrying the operation out twice leaves everything as once does, whatever is in its body.
+    var onlyReads: Bool {
+        switch self {
+        case .lookupRecords, .queryRecords, .recordChanges, .changedZones, .listZones, .lookupZones, .databaseChanges, .zoneChanges,
+            .listSubscriptions, .lookupSubscriptions, .caller, .currentUser, .discoverUsers, .lookupUsersByEmail, .lookupUsersByID,
+            .lookupUsersByContacts:
+            true
+        case .modifyRecords, .uploadAssets, .rereferenceAssets, .modifyZones, .modifySubscriptions, .resolveRecords, .acceptRecords,
+            .requestAccess, .restrictUser, .unrestrictUser:
+            false
+        }
+    }
+
     /// Subscriptions to the public database are each user's own: they are in a partition of the user's.
     var isAboutSubscriptions: Bool {
         self == .listSubscriptions || self == .lookupSubscriptions || self == .modifySubscriptions
