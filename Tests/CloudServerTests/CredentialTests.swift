@@ -121,6 +121,19 @@ import Testing
         }
     }
 
+    /// Also the one that says that something is wrong.
+    @Test func everyAnswerBringsTheNextToken() async throws {
+        try await LiveServer.run { server in
+            let garden = try await Garden(server)
+            let token = try await garden.signIn()
+            let query = "ckAPIToken=\(garden.apiToken)&ckWebAuthToken=\(QueryItems.encode(token))"
+            let refused = try await server.send("POST", "\(Self.root)/private/records/lookup?\(query)", token: nil, body: [0x7B])
+            let next = try #require(refused.headers.first(name: HeaderNames.webAuthToken))
+            #expect(refused.status == 400)
+            #expect(try await garden.get("/private/zones/list", webToken: QueryItems.encode(next)).status == 200)
+        }
+    }
+
     /// The name under which newer clients know a web auth token.
     @Test func aWebAuthTokenMayBeCalledSession() async throws {
         try await LiveServer.run { server in
@@ -176,7 +189,12 @@ import Testing
             let allowed = try await garden.get("/public/zones/list", origin: "https://app.example.org")
             #expect(allowed.status == 200)
             #expect(allowed.headers.first(name: "Access-Control-Allow-Origin") == "https://app.example.org")
-            #expect(allowed.headers.first(name: "Access-Control-Expose-Headers")?.contains(HeaderNames.webAuthToken) == true)
+            // What a page's script may read of an answer, beside its body.
+            let exposed = Set((allowed.headers.first(name: "Access-Control-Expose-Headers") ?? "").split(separator: ",").map(String.init))
+            for name in [
+                HeaderNames.requestUUID, HeaderNames.webAuthToken, "Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
+                "ETag", "Content-Range", "Repr-Digest", "Upload-Offset", "Upload-Complete",
+            ] { #expect(exposed.contains(name), "\(name) is hidden from pages") }
             #expect(try await garden.get("/public/zones/list", origin: "https://evil.example").status == 403)
             let preflight = try await server.send(
                 "OPTIONS", "\(Self.root)/public/records/query", token: nil,

@@ -27,6 +27,21 @@ import Testing
         }
     }
 
+    @Test(arguments: [(91.0, 11.0), (48.0, -180.5)])
+    func anOrderFromNowhereIsRefusedForThat(_ latitude: Double, _ longitude: Double) async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            try await server.makeGarden(token: token)
+            let record = Record(
+                recordName: "a", recordType: "Plant", fields: ["n": Field(.int64(1)), "spot": Field(.location(RecordLocation(latitude: 1, longitude: 1)))])
+            _ = try await server.modify(.init(.create, record), token: token)
+            let body = #"{"zoneID":{"zoneName":"Garden"},"query":{"recordType":"Plant","filterBy":[{"fieldName":"n","comparator":"EQUALS","fieldValue":{"value":1}}],"#
+                + #""sortBy":[{"fieldName":"spot","relativeLocation":{"type":"LOCATION","value":{"latitude":\#(latitude),"longitude":\#(longitude)}}}]}}"#
+            let answer = try await server.send("POST", "\(LiveServer.database)/records/query", token: token, body: Array(body.utf8))
+            #expect(answer.status == 400 && answer.error?.reason.contains("latitude from -90 to 90") == true, "\(answer.text)")
+        }
+    }
+
     @Test func aFieldWithoutIndexIsNamed() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")

@@ -11,6 +11,9 @@ struct GlobePoint {
     /// No two points are farther apart, in metres.
     static let distanceMax = Double.pi * radius + 1
 
+    /// What a location has, for errors of those that have it not.
+    static let range = "latitude from -90 to 90 and a longitude from -180 to 180"
+
     let latitude: Double
     let longitude: Double
 

@@ -27,8 +27,12 @@ struct CheckedSort {
             return
         }
         try field.require(.sortable)
-        guard let location = sort.relativeLocation, let point = GlobePoint(location) else {
+        guard let location = sort.relativeLocation else {
             throw WireError(.badRequest, "an order by field '\(field.name)' needs a relativeLocation")
+        }
+        guard let point = GlobePoint(location) else {
+            throw WireError(
+                .badRequest, "the relativeLocation of the order by field '\(field.name)' has a \(GlobePoint.range)")
         }
         centre = point
     }

@@ -41,8 +41,7 @@ struct SchemaCheck {
         for (name, field) in record.fields.sorted(by: { $0.key < $1.key }) {
             guard let value = field.value else { continue }
             if !Self.isOnTheGlobe(value) {
-                throw WireError(
-                    .badRequest, "the location in field '\(name)' has a latitude from -90 to 90 and a longitude from -180 to 180")
+                throw WireError(.badRequest, "the location in field '\(name)' has a \(GlobePoint.range)")
             }
             guard !isPublic || !field.isEncrypted else {
                 throw WireError(.badRequest, "encrypted fields are not supported in the public database")

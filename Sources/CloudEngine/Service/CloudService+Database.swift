@@ -14,26 +14,31 @@ extension CloudService {
         let credentials = try await credentials(
             of: request, signed, body: signedBody, containerIdentifier: path.containerIdentifier,
             environment: path.environment, onlyReads: path.operation.onlyReads)
+        var budget: RequestBudget?
+        var response: ServiceResponse
         do {
             var call = try await call(
                 request, credentials, containerIdentifier: path.containerIdentifier, environment: path.environment,
                 scope: path.scope)
-            let budget = try budgets.take(call)
+            budget = budgets.take(call)
+            if let wait = budget?.wait { throw WireError(.throttled, "too many requests", retryAfter: wait) }
             try DatabaseRules.check(path.operation, in: path.scope, call.caller, capabilities: call.capabilities)
             if !path.operation.changesRestrictions { try await checkRestriction(call) }
             call.wantsSyncToken = QueryItems(request.query)["getCurrentSyncToken"] == "true"
             if call.capabilities.contains(.ownChanges) { call.knownSyncToken = request.header(HeaderNames.syncToken) }
             if path.scope == .public, path.operation.isAboutSubscriptions { call.partition.owner = call.caller.userRecordName }
             let body = if let signedBody { signedBody } else { try await collect(request) }
-            var response = try await respond(request, path, call, credentials, body: body)
-            if let budget { response.publish(budget) }
-            if let next = credentials.nextWebToken { response.headers.append((HeaderNames.webAuthToken, next)) }
-            return response
+            response = try await respond(request, path, call, credentials, body: body)
         } catch let error as WireError {
-            throw withSignIn(error, request, credentials.apiToken)
+            response = Self.response(to: withSignIn(error, request, credentials.apiToken), uuid: request.requestUUID)
         } catch let failure as StorageFailure where failure.code == .busy && path.operation == .modifyRecords {
-            throw WireError(.tryAgainLater, "the server is busy", retryAfter: 1, nativeCode: .zoneBusy)
+            let error = WireError(.tryAgainLater, "the server is busy", retryAfter: 1, nativeCode: .zoneBusy)
+            response = Self.response(to: error, uuid: request.requestUUID)
         }
+        // Also of a request that was refused.
+        if let budget { response.publish(budget) }
+        if let next = credentials.nextWebToken { response.headers.append((HeaderNames.webAuthToken, next)) }
+        return response
     }
 
     private func respond(

@@ -12,12 +12,16 @@ extension CloudService {
         guard let origin = request.header("origin") else { return [] }
         return [
             ("Access-Control-Allow-Origin", origin), ("Vary", "Origin"),
-            (
-                "Access-Control-Expose-Headers",
-                "\(HeaderNames.requestUUID),\(HeaderNames.webAuthToken),\(HeaderNames.capabilities),\(HeaderNames.retryAfter),\(HeaderNames.serverTime)"
-            ),
+            ("Access-Control-Expose-Headers", exposed),
         ]
     }
+
+    /// What a page's script may read of an answer's head.
+    private static let exposed = [
+        HeaderNames.requestUUID, HeaderNames.webAuthToken, HeaderNames.capabilities, HeaderNames.retryAfter, HeaderNames.serverTime,
+        HeaderNames.rateLimit, HeaderNames.rateLimitRemaining, HeaderNames.rateLimitReset, "ETag", "Content-Range",
+        UploadHeaders.digest, UploadHeaders.offset, UploadHeaders.isComplete,
+    ].joined(separator: ",")
 
     static func preflight(_ request: ServiceRequest) -> ServiceResponse {
         let asked = request.header("access-control-request-headers") ?? ""

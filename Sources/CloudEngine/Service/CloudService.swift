@@ -100,7 +100,7 @@ package struct CloudService: Sendable {
         return .json(Array(#"{"status":"ready"}"#.utf8), endpoint: "ready")
     }
 
-    private static func response(to error: WireError, uuid: String) -> ServiceResponse {
+    static func response(to error: WireError, uuid: String) -> ServiceResponse {
         var error = error
         error.uuid = uuid
         var response = ServiceResponse.json(error.encoded(), status: error.code.httpStatus, endpoint: "")

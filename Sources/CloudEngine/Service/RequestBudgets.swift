@@ -10,6 +10,8 @@ struct RequestBudget: Hashable, Sendable {
     private var left: Double
     /// Milliseconds since 1970 UTC.
     private var time: Int64
+    /// Nil, or the seconds after which there is a request again for who had none left.
+    private(set) var wait: Double?
 
     init(perMinute: Int, now: Int64) {
         self.perMinute = perMinute
@@ -17,16 +19,11 @@ struct RequestBudget: Hashable, Sendable {
         time = now
     }
 
-    /// Takes one request out.
-    ///
-    /// - Returns: Nil, or the seconds after which there is one again.
-    mutating func take(now: Int64) -> Double? {
+    /// Takes one request out, or says how long to wait.
+    mutating func take(now: Int64) {
         fill(now)
-        guard left < 1 else {
-            left -= 1
-            return nil
-        }
-        return ((1 - left) * 60 / Double(perMinute)).rounded(.up)
+        wait = left < 1 ? ((1 - left) * 60 / Double(perMinute)).rounded(.up) : nil
+        if wait == nil { left -= 1 }
     }
 
     mutating func isFull(now: Int64) -> Bool {
@@ -59,12 +56,11 @@ final class RequestBudgets: Sendable {
         self.perMinute = perMinute
     }
 
-    /// - Returns: What the caller has left; nil if there is no limit.
-    /// - Throws: `WireError` with `.throttled` and the seconds to wait.
-    func take(_ call: Call) throws(WireError) -> RequestBudget? {
+    /// - Returns: What the caller has left, or how long to wait; nil if there is no limit.
+    func take(_ call: Call) -> RequestBudget? {
         guard perMinute > 0 else { return nil }
         let caller = "\(call.partition.containerIdentifier) \(call.caller.userRecordName)"
-        let (budget, wait) = budgets.withLock { budgets in
+        return budgets.withLock { budgets in
             if budgets.count >= Self.callersMax {
                 budgets = budgets.filter { entry in
                     var budget = entry.value
@@ -72,12 +68,10 @@ final class RequestBudgets: Sendable {
                 }
             }
             var budget = budgets[caller] ?? RequestBudget(perMinute: perMinute, now: call.now)
-            let wait = budget.take(now: call.now)
+            budget.take(now: call.now)
             budgets[caller] = budget
-            return (budget, wait)
+            return budget
         }
-        if let wait { throw WireError(.throttled, "too many requests", retryAfter: wait) }
-        return budget
     }
 }
 
