@@ -40,6 +40,28 @@ import Testing
         #expect(answer.results.first?.record?.sharing.share == "share", "answers of queries name the share, too")
     }
 
+    /// Zones of the shared database are in as many places as there are owners.
+    @Test func aQueryOfTheSharedDatabaseNamesItsZone() async throws {
+        let village = try Village()
+        let bo = try await village.villager("bo")
+        let (mia, guid) = try await SharingTests.bed(village, with: [.invited("bo")])
+        _ = try await bo.accept(guid)
+        func refusal(_ zoneID: ZoneID?, zoneWide: Bool) async throws -> WireError? {
+            let request = QueryRecordsRequest(query: Query(recordType: "Plant"), zoneID: zoneID, zoneWide: zoneWide)
+            do {
+                _ = try await bo.ask(.shared, .queryRecords, request, QueryRecordsResponse.self)
+                return nil
+            } catch let error as WireError {
+                return error
+            }
+        }
+        let everywhere = try #require(try await refusal(nil, zoneWide: true))
+        #expect(everywhere.code == .badRequest && everywhere.reason.contains("does not support zone wide queries"))
+        #expect(try await refusal(nil, zoneWide: false)?.code == .zoneNotFound)
+        // Beside a zone it has no effect.
+        #expect(try await refusal(bo.zone(mia), zoneWide: true)?.reason == "Field 'recordName' is not marked queryable")
+    }
+
     @Test func aWholeZonesShareHoldsAllOfIt() async throws {
         let village = try Village()
         let mia = try await village.villager("mia")

@@ -95,6 +95,10 @@ extension CloudService {
             }
         case .queryRecords:
             let message = try QueryRecordsRequest(json: exchange.body)
+            guard !message.zoneWide || message.zoneID != nil || exchange.call.partition.scope != .shared else {
+                // Its zones are in as many places as there are owners.
+                throw WireError(.badRequest, "the shared database does not support zone wide queries: name a zone with its owner")
+            }
             return try await query(try await self.exchange(exchange, for: message.zoneID), message)
         case .uploadAssets:
             let message = try AssetUploadRequest(json: exchange.body)
@@ -239,15 +243,5 @@ extension CloudService {
             preconditionFailure("a request is answered by what it did or by what is stored")
         }
         return .json(answer, endpoint: exchange.operation.rawValue)
-    }
-
-    /// Tells those who listen to the public database, without a subscription.
-    private func tellEverybody(_ call: Call) {
-        let everybody = PushAudience.public(
-            containerIdentifier: call.partition.containerIdentifier, environment: call.partition.environment)
-        let notification = PushNotification(
-            notificationID: call.makeIdentifier(), containerIdentifier: call.partition.containerIdentifier,
-            subscriptionID: Capability.publicChanges.rawValue, subject: .database(.public))
-        push.publish([notification], to: everybody, exceptDevice: "")
     }
 }

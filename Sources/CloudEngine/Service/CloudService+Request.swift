@@ -25,6 +25,16 @@ extension CloudService {
             userRecordName: call.partition.scope == .public ? call.caller.userRecordName : call.partition.owner)
     }
 
+    /// Tells those who listen to the public database, without a subscription.
+    func tellEverybody(_ call: Call) {
+        let everybody = PushAudience.public(
+            containerIdentifier: call.partition.containerIdentifier, environment: call.partition.environment)
+        let notification = PushNotification(
+            notificationID: call.makeIdentifier(), containerIdentifier: call.partition.containerIdentifier,
+            subscriptionID: Capability.publicChanges.rawValue, subject: .database(.public))
+        push.publish([notification], to: everybody, exceptDevice: "")
+    }
+
     /// The whole body, at most `Limits.requestBodyBytes`.
     func collect(_ request: ServiceRequest) async throws -> [UInt8] {
         let limit = engine.limits.requestBodyBytes
