@@ -38,6 +38,12 @@ package struct ServiceResponder: HTTPResponder {
     }
 
     package func respond(to request: Request, context: ServiceContext) async throws -> Response {
+        let response = try await answer(to: request, context)
+        // Whoever asked for a head reads what came behind it as the next answer: no body follows, whatever went wrong.
+        return request.method == .head ? response.createHeadResponse() : response
+    }
+
+    private func answer(to request: Request, _ context: ServiceContext) async throws -> Response {
         let start = ContinuousClock.now
         var headers: [String: String] = [:]
         for field in request.headers { headers[field.name.canonicalName] = field.value }

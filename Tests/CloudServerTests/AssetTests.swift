@@ -55,6 +55,26 @@ import Testing
         }
     }
 
+    @Test func theHeadOfAFileIsThereWithoutIt() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            try await server.makeGarden(token: token)
+            let saved = try #require(asset(in: try await save(try await upload(server, token: token), server, token: token)))
+            let url = try #require(saved.downloadURL)
+            let whole = try await server.send("GET", url, token: nil)
+            let head = try await server.send("HEAD", url, token: nil, headers: [("Range", "bytes=0-4")])
+            #expect(head.status == 200 && head.body.isEmpty)
+            for name in ["Content-Length", "Content-Type", "ETag", "Accept-Ranges", "Repr-Digest"] {
+                #expect(head.headers.first(name: name) == whole.headers.first(name: name), "\(name)")
+            }
+            #expect(try await server.send("HEAD", url.dropLast(1) + (url.hasSuffix("0") ? "1" : "0"), token: nil).status == 403)
+            #expect(try await server.send("HEAD", "\(LiveServer.database)/zones/list", token: token).status == 404)
+            // As long as the file itself, and no longer.
+            server.clock.advance(seconds: 3601)
+            #expect(try await server.send("HEAD", url, token: nil).status == 403)
+        }
+    }
+
     @Test func anAddressIsGoodForItselfAndForAWhile() async throws {
         try await LiveServer.run { server in
             let token = try await server.addUser("mia")

@@ -14,7 +14,9 @@ extension CloudService {
         switch (path.verb, request.method) {
         case (.upload, "HEAD"), (.upload, "PATCH"): return try await resume(request, path, at: now)
         case (.upload, "POST"), (.upload, "PUT"): return try await receive(request, path, at: now)
-        case (.download, "GET"): return try await send(request, path)
+        case (.download, "GET"), (.download, "HEAD"):
+            // Downloads have no longer time, whatever is asked of them.
+            return try await send(request, goesOn ? try AssetPath(opening: request.path, now: now, by: engine.sealer) : path)
         default: throw WireError(.notFound, "could not find handler for endpoint")
         }
     }
@@ -52,6 +54,10 @@ extension CloudService {
         if let digest = Hex.bytes(path.file) { headers.append((UploadHeaders.digest, UploadHeaders.text(ofDigest: digest))) }
         if let known = request.header("if-none-match"), known == "*" || known.contains(tag) {
             return ServiceResponse(status: 304, headers: headers, body: .bytes([]), endpoint: "asset/download")
+        }
+        if request.method == "HEAD" {
+            headers.append(("Content-Length", String(reader.size)))
+            return ServiceResponse(headers: headers, body: .bytes([]), endpoint: "asset/download")
         }
         var range = 0..<reader.size
         var status = 200
