@@ -37,6 +37,7 @@ extension Limits {
         Setting("operationsPerRequest", \.operationsPerRequest, "operations in one request", most: 2000),
         Setting("publicBytes", \.publicBytes, "of records and files in a public database; 0 for any number", least: 0, most: 1 << 50),
         Setting("recordBytes", \.recordBytes, "of one record without its files", most: 16_000_000),
+        Setting("recordsPerLargePage", \.recordsPerLargePage, "records in one page of changes, for clients that ask for large pages", most: 10_000),
         Setting("recordsPerResponse", \.recordsPerResponse, "records in one answer", most: 2000),
         Setting("recordsScannedPerPage", \.recordsScannedPerPage, "records looked at for one page of a query", most: 1_000_000),
         Setting("recordsTakenAlong", \.recordsTakenAlong, "records that go with one that is deleted", most: 100_000),

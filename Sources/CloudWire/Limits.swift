@@ -11,6 +11,8 @@ package struct Limits: Hashable, Sendable {
 
     package var operationsPerRequest = 400
     package var recordsPerResponse = 200
+    /// Records of one page of changes for who asks for ``Capability/largePages``.
+    package var recordsPerLargePage = 1000
     package var assetTokensPerRequest = 200
     /// Bytes of one record without assets.
     package var recordBytes = 1_000_000

@@ -92,6 +92,20 @@ import Testing
         #expect(seen == "+p0 +p1|+p2|")
     }
 
+    /// Who asked gets more than others, as far as the operator goes, and only as many as it asked for.
+    @Test func largePagesAreForWhoAsksForThem() async throws {
+        var limits = Limits()
+        (limits.recordsPerResponse, limits.recordsPerLargePage) = (2, 3)
+        let bench = try await Bench.withGarden(limits: limits)
+        try await bench.modify((0..<5).map { RecordOperation(.create, .plant("p\($0)")) })
+        var asking = bench.call()
+        asking.capabilities = [.largePages]
+        #expect(try await bench.zoneChanges(limit: 5).picture == "+p0 +p1")
+        #expect(try await bench.zoneChanges(limit: 5, as: asking).picture == "+p0 +p1 +p2")
+        #expect(try await bench.zoneChanges(as: asking).picture == "+p0 +p1")
+        #expect(try await bench.zoneChanges(limit: 1, as: asking).picture == "+p0")
+    }
+
     @Test func aZoneWithoutRoomAnswersAnEmptyPageWithMoreToCome() async throws {
         var limits = Limits()
         limits.recordsPerResponse = 2

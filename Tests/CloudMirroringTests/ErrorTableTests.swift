@@ -17,8 +17,8 @@ import Testing
         let faults: Faults
         let tablet: Device
 
-        init() async throws {
-            cloud = try InProcessCloud()
+        init(limits: Limits = Limits()) async throws {
+            cloud = try InProcessCloud(limits: limits)
             transport = try await cloud.addUser("mia", device: "tablet")
             faults = Faults(transport)
             tablet = try Device("tablet", transport, over: faults)
@@ -168,6 +168,20 @@ import Testing
         try bench.tablet.edit { context in for number in 0..<40 { context.insert("Post", ["title": "\(number)"]) } }
         try await bench.tablet.settles { bench.faults.isSpent }
         #expect(bench.faults.log.count { $0 == "records/modify" } > 4)
+        #expect(try await bench.elsewhere() == bench.tablet.dump)
+        try await bench.tablet.discard()
+    }
+
+    /// What the server refused once is not tried again with each request.
+    @Test func aServerThatTakesFewerItemsGetsFewer() async throws {
+        var limits = Limits()
+        limits.operationsPerRequest = 10
+        let bench = try await Bench(limits: limits)
+        let before = bench.faults.answers("records/modify").count
+        try bench.tablet.edit { context in for number in 0..<100 { context.insert("Post", ["title": "\(number)"]) } }
+        try await bench.tablet.container.sync(timeout: .seconds(600))
+        let refused = bench.faults.answers("records/modify").dropFirst(before).count { (try? ModifyRecordsResponse(json: $0)) == nil }
+        #expect(refused <= 8, "of 100, 50, 25, 12; and whether it takes 12 by now")
         #expect(try await bench.elsewhere() == bench.tablet.dump)
         try await bench.tablet.discard()
     }

@@ -63,7 +63,7 @@ import Testing
     /// The page that is asked for ahead fails: the import goes on from where the store stands.
     @Test func aPageAheadThatFailsIsAskedForAgain() async throws {
         var limits = Limits()
-        limits.recordsPerResponse = 10
+        limits.recordsPerLargePage = 10
         let cloud = try InProcessCloud(limits: limits)
         let laptop = try Device("laptop", try await cloud.addUser("mia", device: "laptop"))
         try laptop.edit { for index in 0..<25 { $0.insert("Post", ["title": "post \(index)"]) } }

@@ -212,6 +212,20 @@ import Testing
         #expect(script.settle { $0.accepted = 2 }.first == "planExport(itemsMax: 4)")
     }
 
+    @Test func aServerThatRefusedARequestAsTooLargeIsAskedAgainAfterAWhile() {
+        var script = Script.idle
+        _ = script.tell(.storeChanged)
+        _ = script.finish(.batchPlanned(count: 8, pending: 100, refusal: nil))
+        #expect(script.fail(.limitExceeded).first == "planExport(itemsMax: 4)")
+        for round in 1...8 {
+            _ = script.finish(.batchPlanned(count: 4, pending: 100, refusal: nil))
+            #expect(script.settle { $0.accepted = 4 }.first == "planExport(itemsMax: \(round < 8 ? 4 : 8))")
+        }
+        // A request has no more than there is: half of that is what is tried next.
+        _ = script.finish(.batchPlanned(count: 3, pending: 3, refusal: nil))
+        #expect(script.fail(.limitExceeded).first == "planExport(itemsMax: 1)")
+    }
+
     @Test func theItemBecauseOfWhichARequestIsRefusedIsFoundByHalvesAndPutAside() {
         var script = Script.idle
         _ = script.tell(.storeChanged)

@@ -51,7 +51,8 @@ extension Engine {
     /// the walk began: what came since is asked for from there, oldest first (unverified).
     ///
     /// A page ends at `Limits.recordsPerResponse` records or `Limits.responseRecordBytes` bytes, all zones counted
-    /// together; a zone that gets no room answers an empty page with more to come.
+    /// together; a zone that gets no room answers an empty page with more to come. Who understands
+    /// ``Capability/largePages`` may ask for up to `Limits.recordsPerLargePage` records.
     ///
     /// - Parameter asTexts: Whether records may come as ``ZoneChanges/texts``, for an answer that is to be sent.
     ///
@@ -63,11 +64,12 @@ extension Engine {
         try checkCount(request.zones.count, of: "zones", atMost: limits.recordsPerResponse)
         let state = try view.state()
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
-        var room = PageRoom(records: limits.recordsPerResponse, bytes: limits.responseRecordBytes)
+        let recordsMax = call.capabilities.contains(.largePages) ? limits.recordsPerLargePage : limits.recordsPerResponse
+        var room = PageRoom(records: recordsMax, bytes: limits.responseRecordBytes)
         return ZoneChangesResponse(
             zones: try request.zones.map { query in
                 do {
-                    let limit = try pageLimit(query.resultsLimit ?? request.resultsLimit)
+                    let limit = try pageLimit(query.resultsLimit ?? request.resultsLimit, atMost: recordsMax)
                     return .changes(try page(query, asTexts: asTexts, limit: limit, &room, addresses, state, view, call))
                 } catch let error as WireError {
                     return .failure(query.zoneID, error)
@@ -204,9 +206,9 @@ extension Engine {
             bytesMax: bytesMax)
     }
 
-    func pageLimit(_ asked: Int?) throws(WireError) -> Int {
+    func pageLimit(_ asked: Int?, atMost most: Int? = nil) throws(WireError) -> Int {
         guard let asked else { return limits.recordsPerResponse }
         guard asked > 0 else { throw WireError(.badRequest, "resultsLimit is below 1") }
-        return min(asked, limits.recordsPerResponse)
+        return min(asked, most ?? limits.recordsPerResponse)
     }
 }

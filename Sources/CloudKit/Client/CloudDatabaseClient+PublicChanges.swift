@@ -12,7 +12,7 @@ extension CloudDatabaseClient {
     /// - Parameter isCounting: Whether the server, if it can, is to count what comes after the page.
     /// - Returns: Nil if the server has no such feed.
     package func publicChanges(_ query: ZoneChangesQuery, isCounting: Bool = false) async throws(CKError) -> ZoneChangesResult? {
-        let asked: Set<Capability> = isCounting ? [.publicChanges, .remainingCount] : [.publicChanges]
+        let asked: Set<Capability> = isCounting ? [.publicChanges, .largePages, .remainingCount] : [.publicChanges, .largePages]
         var request = TransportRequest(
             method: "POST", target: .service(path: path(.zoneChanges, in: .public)), headers: headers(asking: asked),
             body: .bytes(ZoneChangesRequest(zones: [query]).encoded()), responseBytesMax: Limits.messageBytes)

@@ -8,7 +8,7 @@ import ObjectGraph
 import Synchronization
 
 extension Mirror {
-    func planExport(itemsMax: Int) async throws -> SyncMachine.Outcome {
+    func planExport(_ size: RequestSize) async throws -> SyncMachine.Outcome {
         if let plan = next.withLock({ $0.take() }) {
             prepared.withLock { $0 = plan }
             return .batchPlanned(count: plan.batch?.batch.items.count ?? 0, pending: plan.pending, refusal: plan.refusal)
@@ -24,7 +24,7 @@ extension Mirror {
         // Who has to sign in first sends nothing yet.
         let opened = file.scope == .public ? nil : try? openCloud()
         var plan = try await onQueue {
-            try self.file.nextBatch(itemsMax: itemsMax, pending: before.count, hasImported: hasImported) { [surroundings = self.surroundings] in
+            try self.file.nextBatch(itemsMax: size.items, pending: before.count, hasImported: hasImported) { [surroundings = self.surroundings] in
                 try? opened?.request(for: $0, key: surroundings.makeName())
             }
         }
@@ -40,7 +40,7 @@ extension Mirror {
             }
             try await onQueue { try self.file.remember(user: user, credential: cloud.client.transport.credential) }
         }
-        plan.itemsMax = itemsMax
+        plan.size = size
         prepared.withLock { [plan] in $0 = plan }
         return .batchPlanned(count: plan.batch?.batch.items.count ?? 0, pending: plan.pending, refusal: plan.refusal)
     }
@@ -61,8 +61,8 @@ extension Mirror {
             return .batchSettled(try await onQueue { try self.file.settle(batch, key: nil, outcomes: refused) })
         }
         async let awaited = answer(to: request, cloud)
-        let nextMax = SyncMachine.itemsMax(after: plan.itemsMax)
-        let ahead = plan.pending > batch.batch.items.count ? await planAhead(of: batch, itemsMax: nextMax, cloud) : nil
+        let nextSize = plan.size.afterAcceptance
+        let ahead = plan.pending > batch.batch.items.count ? await planAhead(of: batch, itemsMax: nextSize.items, cloud) : nil
         let answer: MirrorCloud.Answer
         do {
             answer = try await awaited
@@ -82,7 +82,7 @@ extension Mirror {
         }
         if let following { planned?.batch?.token = following.token }
         planned?.pending = plan.pending - verdict.accepted
-        planned?.itemsMax = nextMax
+        planned?.size = nextSize
         next.withLock { [planned] in $0 = planned }
         mayOwe.withLock { [planned] in $0 = planned?.request != nil || following != nil }
         if let failure = verdict.requestFailure, failure.isZoneGone {

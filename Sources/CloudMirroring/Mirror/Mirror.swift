@@ -309,7 +309,7 @@ final class Mirror: Sendable {
             case .setUp: return try await setUp()
             case .fetchChanges: return try await fetchChanges()
             case .fetchPushed: return try await fetchChanges(isPushed: true)
-            case .planExport(let itemsMax): return try await planExport(itemsMax: itemsMax)
+            case .planExport(let size): return try await planExport(size)
             case .sendBatch: return try await sendBatch()
             case .quarantine(let failure):
                 guard let batch = sent.withLock({ $0 }) else { preconditionFailure("what is put aside was sent before") }

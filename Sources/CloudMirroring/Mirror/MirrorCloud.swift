@@ -13,8 +13,8 @@ struct MirrorCloud: Sendable {
     let sealer: RecordSealer
     let ways: PublicWays
 
-    /// Records of one page. The server may send fewer.
-    static let pageRecordsMax = 200
+    /// Records of one page of changes. The server may send fewer, and does where it does not know ``Capability/largePages``.
+    static let pageRecordsMax = 1000
     /// Bytes of assets that one page may bring; a page with more is asked for again with fewer records.
     static let pageAssetBytesMax: Int64 = 32_000_000
 
@@ -73,7 +73,7 @@ struct MirrorCloud: Sendable {
             return try await publicPage(after: token, generation: generation, recordsMax: recordsMax, isCounting: isCounting)
         }
         let query = ZoneChangesQuery(zoneID: zone.zone.id, syncToken: token, resultsLimit: recordsMax)
-        let answer = try await client.zoneChanges(ZoneChangesRequest(zones: [query]), asking: isCounting ? [.remainingCount] : [])
+        let answer = try await client.zoneChanges(ZoneChangesRequest(zones: [query]), asking: isCounting ? [.largePages, .remainingCount] : [.largePages])
         switch answer.zones.first {
         case .changes(let changes): return try page(changes, askedWith: token, generation: generation)
         case .failure(_, let error):

@@ -26,8 +26,8 @@ extension MirrorFile {
         var pending: Int
         /// Why something was refused for good.
         var refusal: String?
-        /// How many items the batch may have had.
-        var itemsMax = SyncMachine.itemsPerRequest
+        /// How many items the batch might have had.
+        var size = RequestSize(most: SyncMachine.itemsPerRequest)
     }
 
     /// Reads history and prepares the next batch. Shared zones come first: what moves there leaves the home zone after it

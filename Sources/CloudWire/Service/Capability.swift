@@ -17,6 +17,9 @@ package enum Capability: String, Hashable, Sendable, CaseIterable {
     case publicChanges = "public-changes"
     /// `changes/zone` tells how many changes are still to come.
     case remainingCount = "remaining-count"
+    /// A page of `changes/zone` has as many records as `resultsLimit` asks for, beyond the 200 that Apple documents: a device
+    /// that begins waits for fewer answers.
+    case largePages = "large-pages"
     /// Each answer has the server's time in ``HeaderNames/serverTime``.
     case serverTime = "server-time"
     /// Answers have `RateLimit-Limit`, `-Remaining` and `-Reset` where the operator limits requests. Who did not ask gets

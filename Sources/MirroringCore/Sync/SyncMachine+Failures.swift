@@ -13,6 +13,7 @@ extension SyncMachine {
         case .sending(_, let count):
             wishes.exporting = true
             if isolate(failure, in: count, now, &effects) { return }
+            if failure.code == .limitExceeded { requestSize.had(count) }
         case .quarantining(_, let reason):
             // The store could not be written; whatever comes of it, the item is sent no more often than before.
             wishes.exporting = true
@@ -35,7 +36,7 @@ extension SyncMachine {
         let isCertain = failure.code == .invalidArguments
         guard isCertain || [.internalError, .serverRejectedRequest].contains(failure.code) else { return false }
         if count > 1 {
-            itemsMax = max(1, count / 2)
+            requestSize.halve(count)
             if isCertain { next(now, &effects) }
             return isCertain
         }
@@ -66,7 +67,7 @@ extension SyncMachine {
         case .uploadAgain: resetSoon(.uploadAgain, failure, now, unit, &effects)
         case .removeRows: resetSoon(.removeRows, failure, now, unit, &effects)
         case .split:
-            itemsMax = max(1, itemsMax / 2)
+            requestSize.lowerLimit()
             retry(failure, now, unit, &effects)
         case .importFirst:
             wishes.importing = true

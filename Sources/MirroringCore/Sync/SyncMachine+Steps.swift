@@ -19,7 +19,7 @@ extension SyncMachine {
         } else if wishes.exporting {
             wishes.exporting = false
             sent = 0
-            state = .planning(begin(.planExport(itemsMax: itemsMax), &effects))
+            state = .planning(begin(.planExport(requestSize), &effects))
         } else {
             attempt = 0
             conflictRounds = 0
@@ -101,10 +101,10 @@ extension SyncMachine {
         wishes.exporting = true
         if let failure = verdict.requestFailure { return failed(failure, now, unit, &effects) }
         if verdict.isTooLarge {
-            itemsMax = max(1, count / 2)
+            requestSize.halve(count)
         } else if verdict.accepted > 0 {
             attempt = 0
-            itemsMax = Self.itemsMax(after: itemsMax, limit: itemsLimit)
+            requestSize = requestSize.afterAcceptance
         }
         if verdict.needImport > 0 {
             wishes.importing = true
@@ -120,6 +120,6 @@ extension SyncMachine {
         }
         if verdict.needImport > 0 { return next(now, &effects) }
         wishes.exporting = false
-        state = .planning(begin(.planExport(itemsMax: itemsMax), &effects))
+        state = .planning(begin(.planExport(requestSize), &effects))
     }
 }

@@ -28,7 +28,7 @@ extension SyncMachine {
         /// The same, where a notification is all that tells of changes: what it brought need not be asked for.
         case fetchPushed
         /// Read history and prepare a batch of at most so many items.
-        case planExport(itemsMax: Int)
+        case planExport(RequestSize)
         /// Send the batch that was prepared last and settle it.
         case sendBatch
         /// Put the only item of the batch that was sent last aside, so that it holds nothing else up: marked as refused if

@@ -50,10 +50,10 @@ package struct SyncMachine: Sendable {
 
     /// Rounds of conflict in a row after which the next attempt waits.
     package static let conflictRoundsMax = 3
-    /// Items of a request at most, unless somebody says otherwise.
-    package static let itemsPerRequest = 200
-    /// How many items the request after one may have of which something was accepted.
-    package static func itemsMax(after itemsMax: Int, limit: Int = itemsPerRequest) -> Int { min(limit, itemsMax * 2) }
+    /// Items of a request at most, unless somebody says otherwise. A server that takes fewer says so, and gets fewer.
+    ///
+    /// Source: Apple's `CKModifyRecordsOperation` documentation (400 items).
+    package static let itemsPerRequest = 400
 
     /// Failures in a row, of what may be the server's own fault, after which an item that was sent alone is put aside.
     package static let aloneAttemptsMax = 4
@@ -75,8 +75,7 @@ package struct SyncMachine: Sendable {
     var halt: CloudFailure?
     /// What stood in the way last. It stays the status while the next attempt runs, until the server answers.
     var trouble: SyncStatus.Activity?
-    var itemsMax: Int
-    let itemsLimit: Int
+    var requestSize: RequestSize
     var lastSuccess: Date?
     private var lastReported: SyncStatus?
     var nextNumber = 0
@@ -84,8 +83,7 @@ package struct SyncMachine: Sendable {
 
     /// - Parameter itemsMax: Items of a request.
     package init(itemsMax: Int = itemsPerRequest, lastSuccess: Date? = nil) {
-        itemsLimit = itemsMax
-        self.itemsMax = itemsMax
+        requestSize = RequestSize(most: itemsMax)
         self.lastSuccess = lastSuccess
     }
 
