@@ -83,7 +83,7 @@ package struct UniquenessConstraint: Hashable, Sendable {
     package let slots: [Int]
 }
 
-package struct ResolvedEntity: Sendable {
+package final class ResolvedEntity: Sendable {
     package let index: Int
     package let declaration: Entity
     package let superentity: Int?

@@ -98,7 +98,7 @@ package struct RecordMapping: Sendable {
 }
 
 /// How one entity's objects become records.
-package struct EntityMapping: Sendable {
+package final class EntityMapping: Sendable {
     package let entity: ResolvedEntity
     package let recordType: String
     /// In order of slots, then ranks, then what was merged.
