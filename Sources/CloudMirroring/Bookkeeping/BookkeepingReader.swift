@@ -95,9 +95,7 @@ struct BookkeepingReader {
                 mark: row.int(8))
             state.isNew = false
             state.changeTag = row.text(3)
-            let ancestor = try row.blob(4).map { try Record(json: [UInt8]($0)) }
-            state.ancestor.fields = ancestor?.fields ?? [:]
-            state.modified = ancestor?.modified
+            if let kept = row.bytes(4) { (state.ancestor.fields, state.modified) = try KeptAncestor.read(kept) }
             state.ancestor.unapplied = try row.blob(5).map { try Record(json: [UInt8]($0)).fields } ?? [:]
             state.ancestor.digests = Digests.decode(row.text(6))
             state.failure = row.text(9)
@@ -170,6 +168,13 @@ struct BookkeepingReader {
     }
 
     // MARK: The rest
+
+    /// The greatest name of a record in the zone, by its UTF-8 text; nil where there is none.
+    func lastName() throws -> String? {
+        var name: String?
+        try reader.query("SELECT MAX(name) FROM TARN_RECORD WHERE zone = ?", [.int(zone)]) { name = $0.text(0) }
+        return name
+    }
 
     /// Whether there are links in the zone at all. Most models need none, and then none is looked for by name.
     func hasLinks() throws -> Bool { try exists("TARN_LINK") }

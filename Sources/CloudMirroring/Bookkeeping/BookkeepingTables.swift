@@ -23,8 +23,10 @@ enum BookkeepingFormat: Int, CaseIterable {
     case merged = 7
     /// More than one request may wait for its answer.
     case outbox = 8
+    /// What the server last said is kept in fewer bytes. What earlier versions wrote stays until it changes.
+    case keptAncestors = 9
 
-    static let current = BookkeepingFormat.outbox
+    static let current = BookkeepingFormat.keptAncestors
 }
 
 /// The mirror's tables, in the file of the store whose rows they are about, so that a row and what the mirror knows of

@@ -53,7 +53,7 @@ struct BookkeepingWriter {
     }
 
     private func write(_ state: RecordState) throws {
-        let ancestor = state.keptAncestor.map { SQLValue.blob($0.bytes) } ?? .null
+        let ancestor = state.keptAncestor.map { SQLValue.blob(Data($0.bytes)) } ?? .null
         let unapplied: SQLValue =
             state.ancestor.unapplied.isEmpty ? .null : .blob(Data(Record(recordName: "", fields: state.ancestor.unapplied).encoded()))
         try store(

@@ -94,8 +94,12 @@ extension MirrorFile {
         let needs = ImportNeeds(page, mapping: mapping)
         var loaded = ImportPlan.Loaded()
         let hasLinks = try bookkeeping.hasLinks()
+        let lastKnown = try bookkeeping.lastName()
         for name in needs.names {
-            loaded.records[name] = try bookkeeping.record(named: name)
+            // New names are the greatest, where they were made in the order of time.
+            if let lastKnown, !lastKnown.utf8.lexicographicallyPrecedes(name.utf8) {
+                loaded.records[name] = try bookkeeping.record(named: name)
+            }
             if hasLinks, let link = try bookkeeping.link(named: name) { loaded.links.append(link) }
         }
         for name in try bookkeeping.hasParked() ? needs.parked : [] {

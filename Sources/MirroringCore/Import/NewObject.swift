@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 package import CloudWire
-package import Foundation
+import Foundation
 import ManagedModel
 
 /// What a record makes of an object that is not here yet. It follows from the record alone, so that it can be made before it is the
@@ -64,22 +64,6 @@ package struct NewObjects: Hashable, Sendable {
     package mutating func forget(_ name: String) { objects[name] = nil }
 
     package static func == (one: NewObjects, other: NewObjects) -> Bool { true }
-    package func hash(into hasher: inout Hasher) {}
-}
-
-/// An ancestor as bookkeeping keeps it. It says nothing that the ancestor does not say.
-package struct KeptAncestor: Hashable, Sendable {
-    package let bytes: Data
-
-    /// - Returns: nil where there is nothing to be kept.
-    init?(_ ancestor: Ancestor, _ modified: RecordStamp?) {
-        if ancestor.fields.isEmpty && modified == nil { return nil }
-        var record = Record(recordName: "", fields: ancestor.fields)
-        record.modified = modified
-        bytes = Data(record.encoded())
-    }
-
-    package static func == (one: KeptAncestor, other: KeptAncestor) -> Bool { true }
     package func hash(into hasher: inout Hasher) {}
 }
 

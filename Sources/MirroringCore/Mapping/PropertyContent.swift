@@ -159,6 +159,11 @@ extension AssetValue {
 extension EntityMapping {
     /// Splits a record's fields into an ancestor: understood fields and others, without empty and passing parts.
     package func ancestor(of fields: [String: Field]) -> Ancestor {
+        // Most records have nothing else.
+        let isUnderstood = fields.allSatisfy { name, field in
+            if case .asset = field.value { false } else { field.value != nil && knownFields.contains(name) }
+        }
+        if isUnderstood { return Ancestor(fields: fields) }
         var ancestor = Ancestor()
         for (name, field) in fields {
             guard let value = field.value else { continue }

@@ -166,6 +166,12 @@ struct PreparedStatement {
         return (start, Int(sqlite3_column_bytes(handle, column)))
     }
 
+    func bytes(_ column: Int32) -> [UInt8]? {
+        if isNull(column) { return nil }
+        let (start, length) = blobBytes(column)
+        return Array(UnsafeRawBufferPointer(start: start, count: length))
+    }
+
     func blob(_ column: Int32) -> Data? {
         if isNull(column) { return nil }
         guard let start = sqlite3_column_blob(handle, column) else { return Data() }

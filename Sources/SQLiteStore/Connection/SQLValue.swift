@@ -27,6 +27,8 @@ package struct SQLRow {
     package func text(_ column: Int) -> String? { statement.text(Int32(column)) }
     /// - Returns: nil for null.
     package func blob(_ column: Int) -> Data? { statement.blob(Int32(column)) }
+    /// - Returns: nil for null.
+    package func bytes(_ column: Int) -> [UInt8]? { statement.bytes(Int32(column)) }
     package func optionalInt(_ column: Int) -> Int64? { isNull(column) ? nil : int(column) }
     package func optionalDouble(_ column: Int) -> Double? { isNull(column) ? nil : double(column) }
     package func value(_ column: Int) -> SQLValue { statement.value(Int32(column)) }
