@@ -22,7 +22,9 @@ import Testing
     /// How much an import will bring is shown where the server counts.
     @Test(arguments: [true, false]) func anImportShowsHowFarItIs(isCounting: Bool) async throws {
         let offered = Set(Capability.allCases).subtracting(isCounting ? [] : [.remainingCount])
-        let cloud = try InProcessCloud(offered: offered)
+        var limits = Limits()
+        limits.recordsPerLargePage = 200
+        let cloud = try InProcessCloud(limits: limits, offered: offered)
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
         try tablet.edit { context in for number in 0..<450 { context.insert("Post", ["title": "\(number)"]) } }
         try await tablet.container.sync(timeout: .seconds(600))

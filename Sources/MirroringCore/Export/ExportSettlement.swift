@@ -161,13 +161,15 @@ extension RecordState {
         _ record: Record, sent item: ExportBatch.Item, _ assets: [String: AssetValue], _ entity: EntityMapping
     ) {
         let sent = item.with(assets).fields
-        var fields = item.operation == .create ? [:] : ancestor.fields.merging(ancestor.unapplied) { known, _ in known }
-        fields.merge(sent) { _, sent in sent }
+        let isNew = item.operation == .create
+        var fields = sent
+        if !isNew { fields.merge(ancestor.fields.merging(ancestor.unapplied) { known, _ in known }) { sent, _ in sent } }
         fields.merge(record.fields) { _, answered in answered }
         var adopted = entity.ancestor(of: fields)
         // What the answer brings besides has not been applied to the row, even if this version of the model knows it.
-        for name in adopted.fields.keys where sent[name] == nil && (item.operation == .create || ancestor.fields[name] == nil) {
-            adopted.unapplied[name] = adopted.fields.removeValue(forKey: name)
+        let others = isNew ? Array(record.fields.keys) : Array(record.fields.keys) + ancestor.unapplied.keys
+        for name in others where sent[name] == nil && (isNew || ancestor.fields[name] == nil) {
+            if let field = adopted.fields.removeValue(forKey: name) { adopted.unapplied[name] = field }
         }
         adopted.digests = ancestor.digests.filter { adopted.fields[$0.key] != nil }
         adopted.digests.merge(item.uploadedDigests) { _, sent in sent }
