@@ -126,6 +126,16 @@ import Testing
         #expect(Self.operations.map(\.0.rawValue).sorted() == ServicePath.Operation.allCases.map(\.rawValue).sorted())
     }
 
+    /// Only what writes by way of its key may come again with one: what keeps no answers would be done twice.
+    @Test func whatKeepsNoAnswerDoesNotComeAgain() {
+        let kept: [ServicePath.Operation] = [.modifyRecords, .uploadAssets, .rereferenceAssets, .modifyZones, .modifySubscriptions]
+        let changing = kept + [.resolveRecords, .acceptRecords, .requestAccess, .restrictUser, .unrestrictUser]
+        for operation in ServicePath.Operation.allCases {
+            let expected: Repetition = kept.contains(operation) ? .answeredAsBefore : changing.contains(operation) ? .refused : .harmless
+            #expect(operation.repetition == expected, "\(operation.rawValue)")
+        }
+    }
+
     @Test func writingTellsNothingThatReadingWouldNot() async throws {
         let bench = try Bench()
         let call = Self.call(.operator, bench)

@@ -20,19 +20,28 @@ struct Credentials: Sendable {
     var isRepeated = false
 }
 
+/// What becomes of a signed request that comes again, be it sent by its maker or by somebody who saw it.
+package enum Repetition {
+    case refused
+    /// It changes nothing.
+    case harmless
+    /// The answer to its idempotency key was kept, and is given once more.
+    case answeredAsBefore
+}
+
 extension CloudService {
     /// Reads the credentials of a request: a device token, an API token with or without a web auth token, or the
     /// signature of a server-to-server key. Without any it is nobody's, who may still read what the world may.
     ///
     /// - Parameters:
     ///   - body: The whole body, where there is a signature over it.
-    ///   - onlyReads: Whether the request changes nothing, so that it may come again.
+    ///   - repetition: What becomes of the request if it was signed and sent before.
     /// - Throws: `WireError` with `.authenticationFailed` for credentials that are wrong or do not go together.
     ///
     /// Source: *CloudKit Web Services Reference*, "Accessing CloudKit".
     func credentials(
         of request: ServiceRequest, _ signed: SignedRequest?, body: [UInt8]?, containerIdentifier: String,
-        environment: CloudEnvironment, onlyReads: Bool = false
+        environment: CloudEnvironment, repetition: Repetition = .refused
     ) async throws -> Credentials {
         let query = QueryItems(request.query)
         let apiToken = query["ckAPIToken"]
@@ -46,7 +55,7 @@ extension CloudService {
         if let signed, let body {
             let (key, isRepeated) = try await verify(
                 signed, of: request, body: body, containerIdentifier: containerIdentifier, environment: environment,
-                onlyReads: onlyReads)
+                repetition: repetition)
             return Credentials(proof: .serverKey(key), isRepeated: isRepeated)
         }
         // The documents say `ckWebAuthToken`; some clients send it as `ckSession`, under which they were told it, too.
@@ -90,7 +99,7 @@ extension CloudService {
 
     private func verify(
         _ signed: SignedRequest, of request: ServiceRequest, body: [UInt8], containerIdentifier: String,
-        environment: CloudEnvironment, onlyReads: Bool
+        environment: CloudEnvironment, repetition: Repetition
     ) async throws -> (ServerKey, isRepeated: Bool) {
         let refused = WireError(.authenticationFailed, "the request is not signed by a key of this container and environment")
         guard let key = try await accounts.serverKey(id: signed.keyID), key.containerIdentifier == containerIdentifier,
@@ -109,10 +118,11 @@ extension CloudService {
         else { throw refused }
         // Signers that draw no random numbers (RFC 6979) sign the same request twice in a second alike. Reading twice changes nothing,
         // and who can send a read again has seen its answer already, or will be refused once the date is too old.
-        if onlyReads { return (key, false) }
+        if repetition == .harmless { return (key, false) }
         // The mark is remembered as long as the date would be accepted.
         let isFirst = try await accounts.isFirstUse(of: accounts.sha256(Array(key.id.utf8) + mark), until: date + window + 1)
-        guard isFirst || request.header(HeaderNames.idempotencyKey) != nil else { throw Self.sentBefore }
+        let mayBeAnswered = repetition == .answeredAsBefore && request.header(HeaderNames.idempotencyKey) != nil
+        guard isFirst || mayBeAnswered else { throw Self.sentBefore }
         return (key, !isFirst)
     }
 

@@ -13,7 +13,7 @@ extension CloudService {
         let signedBody = signed == nil ? nil : try await collect(request)
         let credentials = try await credentials(
             of: request, signed, body: signedBody, containerIdentifier: path.containerIdentifier,
-            environment: path.environment, onlyReads: path.operation.onlyReads)
+            environment: path.environment, repetition: path.operation.repetition)
         var budget: RequestBudget?
         var response: ServiceResponse
         do {

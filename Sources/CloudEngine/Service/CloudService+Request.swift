@@ -74,16 +74,15 @@ extension ServicePath.Operation {
         method == self.method || self == .listZones && method == "POST" || self == .discoverUsers && method == "GET"
     }
 
-    /// Whether carrying the operation out twice leaves everything as once does, whatever is in its body.
-    var onlyReads: Bool {
+    /// What becomes of the same signed request if it comes again, whatever is in its body.
+    package var repetition: Repetition {
         switch self {
         case .lookupRecords, .queryRecords, .recordChanges, .changedZones, .listZones, .lookupZones, .databaseChanges, .zoneChanges,
             .listSubscriptions, .lookupSubscriptions, .caller, .currentUser, .discoverUsers, .lookupUsersByEmail, .lookupUsersByID,
             .lookupUsersByContacts:
-            true
-        case .modifyRecords, .uploadAssets, .rereferenceAssets, .modifyZones, .modifySubscriptions, .resolveRecords, .acceptRecords,
-            .requestAccess, .restrictUser, .unrestrictUser:
-            false
+            .harmless
+        case .modifyRecords, .uploadAssets, .rereferenceAssets, .modifyZones, .modifySubscriptions: .answeredAsBefore
+        case .resolveRecords, .acceptRecords, .requestAccess, .restrictUser, .unrestrictUser: .refused
         }
     }
 
