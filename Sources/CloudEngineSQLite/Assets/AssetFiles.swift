@@ -22,60 +22,35 @@ enum DiskQueue {
     static func start(_ body: @escaping @Sendable () -> Void) { queue.async { body() } }
 }
 
-/// A file that is arriving: hashed and written piece by piece, under a name of its own until it is complete. Removed
-/// when this object goes, unless it was moved.
+/// A file that arrives at once, under a name of its own until it is complete. Removed when this object goes, unless it was
+/// moved.
 final class IncomingFile: Sendable {
-    private struct State {
-        var hash = SHA256()
-        var size: Int64 = 0
-        var pending: [UInt8] = []
-        var isMoved = false
-    }
-
-    /// Pieces are gathered to this size before they go to the disk.
-    private static let pieceBytes = 1 << 18
-
     private let path: String
-    private let descriptor: Int32
-    private let state = Mutex(State())
+    private let file: GrowingFile
+    private let isMoved = Mutex(false)
 
     init(in folder: String) throws {
         path = "\(folder)/\(UUID().uuidString)"
-        descriptor = Foundation.open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw StorageFailure.ofDisk(errno) }
+        guard let file = try GrowingFile(path: path, .new) else { preconditionFailure("a new file is made") }
+        self.file = file
     }
 
     deinit {
-        close(descriptor)
-        if !state.withLock({ $0.isMoved }) { unlink(path) }
+        if !isMoved.withLock({ $0 }) { unlink(path) }
     }
 
-    func append(_ piece: [UInt8], bytesMax: Int64) async throws {
-        let isFull = try state.withLock { state in
-            state.size += Int64(piece.count)
-            guard state.size <= bytesMax else {
-                throw WireError(.quotaExceeded, "an asset has at most \(bytesMax) bytes", nativeCode: .limitExceeded)
-            }
-            state.hash.update(data: piece)
-            state.pending += piece
-            return state.pending.count >= Self.pieceBytes
-        }
-        if isFull { try await DiskQueue.run { try self.writePending() } }
-    }
-
-    /// Brings everything to durable storage.
-    func finish() async throws -> StoredAsset {
-        try await DiskQueue.run {
-            try self.writePending()
-            guard fsync(self.descriptor) == 0 else { throw StorageFailure.ofDisk(errno) }
-        }
-        return state.withLock { StoredAsset(checksum: Hex.text($0.hash.finalize()), size: $0.size) }
+    /// Brings all that arrives to durable storage.
+    func receive(_ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, bytesMax: Int64) async throws -> StoredAsset {
+        let appended = try await file.append(pieces, at: 0, bytesMax: bytesMax)
+        let size = try await file.size()
+        guard let checksum = appended.checksum, appended.end == size else { throw StorageFailure.ofDisk(EIO) }
+        return StoredAsset(checksum: checksum, size: size)
     }
 
     /// Gives the file its final name, durably.
     func move(to destination: String, in folder: String) throws {
         try Self.move(path, to: destination, in: folder)
-        state.withLock { $0.isMoved = true }
+        isMoved.withLock { $0 = true }
     }
 
     static func move(_ path: String, to destination: String, in folder: String) throws {
@@ -89,22 +64,6 @@ final class IncomingFile: Sendable {
         guard directory >= 0 else { throw StorageFailure.ofDisk(errno) }
         defer { close(directory) }
         guard fsync(directory) == 0 else { throw StorageFailure.ofDisk(errno) }
-    }
-
-    private func writePending() throws {
-        let bytes = state.withLock { state in
-            defer { state.pending.removeAll(keepingCapacity: true) }
-            return state.pending
-        }
-        try bytes.withUnsafeBytes { buffer in
-            var rest = buffer[...]
-            while !rest.isEmpty {
-                let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-                if count < 0, errno == EINTR { continue }
-                guard count >= 0 else { throw StorageFailure.ofDisk(errno) }
-                rest = rest.dropFirst(count)
-            }
-        }
     }
 }
 

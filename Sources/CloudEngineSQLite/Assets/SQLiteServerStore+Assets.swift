@@ -13,8 +13,7 @@ extension SQLiteServerStore: AssetStorage {
     ) async throws -> StoredAsset? {
         guard try await read(partition, { try $0.upload(id: id) }) != nil else { return nil }
         let incoming = try IncomingFile(in: folder.incoming)
-        for try await piece in pieces { try await incoming.append(piece, bytesMax: bytesMax) }
-        let arrived = try await incoming.finish()
+        let arrived = try await incoming.receive(pieces, bytesMax: bytesMax)
         guard bytesExpected == nil || bytesExpected == arrived.size else {
             throw WireError(.badRequest, "the file ended before its announced length")
         }

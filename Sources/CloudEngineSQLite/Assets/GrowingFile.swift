@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudWire
+import Crypto
+import Foundation
+import Synchronization
+
+/// What one request wrote of an upload.
+struct Appended: Sendable {
+    /// Where it ends in the file.
+    private(set) var end: Int64
+    /// Nil if it does not begin where the file does.
+    private var hash: SHA256?
+
+    init(from offset: Int64) {
+        end = offset
+        hash = offset == 0 ? SHA256() : nil
+    }
+
+    mutating func add(_ bytes: [UInt8]) {
+        hash?.update(data: bytes)
+        end += Int64(bytes.count)
+    }
+
+    /// Of the whole file, if it is all there is.
+    var checksum: String? { hash.map { Hex.text($0.finalize()) } }
+}
+
+/// A file that grows at its end by what arrives over the network.
+final class GrowingFile: Sendable {
+    /// Pieces are gathered to this size before they go to the disk.
+    static let pieceBytes = 1 << 18
+    /// As often the disk is told to begin, so that there is little left to wait for in the end.
+    private static let flushedBytes: Int64 = 1 << 25
+
+    /// As another request may have left it.
+    enum Presence { case new, oldOrNew, old }
+
+    let descriptor: Int32
+    /// What the disk said while more arrived, which the system says once only. Held while it is asked.
+    private let failure = Mutex<Int32?>(nil)
+
+    /// - Returns: Nil if there is no old file where one was expected.
+    init?(path: String, _ presence: Presence) throws {
+        let flags =
+            switch presence {
+            case .new: O_CREAT | O_EXCL
+            case .oldOrNew: O_CREAT
+            case .old: Int32(0)
+            }
+        descriptor = open(path, flags | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            let number = errno
+            guard presence == .old, number == ENOENT else { throw StorageFailure.ofDisk(number) }
+            return nil
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Bytes that are there, durably.
+    func size() async throws -> Int64 {
+        try await DiskQueue.run {
+            let isFlushed = fsync(self.descriptor) == 0
+            let number = errno
+            if let earlier = self.failure.withLock({ $0 }) { throw StorageFailure.ofDisk(earlier) }
+            guard isFlushed else { throw StorageFailure.ofDisk(number) }
+            return Int64(lseek(self.descriptor, 0, SEEK_END))
+        }
+    }
+
+    /// Appends what arrives. When the sequence breaks off, what came before it stays.
+    ///
+    /// While one piece goes to the disk, the next arrives and is hashed.
+    ///
+    /// - Parameter inTurn: Carries a write out, or throws.
+    /// - Returns: What was written, and where it ends.
+    /// - Throws: `WireError` with `.quotaExceeded` if more arrives than the file may have.
+    func append(
+        _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, at offset: Int64, bytesMax: Int64,
+        inTurn: @escaping @Sendable (_ write: () throws -> Void) throws -> Void = { try $0() }
+    ) async throws -> Appended {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            var pending: [UInt8] = []
+            var appended = Appended(from: offset)
+            do {
+                for try await piece in pieces {
+                    guard appended.end + Int64(pending.count + piece.count) <= bytesMax else {
+                        throw WireError(.quotaExceeded, "an asset has at most \(bytesMax) bytes", nativeCode: .limitExceeded)
+                    }
+                    pending += piece
+                    guard pending.count >= Self.pieceBytes else { continue }
+                    let (bytes, place) = (pending, appended.end)
+                    pending = []
+                    pending.reserveCapacity(2 * Self.pieceBytes)
+                    appended.add(bytes)
+                    // What follows a piece that is not there has no place.
+                    try await group.next()
+                    group.addTask { try await self.write(bytes, at: place, inTurn) }
+                }
+            } catch {
+                do {
+                    try await group.next()
+                    if !(error is WireError) { try await write(pending, at: appended.end, inTurn) }
+                } catch {
+                    // Why nothing more arrives is what the caller is told.
+                }
+                throw error
+            }
+            try await group.next()
+            let place = appended.end
+            appended.add(pending)
+            try await write(pending, at: place, inTurn)
+            return appended
+        }
+    }
+
+    private func write(
+        _ bytes: [UInt8], at offset: Int64, _ inTurn: @escaping @Sendable (() throws -> Void) throws -> Void
+    ) async throws {
+        try await DiskQueue.run { [self] in
+            try inTurn {
+                try bytes.withUnsafeBytes { buffer in
+                    var rest = buffer[...]
+                    var place = offset
+                    while !rest.isEmpty {
+                        let count = pwrite(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count, off_t(place))
+                        if count < 0, errno == EINTR { continue }
+                        guard count >= 0 else { throw StorageFailure.ofDisk(errno) }
+                        rest = rest.dropFirst(count)
+                        place += Int64(count)
+                    }
+                }
+            }
+            let end = offset + Int64(bytes.count)
+            if end / Self.flushedBytes > offset / Self.flushedBytes { flushMeanwhile(to: end) }
+        }
+    }
+
+    /// One at a time: a slow disk takes no more threads than that.
+    ///
+    /// What is on the disk does not stay in memory, which a large file would fill for nothing: the databases need it more, and
+    /// pages that come back are had faster than others.
+    private func flushMeanwhile(to end: Int64) {
+        DiskQueue.start { [self] in
+            _ = failure.withLockIfAvailable { failure in
+                guard fdatasync(descriptor) == 0 else {
+                    failure = failure ?? errno
+                    return
+                }
+                #if os(Linux)
+                    posix_fadvise(descriptor, 0, off_t(end), POSIX_FADV_DONTNEED)
+                #endif
+            }
+        }
+    }
+}
