@@ -149,7 +149,9 @@ package final class InProcessTransport: CloudTransport {
         await sent?.begin(at: start)
         var rest = bytes[...]
         while !rest.isEmpty {
-            await sent?.take(Array(rest.prefix(Self.pieceBytes)))
+            let piece = rest.prefix(Self.pieceBytes)
+            piece.withUnsafeBytes { sent?.see($0) }
+            await sent?.moved(piece.count)
             rest = rest.dropFirst(Self.pieceBytes)
         }
         return bytes

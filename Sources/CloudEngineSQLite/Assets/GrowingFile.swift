@@ -73,7 +73,7 @@ final class GrowingFile: Sendable {
 
     /// Appends what arrives. When the sequence breaks off, what came before it stays.
     ///
-    /// While one piece goes to the disk, the next arrives and is hashed.
+    /// While one piece is hashed and goes to the disk, the next arrives.
     ///
     /// - Parameter inTurn: Carries a write out, or throws.
     /// - Returns: What was written, and where it ends.
@@ -82,49 +82,47 @@ final class GrowingFile: Sendable {
         _ pieces: any AsyncSequence<[UInt8], any Error> & Sendable, at offset: Int64, bytesMax: Int64,
         inTurn: @escaping @Sendable (_ write: () throws -> Void) throws -> Void = { try $0() }
     ) async throws -> Appended {
-        try await withThrowingTaskGroup(of: Void.self) { group in
+        try await withThrowingTaskGroup(of: Appended.self) { group in
             var pending: [UInt8] = []
+            var end = offset
             var appended = Appended(from: offset)
             do {
                 for try await piece in pieces {
-                    guard appended.end + Int64(pending.count + piece.count) <= bytesMax else {
+                    guard end + Int64(pending.count + piece.count) <= bytesMax else {
                         throw WireError(.quotaExceeded, "an asset has at most \(bytesMax) bytes", nativeCode: .limitExceeded)
                     }
                     pending += piece
                     guard pending.count >= Self.pieceBytes else { continue }
-                    let (bytes, place) = (pending, appended.end)
+                    let bytes = pending
+                    // What follows a piece that is not there has no place.
                     pending = []
                     pending.reserveCapacity(2 * Self.pieceBytes)
-                    appended.add(bytes)
-                    // What follows a piece that is not there has no place.
-                    try await group.next()
-                    group.addTask { try await self.write(bytes, at: place, inTurn) }
+                    end += Int64(bytes.count)
+                    if let before = try await group.next() { appended = before }
+                    group.addTask { [appended] in try await self.write(bytes, after: appended, inTurn) }
                 }
             } catch {
                 do {
-                    try await group.next()
-                    if !(error is WireError) { try await write(pending, at: appended.end, inTurn) }
+                    if let before = try await group.next() { appended = before }
+                    if !(error is WireError) { _ = try await write(pending, after: appended, inTurn) }
                 } catch {
                     // Why nothing more arrives is what the caller is told.
                 }
                 throw error
             }
-            try await group.next()
-            let place = appended.end
-            appended.add(pending)
-            try await write(pending, at: place, inTurn)
-            return appended
+            if let before = try await group.next() { appended = before }
+            return try await write(pending, after: appended, inTurn)
         }
     }
 
     private func write(
-        _ bytes: [UInt8], at offset: Int64, _ inTurn: @escaping @Sendable (() throws -> Void) throws -> Void
-    ) async throws {
+        _ bytes: [UInt8], after before: Appended, _ inTurn: @escaping @Sendable (() throws -> Void) throws -> Void
+    ) async throws -> Appended {
         try await DiskQueue.run { [self] in
             try inTurn {
                 try bytes.withUnsafeBytes { buffer in
                     var rest = buffer[...]
-                    var place = offset
+                    var place = before.end
                     while !rest.isEmpty {
                         let count = pwrite(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count, off_t(place))
                         if count < 0, errno == EINTR { continue }
@@ -134,8 +132,10 @@ final class GrowingFile: Sendable {
                     }
                 }
             }
-            let end = offset + Int64(bytes.count)
-            if end / Self.flushedBytes > offset / Self.flushedBytes { flushMeanwhile(to: end) }
+            var appended = before
+            appended.add(bytes)
+            if appended.end / Self.flushedBytes > before.end / Self.flushedBytes { flushMeanwhile(to: appended.end) }
+            return appended
         }
     }
 

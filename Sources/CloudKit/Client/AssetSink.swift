@@ -61,13 +61,20 @@ final class AssetSink: Sendable {
         if let number = failure.withLock({ $0 }) { throw POSIXError(POSIXErrorCode(rawValue: number) ?? .EIO) }
     }
 
-    private func flushMeanwhile(_ handle: FileHandle) {
+    /// What is on the disk does not stay in memory, which a large file would fill for nothing.
+    private func flushMeanwhile(_ handle: FileHandle, to end: Int64) {
         // Whoever has the file may close it before the disk is done.
         let descriptor = dup(handle.fileDescriptor)
         guard descriptor >= 0 else { return }
         DispatchQueue.global(qos: .utility).async { [self] in
             _ = failure.withLockIfAvailable { failure in
-                if fdatasync(descriptor) != 0 { failure = failure ?? errno }
+                guard fdatasync(descriptor) == 0 else {
+                    failure = failure ?? errno
+                    return
+                }
+                #if os(Linux)
+                    posix_fadvise(descriptor, 0, off_t(end), POSIX_FADV_DONTNEED)
+                #endif
             }
             close(descriptor)
         }
@@ -84,7 +91,7 @@ final class AssetSink: Sendable {
             if let handle { try handle.write(contentsOf: piece) } else { state.bytes.append(contentsOf: piece) }
             state.digest.add(piece)
             state.received += Int64(piece.count)
-            if let handle, before / Self.flushedBytes < state.received / Self.flushedBytes { flushMeanwhile(handle) }
+            if let handle, before / Self.flushedBytes < state.received / Self.flushedBytes { flushMeanwhile(handle, to: state.received) }
         }
         await progress?.moved(Int64(piece.count))
     }
@@ -127,15 +134,16 @@ final class SentFile: SentBytes {
         if again != 0 { await progress?.moved(-again) }
     }
 
-    func take(_ piece: [UInt8]) async {
+    func see(_ piece: UnsafeRawBufferPointer) {
         state.withLock { state in
             let known = max(0, min(state.seen - state.position, Int64(piece.count)))
             state.digest.add(piece[Int(known)...])
             state.seen += Int64(piece.count) - known
             state.position += Int64(piece.count)
         }
-        await progress?.moved(Int64(piece.count))
     }
+
+    func moved(_ count: Int) async { await progress?.moved(Int64(count)) }
 
     /// Whether what was sent is what arrived.
     func agrees(with checksum: String) -> Bool { state.withLock { $0.digest }.agrees(with: checksum) }

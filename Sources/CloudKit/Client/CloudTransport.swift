@@ -90,11 +90,13 @@ package struct TransportRequest: Sendable {
     }
 }
 
-/// Sees the pieces of a file as they are sent. The next piece is read when it returns.
+/// Sees the pieces of a file as they are sent.
 package protocol SentBytes: Sendable {
     /// The file is sent from an offset on, perhaps again.
     func begin(at offset: Int64) async
-    func take(_ piece: [UInt8]) async
+    func see(_ piece: UnsafeRawBufferPointer)
+    /// A piece that was seen is being sent. The next one is read when this returns.
+    func moved(_ count: Int) async
 }
 
 package struct TransportResponse: Sendable {

@@ -269,7 +269,7 @@ private struct FileChunks: AsyncSequence, Sendable {
 
         mutating func next() async throws -> ByteBuffer? {
             chunks.heard()
-            let piece: [UInt8]
+            let piece: ByteBuffer
             do {
                 if handle == nil {
                     handle = try FileHandle(forReadingFrom: chunks.url)
@@ -282,26 +282,31 @@ private struct FileChunks: AsyncSequence, Sendable {
                     return nil
                 }
                 piece = try FileChunks.read(handle.fileDescriptor, atMost: Int(Swift.min(left, FileChunks.chunkBytes)))
-                guard !piece.isEmpty else { throw FileChunks.changed }
+                guard piece.readableBytes > 0 else { throw FileChunks.changed }
             } catch let error as CKError {
                 throw error
             } catch {
                 throw CKError(.assetFileNotFound, "the file of an asset is not there or not readable", cause: error)
             }
-            left -= Int64(piece.count)
-            await chunks.sent?.take(piece)
-            return ByteBuffer(bytes: piece)
+            left -= Int64(piece.readableBytes)
+            if let sent = chunks.sent {
+                piece.withUnsafeReadableBytes(sent.see)
+                await sent.moved(piece.readableBytes)
+            }
+            return piece
         }
     }
 
-    /// Not by the handle, whose `Data` would have to be copied once more.
-    private static func read(_ descriptor: Int32, atMost count: Int) throws -> [UInt8] {
-        try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+    /// Not by the handle, whose `Data` would have to be copied.
+    private static func read(_ descriptor: Int32, atMost count: Int) throws -> ByteBuffer {
+        var piece = ByteBuffer()
+        try piece.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { buffer in
             var got = Foundation.read(descriptor, buffer.baseAddress, count)
             while got < 0, errno == EINTR { got = Foundation.read(descriptor, buffer.baseAddress, count) }
             guard got >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-            filled = got
+            return got
         }
+        return piece
     }
 
     static let changed = CKError(
