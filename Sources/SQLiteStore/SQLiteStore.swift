@@ -79,6 +79,8 @@ package final class SQLiteStore: Sendable {
     /// nil for a store in memory, which one connection has, and for one that may only be read.
     private let points: PointReader?
     let gate = CallGate()
+    /// What ``StoreReader`` found of the history's tables; nil columns where there are none.
+    let historyColumns = Mutex<(schemaVersion: Int64, columns: HistoryColumns?)?>(nil)
 
     /// Opens a store and creates it if the file does not exist. A store of an older model is migrated.
     ///
@@ -157,7 +159,10 @@ package final class SQLiteStore: Sendable {
             if let generation = GenerationScope.generation(of: number) {
                 return try generation.read { database in try body(StoreReader(Connection(database), self)) }
             }
-            return try database.read { database in try body(StoreReader(Connection(database), self)) }
+            return try database.unsafeRead { database in
+                let connection = Connection(database)
+                return try connection.transaction(.reading, about: path) { try body(StoreReader(connection, self)) }
+            }
         }
     }
 
@@ -183,15 +188,16 @@ package final class SQLiteStore: Sendable {
         return try translatingErrors {
             try database.writeWithoutTransaction { database in
                 try inTurn {
-                    var result: T?
+                    let connection = Connection(database)
                     var files = ExternalDraft()
+                    let result: T
                     do {
-                        try database.inTransaction(.immediate) {
-                            let writer = StoreWriter(Connection(database), self)
+                        result = try connection.transaction(.writing, about: path) {
+                            let writer = StoreWriter(connection, self)
                             defer { files = writer.external }
-                            result = try body(writer)
+                            let result = try body(writer)
                             try writer.finish()
-                            return .commit
+                            return result
                         }
                     } catch {
                         // Of a commit that failed nobody knows what the disk has of it: then the files stay.
@@ -199,7 +205,6 @@ package final class SQLiteStore: Sendable {
                         throw error
                     }
                     if layout.hasExternalValues { removeFiles(files.dropped, on: database) }
-                    guard let result else { preconditionFailure("a committed transaction has run its body") }
                     return result
                 }
             }
@@ -219,7 +224,9 @@ package final class SQLiteStore: Sendable {
 
     func translatingErrors<T>(_ body: () throws -> T) throws -> T {
         do { return try gate.pass(body) } catch let error as DatabaseError {
-            throw StoreError(error).about(url?.path ?? "store in memory")
+            throw StoreError(error).about(path)
         }
     }
+
+    private var path: String { url?.path ?? "store in memory" }
 }

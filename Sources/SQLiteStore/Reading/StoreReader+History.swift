@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import ManagedModel
+import Synchronization
 
 extension StoreReader {
     /// - Returns: The number of the last history transaction, 0 when there was none.
@@ -15,17 +16,17 @@ extension StoreReader {
     package func history(after number: Int64, limit: Int? = nil) throws -> [HistoryTransaction] {
         let heads = try historyHeads(after: number, limit: limit)
         guard let last = heads.last else { return [] }
-        let changes = try historyChanges("> \(number) AND ZTRANSACTIONID <= \(last.number)")
+        let changes = try historyChanges("BETWEEN ? AND ?", [.int(number + 1), .int(last.number)])
         return heads.map { $0.with(changes[$0.number] ?? []) }
     }
 
     /// - Returns: Transactions with a greater number, oldest first, without their changes.
     package func historyHeads(after number: Int64, limit: Int? = nil) throws -> [HistoryTransaction] {
         var heads: [HistoryTransaction] = []
-        guard try hasHistory() else { return [] }
+        guard let columns = try historyColumns() else { return [] }
         try connection.query(
             """
-            SELECT t.Z_PK, t.ZTIMESTAMP, \(try historyTexts()) FROM ATRANSACTION t \
+            SELECT t.Z_PK, t.ZTIMESTAMP, \(columns.texts) FROM ATRANSACTION t \
             LEFT JOIN ATRANSACTIONSTRING a ON a.Z_PK = t.ZAUTHORTS \
             LEFT JOIN ATRANSACTIONSTRING c ON c.Z_PK = t.ZCONTEXTNAMETS \
             LEFT JOIN ATRANSACTIONSTRING b ON b.Z_PK = t.ZBUNDLEIDTS \
@@ -45,9 +46,11 @@ extension StoreReader {
     package func historyChanges(of transactions: [Int64]) throws -> [Int64: [HistoryChange]] {
         guard let first = transactions.min(), let last = transactions.max() else { return [:] }
         if last - first + 1 == Int64(transactions.count) {
-            return try historyChanges(">= \(first) AND ZTRANSACTIONID <= \(last)")
+            return try historyChanges("BETWEEN ? AND ?", [.int(first), .int(last)])
         }
-        return try historyChanges("IN (\(transactions.map { String($0) }.joined(separator: ", ")))")
+        // One text for lists of every length: it is kept.
+        let list = "[\(transactions.map { String($0) }.joined(separator: ","))]"
+        return try historyChanges("IN (SELECT value FROM json_each(?))", [.text(list)])
     }
 
     /// - Returns: 0 when there is none.
@@ -64,31 +67,25 @@ extension StoreReader {
     }
 
     /// Whether the store has the tables of a history. One that was never opened with history has none.
-    func hasHistory() throws(StoreError) -> Bool {
-        try connection.first(
-            "SELECT COUNT(*) FROM sqlite_master WHERE name IN ('ATRANSACTION', 'ACHANGE', 'ATRANSACTIONSTRING')"
-        ) { $0.int(0) } == 3
+    func hasHistory() throws(StoreError) -> Bool { try historyColumns() != nil }
+
+    /// Read from the file again only when its schema is another, which the pragma says at once.
+    private func historyColumns() throws(StoreError) -> HistoryColumns? {
+        let version = try connection.first("PRAGMA schema_version") { $0.int(0) } ?? 0
+        if let known = store.historyColumns.withLock({ $0 }), known.schemaVersion == version { return known.columns }
+        let columns = try HistoryColumns(connection, tombstones: layout.tombstoneCount)
+        store.historyColumns.withLock { $0 = (version, columns) }
+        return columns
     }
 
-    /// Author, context name, bundle and process: by reference, or inline as older frameworks wrote them; a store has
-    /// the columns of the framework that made it.
-    private func historyTexts() throws(StoreError) -> String {
-        let columns = try connection.columnNames(of: "ATRANSACTION")
-        return [("a", "ZAUTHOR"), ("c", "ZCONTEXTNAME"), ("b", "ZBUNDLEID"), ("p", "ZPROCESSID")].map { alias, column in
-            columns.contains(column) ? "IFNULL(\(alias).ZNAME, t.\(column))" : "\(alias).ZNAME"
-        }.joined(separator: ", ")
-    }
-
-    private func historyChanges(_ condition: String) throws -> [Int64: [HistoryChange]] {
+    private func historyChanges(_ condition: String, _ arguments: [SQLValue]) throws -> [Int64: [HistoryChange]] {
         var changes: [Int64: [HistoryChange]] = [:]
-        // A store of Apple's that is only read may have fewer of them.
-        let present = Set(try connection.columnNames(of: "ACHANGE"))
-        let tombstones = (0..<layout.tombstoneCount).map { present.contains("ZTOMBSTONE\($0)") ? ", ZTOMBSTONE\($0)" : ", NULL" }.joined()
+        guard let columns = try historyColumns() else { return changes }
         try connection.query(
             """
-            SELECT ZTRANSACTIONID, Z_PK, ZCHANGETYPE, ZENTITY, ZENTITYPK, ZCOLUMNS\(tombstones) FROM ACHANGE \
+            SELECT ZTRANSACTIONID, Z_PK, ZCHANGETYPE, ZENTITY, ZENTITYPK, ZCOLUMNS\(columns.tombstones) FROM ACHANGE \
             WHERE ZTRANSACTIONID \(condition) ORDER BY ZTRANSACTIONID, Z_PK
-            """
+            """, arguments
         ) { row in
             if let change = try change(row) { changes[row.int(0), default: []].append(change) }
         }

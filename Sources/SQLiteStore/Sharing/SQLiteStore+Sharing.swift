@@ -97,11 +97,11 @@ private final class OthersCheck: Sendable {
 
     private func versionAfterWriters(_ database: Database) throws -> Int64? {
         var version: Int64?
+        let connection = Connection(database)
         try inTurn {
             // Who may only read cannot wait, and asks again with the next write.
-            try database.inTransaction(database.configuration.readonly ? .deferred : .immediate) {
-                version = try Int64.fetchOne(database, sql: "PRAGMA data_version")
-                return .rollback
+            version = try connection.transaction(database.configuration.readonly ? .reading : .writing) {
+                try connection.first("PRAGMA data_version") { $0.int(0) }
             }
         }
         return version

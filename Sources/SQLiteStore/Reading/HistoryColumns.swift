@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// What the tables of a store's history have, as parts of a SELECT: a store has the columns of the framework that made it.
+struct HistoryColumns: Sendable {
+    /// Author, context name, bundle and process: by reference, or inline as older frameworks wrote them.
+    let texts: String
+    /// As many as the layout has. A store of Apple's that is only read may have fewer of them.
+    let tombstones: String
+
+    /// - Returns: nil for a store that was never opened with history.
+    init?(_ connection: Connection, tombstones count: Int) throws(StoreError) {
+        let tables = try connection.first(
+            "SELECT COUNT(*) FROM sqlite_master WHERE name IN ('ATRANSACTION', 'ACHANGE', 'ATRANSACTIONSTRING')"
+        ) { $0.int(0) }
+        guard tables == 3 else { return nil }
+        let transactions = try connection.columnNames(of: "ATRANSACTION")
+        texts = [("a", "ZAUTHOR"), ("c", "ZCONTEXTNAME"), ("b", "ZBUNDLEID"), ("p", "ZPROCESSID")].map { alias, column in
+            transactions.contains(column) ? "IFNULL(\(alias).ZNAME, t.\(column))" : "\(alias).ZNAME"
+        }.joined(separator: ", ")
+        let changes = Set(try connection.columnNames(of: "ACHANGE"))
+        tombstones = (0..<count).map { changes.contains("ZTOMBSTONE\($0)") ? ", ZTOMBSTONE\($0)" : ", NULL" }.joined()
+    }
+}
