@@ -15,6 +15,7 @@ extension Mirror {
         let event = EventTable.Row(identifier: UUID(), type: type.rawValue, started: file.now)
         // What a notification brought is there at once, and is not to wait for this: it is written when it is over.
         let isBrief = operation == .fetchPushed && pushed.withLock { $0.isReady }
+        underWayEvent.withLock { $0 = (event, nil) }
         later {
             // A file that cannot be written stops the step itself, which says so.
             if !isBrief { try? self.file.begin(event) }
@@ -24,14 +25,31 @@ extension Mirror {
     }
 
     func ended(_ event: EventTable.Row?, _ failure: CloudFailure?) {
+        let written = underWayEvent.withLock { state in
+            defer { state = (nil, nil) }
+            return failure == nil ? state.written : nil
+        }
         guard var event else { return }
-        event.ended = file.now
+        event.ended = written?.ended ?? file.now
         event.failure = failure
         let ended = event
         later {
-            try? self.file.end(ended)
+            if written == nil { try? self.file.end(ended) }
             self.tell(ended)
         }
+    }
+
+    /// The event of the step that is under way, as it ends now if nothing fails: to be written along with what the step did.
+    func ending() -> EventTable.Row? {
+        underWayEvent.withLock { state in
+            guard var event = state.event else { return nil }
+            event.ended = file.now
+            return event
+        }
+    }
+
+    func wrote(ending event: EventTable.Row?) {
+        underWayEvent.withLock { if $0.event?.identifier == event?.identifier { $0.written = event } }
     }
 
     private func tell(_ row: EventTable.Row) {

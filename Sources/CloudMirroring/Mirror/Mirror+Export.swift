@@ -72,14 +72,16 @@ extension Mirror {
         }
         let following = refused.isEmpty ? await sendAhead(ahead, after: answer, to: request, cloud) : nil
         underWay.withLock { $0 = following }
+        let ending = ending()
         var (verdict, planned) = try await onQueue {
             // What could not be sent is settled with what was.
             let rest = batch.batch.items.filter { refused[$0.recordName] != nil }
             let all = MirrorFile.ZonedBatch(batch: ExportBatch(items: request.batch.items + rest), zone: batch.zone, token: batch.token)
             return try self.file.settle(
                 all, key: request.key, outcomes: answer.outcomes.merging(refused) { sent, _ in sent }, token: answer.token, ahead: ahead,
-                isAheadSent: following != nil)
+                isAheadSent: following != nil, ending: ending)
         }
+        if verdict.firstFailure == nil { wrote(ending: ending) }
         if let following { planned?.batch?.token = following.token }
         planned?.pending = plan.pending - verdict.accepted
         planned?.size = nextSize

@@ -221,8 +221,10 @@ extension Mirror {
                 continue
             }
             let assets = try await cloud.download(needed)
-            switch try await onQueue({ try self.file.apply(asked, of: row.zone, assets: assets) }) {
+            let ending = ending()
+            switch try await onQueue({ try self.file.apply(asked, of: row.zone, assets: assets, ending: ending) }) {
             case .applied(let records, let commit, let zone, let isListed):
+                wrote(ending: ending)
                 if row.zone.isHome { home.withLock { $0 = zone } }
                 permissions.forget()
                 coordinator.didCommit([commit], by: nil)

@@ -79,6 +79,8 @@ final class Mirror: Sendable {
     let coming = Mutex(ImportCount())
     /// When the server was asked last what the user may do in the public database.
     let permissionsAsked = Mutex(Date.distantPast)
+    /// The event of the step that is under way, and the same with its end once that is in the file.
+    let underWayEvent = Mutex<(event: EventTable.Row?, written: EventTable.Row?)>((nil, nil))
     /// Records that no row shows.
     let incompleteCount = Mutex(0)
     /// Whether a request may be in the file that was not answered.
@@ -362,7 +364,7 @@ extension SyncMachine.Outcome {
     fileprivate var failure: CloudFailure? {
         switch self {
         case .failed(let failure): failure
-        case .batchSettled(let verdict): verdict.requestFailure ?? verdict.failure
+        case .batchSettled(let verdict): verdict.firstFailure
         case .done, .pageApplied, .batchPlanned: nil
         }
     }

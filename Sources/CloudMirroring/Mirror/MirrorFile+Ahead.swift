@@ -40,14 +40,18 @@ extension MirrorFile {
 
     /// Writes down what the server did with a batch, as ``settle(_:key:outcomes:token:)`` does.
     ///
-    /// - Parameter isAheadSent: Whether what was planned ahead is on its way already.
+    /// - Parameters:
+    ///   - isAheadSent: Whether what was planned ahead is on its way already.
+    ///   - ending: The event that ends with this, if nothing failed.
     /// - Returns: Also what was planned ahead, if it holds.
     func settle(
-        _ sent: ZonedBatch, key: String, outcomes: [String: ItemOutcome], token: String?, ahead: BatchAhead?, isAheadSent: Bool
+        _ sent: ZonedBatch, key: String, outcomes: [String: ItemOutcome], token: String?, ahead: BatchAhead?, isAheadSent: Bool,
+        ending: EventTable.Row?
     ) throws -> (verdict: BatchVerdict, next: PlannedBatch?) {
         try store.write { writer in
             let holds = try ahead.map { try isAheadSent || $0.version == writer.fileVersion() } ?? false
             let verdict = try settle(sent, key: key, outcomes: outcomes, token: token, writer)
+            if let ending, verdict.firstFailure == nil { try EventTable.end(ending, writer) }
             guard let ahead, holds, verdict.accepted == sent.batch.items.count else {
                 if !isAheadSent { try OutboxTable.removeUnsent(but: key, writer) }
                 return (verdict, nil)

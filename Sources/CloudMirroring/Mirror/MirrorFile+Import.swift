@@ -32,7 +32,11 @@ extension MirrorFile {
     }
 
     /// Applies a page: rows, links, bookkeeping and token in one transaction.
-    func apply(_ page: ImportPage, of zone: MirrorZone, assets: [(AssetValue, Data)]) throws -> PageOutcome {
+    ///
+    /// - Parameter ending: The event that ends with this, if the page is applied.
+    func apply(
+        _ page: ImportPage, of zone: MirrorZone, assets: [(AssetValue, Data)], ending: EventTable.Row?
+    ) throws -> PageOutcome {
         try store.write { writer in
             // First what happened here, so that the bookkeeping says of every object whether its row is there.
             try scan(writer)
@@ -72,6 +76,7 @@ extension MirrorFile {
             try ZoneTable.advance(zone.number, to: page.token, moreComing: page.moreComing, writer)
             if receives, !page.moreComing { try gather(into: zone, writer) }
             let isListed = try zone.isHome && page.database.map { try step($0, writer) } == true
+            if let ending { try EventTable.end(ending, writer) }
             return .applied(
                 records: plan.recordsApplied + deleted, commit, zone: try ZoneTable.row(zone.number, writer), isListed: isListed)
         }

@@ -36,6 +36,9 @@ package struct BatchVerdict: Hashable, Sendable {
     /// The zone is gone, or something else that concerns more than one item.
     package var requestFailure: CloudFailure?
 
+    /// What an app is told of: the failure of all, or of a part that is not tried again.
+    package var firstFailure: CloudFailure? { requestFailure ?? failure }
+
     package init() {}
 }
 
