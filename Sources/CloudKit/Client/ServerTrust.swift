@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import AsyncHTTPClient
+package import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOSSL
@@ -38,7 +38,7 @@ package struct ServerTrust: Hashable, Sendable {
 
     /// The client for servers that are trusted so. It lives as long as the process; connections that nobody uses close by
     /// themselves.
-    var client: HTTPClient {
+    package var client: HTTPClient {
         Self.clients.withLock { clients in
             if let client = clients[self] { return client }
             let client = makeClient()
@@ -53,6 +53,8 @@ package struct ServerTrust: Hashable, Sendable {
         configuration.timeout.connect = .seconds(5)
         // Trying again is decided by the transport, where it is known what was sent.
         configuration.connectionPool.retryConnectionEstablishment = false
+        // The client would tell the app's tracer whole addresses, and who has that of an asset may fetch it.
+        configuration.tracing.tracer = nil
         if !authorities.isEmpty {
             var tls = TLSConfiguration.makeClientConfiguration()
             tls.additionalTrustRoots = [.certificates(authorities)]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import AsyncHTTPClient
 import CloudEngineSQLite
 import CloudKit
 import CloudWire
@@ -76,6 +77,9 @@ import Testing
             #expect(error?.localizedDescription.contains("not for this host or not valid now") == true)
         }
     }
+
+    /// Who has the address of an asset may fetch it, and tracers hand on what they are told.
+    @Test func noTracerIsToldAddresses() { #expect(ServerTrust.system.client.tracer == nil) }
 
     @Test func aFileWithoutCertificatesIsSaid() async throws {
         try FileManager.default.createDirectory(atPath: files.path, withIntermediateDirectories: true)
