@@ -110,7 +110,8 @@ final class Mirror: Sendable {
         self.observer = observer
         permissions = PermissionCache(file)
         (events, feed) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
-        queue = DispatchQueue(label: "tarn.mirror.file", target: .global(qos: .utility))
+        // What others change is to be seen at once: as a utility its threads would stand back behind all others of the machine.
+        queue = DispatchQueue(label: "tarn.mirror.file")
     }
 
     // MARK: Life
