@@ -102,16 +102,16 @@ private final class FolderWatches: @unchecked Sendable {
         var hasLost = false
         let header = MemoryLayout<inotify_event>.size
         withUnsafeTemporaryAllocation(byteCount: 16 * 1024, alignment: MemoryLayout<inotify_event>.alignment) { buffer in
-            // Once: what is left makes the source fire again, and a writer that is at it would be followed write by write.
-            let count = read(descriptor, buffer.baseAddress, buffer.count)
-            var offset = 0
-            while offset + header <= count {
-                let event = buffer.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
-                let end = min(offset + header + Int(event.len), count)
-                if event.mask & UInt32(IN_Q_OVERFLOW) != 0 { hasLost = true }
-                let bytes = buffer[(offset + header)..<end].prefix { $0 != 0 }
-                written[event.wd, default: []].insert(String(decoding: bytes, as: UTF8.self))
-                offset = end
+            while case let count = read(descriptor, buffer.baseAddress, buffer.count), count > 0 {
+                var offset = 0
+                while offset + header <= count {
+                    let event = buffer.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
+                    let end = min(offset + header + Int(event.len), count)
+                    if event.mask & UInt32(IN_Q_OVERFLOW) != 0 { hasLost = true }
+                    let bytes = buffer[(offset + header)..<end].prefix { $0 != 0 }
+                    written[event.wd, default: []].insert(String(decoding: bytes, as: UTF8.self))
+                    offset = end
+                }
             }
         }
         return state.withLock { state in
