@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudWire
+import NIOHTTP1
 import Testing
 
 @Suite struct MalformedRequestTests {
@@ -119,6 +120,39 @@ import Testing
                 "POST", "\(LiveServer.database)/zones/modify", token: token, body: Array(#"{"operations":[}"#.utf8))
             #expect(answer.error?.code == .badRequest)
             #expect(answer.error?.reason.contains("15") == true, "the reason names no place: \(answer.error?.reason ?? "")")
+        }
+    }
+
+    /// Some editors and libraries begin a text with one.
+    @Test func aByteOrderMarkIsPassedOver() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+            let path = "\(LiveServer.database)/zones/modify"
+            #expect(try await server.send("POST", path, token: token, body: mark + Array(#"{"operations":[]}"#.utf8)).status == 200)
+            let broken = try await server.send("POST", path, token: token, body: mark + Array(#"{"operations":[}"#.utf8))
+            #expect(broken.error?.reason.contains("byte 18") == true, "\(broken.error?.reason ?? "")")
+            #expect(try await server.send("POST", path, token: token, body: mark + mark + Array("{}".utf8)).status == 400)
+            #expect(try await server.send("POST", path, token: token, body: mark).status == 400)
+        }
+    }
+
+    @Test func aPackedBodyIsRefusedWithWhatIsTaken() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            let body = Array(#"{"operations":[]}"#.utf8)
+            for path in ["\(LiveServer.database)/zones/modify", "/device/1/\(LiveServer.container)/development/tokens/create"] {
+                for coding in ["gzip", "br", "identity, gzip", "x"] {
+                    let answer = try await server.send("POST", path, token: token, body: body, headers: [("Content-Encoding", coding)])
+                    #expect(answer.status == 415 && answer.error?.code == .badRequest, "\(path) with \(coding): \(answer.status)")
+                    #expect(answer.error?.reason.contains("identity") == true && answer.headers.first(name: "Accept-Encoding") == "identity")
+                    #expect(answer.error?.uuid?.isEmpty == false)
+                }
+            }
+            for coding in ["identity", "Identity"] {
+                let path = "\(LiveServer.database)/zones/modify"
+                #expect(try await server.send("POST", path, token: token, body: body, headers: [("Content-Encoding", coding)]).status == 200)
+            }
         }
     }
 

@@ -28,7 +28,7 @@ extension CloudService {
             if call.capabilities.contains(.ownChanges) { call.knownSyncToken = request.header(HeaderNames.syncToken) }
             if path.scope == .public, path.operation.isAboutSubscriptions { call.partition.owner = call.caller.userRecordName }
             let body = if let signedBody { signedBody } else { try await collect(request) }
-            response = try await respond(request, path, call, credentials, body: body)
+            response = try await respond(request, path, call, credentials, body: Self.withoutMark(body))
         } catch let error as WireError {
             response = Self.response(to: withSignIn(error, request, credentials.apiToken), uuid: request.requestUUID)
         } catch let failure as StorageFailure where failure.code == .busy && path.operation == .modifyRecords {

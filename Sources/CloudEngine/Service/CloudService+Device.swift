@@ -39,14 +39,14 @@ extension CloudService {
                 headers: [(HeaderNames.contentType, HeaderNames.jsonLines), ("Cache-Control", "no-store")],
                 body: .events(wantsChanges ? listener.guarded { [call] in await self.mayRead(request, call) } : listener), endpoint: path.operation.rawValue)
         case .createToken, .registerToken:
-            let message = try PushTokenRequest(json: try await collect(request))
+            let message = try PushTokenRequest(json: Self.withoutMark(try await collect(request)))
             response = .json(
                 try courier(for: message, call).encoded(), endpoint: path.operation.rawValue)
         case .webAuthToken:
             guard case .device(let device) = credentials.proof else {
                 throw WireError(.accessDenied, "a web auth token is given for a device token")
             }
-            let message = try WebAuthTokenRequest(json: try await collect(request))
+            let message = try WebAuthTokenRequest(json: Self.withoutMark(try await collect(request)))
             response = .json(
                 try await webAuthToken(for: message, device, path).encoded(), endpoint: path.operation.rawValue)
         }

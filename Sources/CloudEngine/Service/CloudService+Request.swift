@@ -54,6 +54,17 @@ extension CloudService {
         }
     }
 
+    /// A body without the byte order mark that some libraries begin texts with, which may be passed over. Spaces take its place, so
+    /// that what is said of a byte is said of that byte.
+    ///
+    /// Source: RFC 8259, section 8.1.
+    static func withoutMark(_ body: [UInt8]) -> [UInt8] {
+        guard body.starts(with: [0xEF, 0xBB, 0xBF]) else { return body }
+        var body = body
+        for index in 0..<3 { body[index] = UInt8(ascii: " ") }
+        return body
+    }
+
     func idempotencyKey(_ request: ServiceRequest) throws(WireError) -> String? {
         guard let key = request.header(HeaderNames.idempotencyKey) else { return nil }
         guard Self.isShortText(key) else {

@@ -88,8 +88,22 @@ package struct CloudService: Sendable {
         if request.path == "/ready" { return try await respondWhetherReady() }
         if request.path.hasPrefix(AssetPath.prefix) { return try await respondToAsset(request) }
         if request.path.hasPrefix(CourierAddress.prefix) { return try await respondToCourier(request) }
+        if let refusal = Self.refusalOfCoding(request) { return refusal }
         if DevicePath.isOne(request.path) { return try await respondToDevice(request, try DevicePath(parsing: request.path)) }
         return try await respondToDatabase(request)
+    }
+
+    /// A body that is packed is not unpacked: what it becomes is not known before, and requests are small.
+    ///
+    /// - Returns: Nil for a body as it is.
+    private static func refusalOfCoding(_ request: ServiceRequest) -> ServiceResponse? {
+        guard let coding = request.header("content-encoding"), !coding.isEmpty, coding.lowercased() != "identity" else { return nil }
+        let error = WireError(.badRequest, "a request body is sent as it is: the only Content-Encoding that is accepted is identity")
+        var response = Self.response(to: error, uuid: request.requestUUID)
+        response.status = 415
+        // Source: RFC 9110, section 12.5.3.
+        response.headers.append(("Accept-Encoding", "identity"))
+        return response
     }
 
     /// The storage can be read; what fails is answered as a request would be.
