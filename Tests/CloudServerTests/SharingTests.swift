@@ -444,6 +444,62 @@ extension ZoneChangesResult {
         #expect(try await mia.modify([RecordOperation(.create, .share("s2", of: "b"))])[0].outcome == "BAD_REQUEST")
     }
 
+    /// Whoever shares a record means it as it was read.
+    @Test func aShareOfARecordThatChangedMeanwhileIsRefused() async throws {
+        let village = try Village()
+        let mia = try await village.villager("mia")
+        let first = try #require(try await mia.modify([RecordOperation(.create, .plant("bed"))])[0].record?.recordChangeTag)
+        let second = try #require(try await mia.modify([RecordOperation(.update, .plant("bed", tag: first))])[0].record?.recordChangeTag)
+        func share(_ name: String, tag: String) -> Record {
+            var share = Record.share(name, of: "bed")
+            share.sharing.details?.rootRecordChangeTag = tag
+            return share
+        }
+        #expect(try await mia.modify([RecordOperation(.create, share("share", tag: first))]).map(\.outcome) == ["CONFLICT"])
+        #expect(try await mia.lookup("share").map(\.outcome) == ["NOT_FOUND"])
+        // The root comes along as it was read, and gets its next tag by this very request.
+        let both = [RecordOperation(.update, .plant("bed", tag: second)), RecordOperation(.create, share("share", tag: second))]
+        #expect(try await mia.modify(both).map(\.outcome) == ["saved", "saved"])
+        // A share that is there says of which record it is, not how that is now.
+        guard var record = try await mia.lookup("share")[0].record else { throw WireError(.notFound, "no share") }
+        record.sharing.details?.rootRecordChangeTag = first
+        #expect(try await mia.modify([RecordOperation(.update, record)]).map(\.outcome) == ["saved"])
+    }
+
+    @Test func forcedAndFreshSharesAskForNoTag() async throws {
+        let village = try Village()
+        let mia = try await village.villager("mia")
+        let first = try #require(try await mia.modify([RecordOperation(.create, .plant("bed"))])[0].record?.recordChangeTag)
+        try await mia.modify([RecordOperation(.forceUpdate, .plant("bed"))])
+        var share = Record.share("share", of: "bed")
+        share.sharing.details?.rootRecordChangeTag = first
+        #expect(try await mia.modify([RecordOperation(.forceUpdate, share)]).map(\.outcome) == ["saved"])
+        var other = Record.share("other", of: "new")
+        other.sharing.details?.rootRecordChangeTag = first
+        let both = [RecordOperation(.create, .plant("new")), RecordOperation(.create, other)]
+        #expect(try await mia.modify(both).map(\.outcome) == ["saved", "saved"], "a record that was not there has no tag")
+    }
+
+    /// As in the private database, the list tells from where on a zone's changes are new.
+    @Test func sharedZonesAreListedWithTheirTokens() async throws {
+        let village = try Village()
+        let bo = try await village.villager("bo")
+        let (mia, guid) = try await Self.bed(village, with: [.invited("bo")])
+        _ = try await bo.accept(guid)
+        func zone() async throws -> Zone? {
+            guard case .zone(let zone)? = try await bo.ask(.shared, .listZones, nil, ZonesResponse.self).zones.first else { return nil }
+            return zone
+        }
+        let listed = try #require(try await zone())
+        let token = try #require(listed.syncToken)
+        #expect(listed.zoneID == mia.zone(mia) && listed.atomic == true)
+        #expect(try await bo.changes(of: mia, since: token).picture == "")
+        try await mia.modify([RecordOperation(.create, .plant("dill", under: "bed"))])
+        #expect(try await bo.changes(of: mia, since: token).picture == "+dill")
+        let next = try #require(try await zone()?.syncToken)
+        #expect(try await bo.changes(of: mia, since: next).picture == "")
+    }
+
     @Test func participantsHearOfChangesByPush() async throws {
         let village = try Village()
         let bo = try await village.villager("bo")

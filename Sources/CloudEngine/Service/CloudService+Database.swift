@@ -118,6 +118,10 @@ extension CloudService {
             let message = try ChangedZonesRequest(json: exchange.body)
             return try await read(exchange) { try engine.changedZones(message, in: $0, $1) }
         case .listZones:
+            if exchange.call.partition.scope == .shared {
+                let response = try await sharedZones(exchange.call)
+                return .json(response.encoded(as: exchange.call.form), endpoint: exchange.operation.rawValue)
+            }
             return try await read(exchange) { try engine.listZones(in: $0, $1) }
         case .lookupZones:
             let message = try ZonesLookupRequest(json: exchange.body)

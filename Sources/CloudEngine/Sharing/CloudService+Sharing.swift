@@ -36,6 +36,25 @@ extension CloudService {
         return response
     }
 
+    /// The zones of others, each with its token, which its own partition knows.
+    func sharedZones(_ shared: Call) async throws -> ZonesResponse {
+        let engine = engine
+        var response = try await storage.read(shared.partition) { try engine.listZones(in: $0, shared) }
+        for (index, result) in response.zones.enumerated() {
+            guard case .zone(var zone) = result else { continue }
+            do {
+                let call = try await call(shared, for: zone.zoneID)
+                zone.syncToken = try await storage.readBriefly(call.partition) { [zone] in
+                    try engine.sharedToken(of: zone.zoneID, in: $0, call)
+                }
+                response.zones[index] = .zone(zone)
+            } catch is WireError {
+                // It is about to leave the list: the news of it is on the way.
+            }
+        }
+        return response
+    }
+
     /// Answers `records/resolve`, `records/accept` and `records/requestAccess`.
     func respondAboutShares(
         _ operation: ServicePath.Operation, _ call: Call, _ credentials: Credentials, body: [UInt8]

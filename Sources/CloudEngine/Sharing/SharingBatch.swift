@@ -121,6 +121,7 @@ struct SharingBatch {
             keys.shortGUID = try link(to: record.recordName)
         }
         if record.recordType == ShareDetails.recordType {
+            if current?.sharing.details == nil, operation.kind != .forceUpdate, operation.kind != .forceReplace { try checkRoot(incoming.details) }
             try completeShare(&keys, record, incoming.details, over: current?.sharing.details, present: present)
         }
         parents[record.recordName] = keys.parent
@@ -131,6 +132,14 @@ struct SharingBatch {
         guard call.partition.scope == .private, !zone.isDefault else {
             throw WireError(.badRequest, "only records in custom zones of the private database are shared")
         }
+    }
+
+    /// Whoever shares a record means it as it was read; what this request does to it comes after.
+    private func checkRoot(_ details: ShareDetails?) throws {
+        guard let name = details?.rootRecordName, let tag = details?.rootRecordChangeTag,
+            let root = try unit.records(named: [name], in: zone.key)[name]?.record, !root.isDeleted, root.recordChangeTag != tag
+        else { return }
+        throw WireError(.conflict, "client oplock error: the record to share has changed")
     }
 
     private func completeShare(

@@ -125,6 +125,14 @@ extension Engine {
             atomic: !zone.isDefault, shareName: isShared ? ShareDetails.zoneShareName : nil)
     }
 
+    /// The present point of a zone that others shared with the caller.
+    ///
+    /// - Throws: `WireError` with `.zoneNotFound` if the caller has no part in it.
+    func sharedToken(of zoneID: ZoneID, in view: any PartitionView, _ call: Call) throws -> String {
+        let zone = try liveZone(zoneID, in: view, call)
+        return token(of: zone, try view.state(), try call.feed(of: zone, in: view))
+    }
+
     /// The present point of a zone's history.
     func token(of zone: StoredZone, at number: Int64? = nil, _ state: PartitionState, _ feed: Partition) -> String {
         ChangeToken(subject: .zone(key: zone.key), epoch: state.epoch, number: number ?? zone.change)
