@@ -39,14 +39,15 @@ package enum CloudServer {
     ///   - onListening: Called once requests are accepted.
     package static func application(
         service: CloudService, pages: (any PageResponder)? = nil, host: String, port: Int, identity: Identity? = nil,
-        metrics: RequestMetrics = RequestMetrics(), spans: SpanExporter? = nil, access: OperationsAccess = OperationsAccess(), logger: Logger,
+        metrics: RequestMetrics = RequestMetrics(), spans: SpanExporter? = nil, access: OperationsAccess = OperationsAccess(),
+        proxies: TrustedProxies = TrustedProxies(), logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
     ) throws -> Application<ServiceResponder> {
         let idleSeconds = service.engine.limits.idleSeconds
         let plain = HTTPServerBuilder.onEventLoops(idleSeconds: idleSeconds)
         return Application(
             responder: ServiceResponder(
-                service: service, pages: pages, metrics: metrics, spans: spans, access: access, logger: logger,
+                service: service, pages: pages, metrics: metrics, spans: spans, access: access, proxies: proxies, logger: logger,
                 fallbackHost: "\(host):\(port)", speaksTLS: identity != nil),
             server: try identity.map { try .tls(plain, tlsConfiguration: $0.configuration) } ?? plain,
             configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: nil),

@@ -17,6 +17,7 @@ package struct ServiceResponder: HTTPResponder {
     private let spans: SpanExporter?
     private let pace: BodyPace
     private let access: OperationsAccess
+    private let proxies: TrustedProxies
     private let speaksTLS: Bool
     private let logger: Logger
     /// Used where a request names no host.
@@ -24,7 +25,8 @@ package struct ServiceResponder: HTTPResponder {
 
     package init(
         service: CloudService, pages: (any PageResponder)? = nil, metrics: RequestMetrics = RequestMetrics(),
-        spans: SpanExporter? = nil, access: OperationsAccess = OperationsAccess(), logger: Logger, fallbackHost: String = "127.0.0.1", speaksTLS: Bool = false
+        spans: SpanExporter? = nil, access: OperationsAccess = OperationsAccess(), proxies: TrustedProxies = TrustedProxies(), logger: Logger,
+        fallbackHost: String = "127.0.0.1", speaksTLS: Bool = false
     ) {
         self.service = service
         self.pages = pages
@@ -32,6 +34,7 @@ package struct ServiceResponder: HTTPResponder {
         self.spans = spans
         pace = BodyPace(service.engine.limits)
         self.access = access
+        self.proxies = proxies
         self.speaksTLS = speaksTLS
         self.logger = logger
         self.fallbackHost = fallbackHost
@@ -56,7 +59,8 @@ package struct ServiceResponder: HTTPResponder {
         let incoming = ServiceRequest(
             method: request.method.rawValue, path: path, query: request.uri.query ?? "", headers: headers,
             body: .stream(PacedBody(reader: reader)),
-            baseURL: "\(scheme(headers))://\(request.head.authority ?? fallbackHost)")
+            baseURL: "\(scheme(headers))://\(request.head.authority ?? fallbackHost)",
+            network: network(of: request, context))
         if let page = await pages?.respond(to: incoming) { return response(to: page, unread: unread(reader, of: request)) }
         let answer = await answer(to: incoming, context)
         let duration = ContinuousClock.now - start
@@ -97,6 +101,13 @@ package struct ServiceResponder: HTTPResponder {
     /// A gateway in front tells how it was reached. Only the caller's own addresses of assets depend on it.
     private func scheme(_ headers: [String: String]) -> String {
         speaksTLS || headers["x-forwarded-proto"] == "https" ? "https" : "http"
+    }
+
+    private static let forwardedFor = HTTPFields.Element.Name("X-Forwarded-For")
+
+    /// Where a request came from, as what has one budget: it goes into no log.
+    private func network(of request: Request, _ context: ServiceContext) -> String {
+        proxies.sender(NetworkAddress(context.remoteAddress), forwarded: Self.forwardedFor.map { request.headers[values: $0] } ?? [])?.network ?? ""
     }
 
     private func response(to answer: ServiceResponse, unread: BodyReader?) -> Response {

@@ -176,6 +176,7 @@ import Testing
     @Test(arguments: [
         ("host", "192.0.2.1"), ("port", "81"), ("log-level", "warning"), ("log-format", "json"), ("tls-certificate", "c.pem"),
         ("tls-key", "k.pem"), ("operations-access", "all"), ("operations-token", "sixteen letters!"), ("traces", "file:/tmp/x"),
+        ("trusted-proxies", "10.0.0.7,fd00::/8"),
         ("without", "model-extensions, quota"),
     ])
     func aSettingIsTheSameInAFileAVariableAndAFlag(_ name: String, _ value: String) throws {
@@ -193,7 +194,7 @@ import Testing
         let command = try ServeCommand.parse(["--\(name)", value])
         #expect("\(try command.settings(environment: [:]))" == "\(inFile)")
         // A flag goes over a variable, and that over a file.
-        let others = ["port": "82", "log-level": "error", "log-format": "text", "operations-access": "local", "without": "budget"]
+        let others = ["port": "82", "log-level": "error", "log-format": "text", "operations-access": "local", "without": "budget", "trusted-proxies": "10.0.0.8"]
         let other = others[name] ?? "file:/other"
         #expect("\(try command.settings(environment: [setting.variable: other]))" == "\(inFile)")
         #expect("\(try ServerSettings(file: file, environment: [setting.variable: other]))" != "\(inFile)")
@@ -207,7 +208,7 @@ import Testing
     }
 
     @Test func everySettingAndLimitIsExplained() throws {
-        #expect(Set(ServerSettings.all.map(\.name)).count == 10, "the test above knows them all")
+        #expect(Set(ServerSettings.all.map(\.name)).count == 11, "the test above knows them all")
         let help = ServeCommand.helpMessage(columns: 10_000)
         for setting in ServerSettings.all { #expect(help.contains("\(setting.name), \(setting.variable): \(setting.what)")) }
         for limit in Limits.settings {

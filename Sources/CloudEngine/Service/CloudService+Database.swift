@@ -20,7 +20,7 @@ extension CloudService {
             var call = try await call(
                 request, credentials, containerIdentifier: path.containerIdentifier, environment: path.environment,
                 scope: path.scope)
-            budget = budgets.take(call)
+            budget = budgets.take(call, from: request.network)
             if let wait = budget?.wait { throw WireError(.throttled, "too many requests", retryAfter: wait) }
             try DatabaseRules.check(path.operation, in: path.scope, call.caller, capabilities: call.capabilities)
             if !path.operation.changesRestrictions { try await checkRestriction(call) }

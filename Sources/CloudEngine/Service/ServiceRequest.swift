@@ -19,11 +19,14 @@ package struct ServiceRequest: Sendable {
     package var body: Body
     /// Where the caller reached this server, such as `http://127.0.0.1:8080`.
     package var baseURL: String
+    /// The network that the request came from, as far as the carrier knows. Who is no user has one budget with it.
+    package var network: String
     /// Joins the answer to the log; given by the service.
     package internal(set) var requestUUID = ""
 
     package init(
-        method: String, path: String, query: String = "", headers: [String: String] = [:], body: Body = .bytes([]), baseURL: String
+        method: String, path: String, query: String = "", headers: [String: String] = [:], body: Body = .bytes([]), baseURL: String,
+        network: String = ""
     ) {
         self.method = method
         self.path = path
@@ -31,6 +34,7 @@ package struct ServiceRequest: Sendable {
         self.headers = headers
         self.body = body
         self.baseURL = baseURL
+        self.network = network
     }
 
     package func header(_ name: String) -> String? { headers[name.lowercased()] }

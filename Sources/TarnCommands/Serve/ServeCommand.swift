@@ -59,6 +59,8 @@ struct ServeCommand: AsyncParsableCommand {
     var tlsKey: String?
     @Option(help: ServeCommand.help("operations-access", "who"))
     var operationsAccess: String?
+    @Option(help: ServeCommand.help("trusted-proxies", "addresses"))
+    var trustedProxies: String?
     @Option(help: ServeCommand.help("traces", "target"))
     var traces: String?
     @Option(help: ServeCommand.help("without", "names"))
@@ -86,7 +88,7 @@ struct ServeCommand: AsyncParsableCommand {
         settings.logLevel = logLevel ?? settings.logLevel
         for (name, value) in [
             ("log-format", logFormat), ("tls-certificate", tlsCertificate), ("tls-key", tlsKey), ("operations-access", operationsAccess),
-            ("traces", traces), ("without", without),
+            ("trusted-proxies", trustedProxies), ("traces", traces), ("without", without),
         ] {
             if let value { try settings.set(name, to: value) }
         }
@@ -110,8 +112,8 @@ struct ServeCommand: AsyncParsableCommand {
         let shownHost = host.contains(":") ? "[\(host)]" : host
         let server = try await CommandError.translating(data: options.data) { [logger] in
             try LocalServer(
-                data: options.data, host: host, port: port, limits: limits, identity: identity, access: access, traces: traceTarget,
-                offered: settings.offered, logger: logger)
+                data: options.data, host: host, port: port, limits: limits, identity: identity, access: access, proxies: settings.proxies,
+                traces: traceTarget, offered: settings.offered, logger: logger)
         }
         let scheme = identity == nil ? "http" : "https"
         try await server.run(endsOnSignals: true) { port in
@@ -130,6 +132,7 @@ struct LocalServer {
     private let limits: Limits
     private let identity: CloudServer.Identity?
     private let access: OperationsAccess
+    private let proxies: TrustedProxies
     private let traces: SpanTarget?
     private let offered: Set<Capability>
     private let logger: Logger
@@ -139,13 +142,14 @@ struct LocalServer {
     /// - Throws: `StorageFailure` if the data folder cannot be used.
     init(
         data: String, host: String, port: Int, limits: Limits = Limits(), identity: CloudServer.Identity? = nil,
-        access: OperationsAccess = OperationsAccess(), traces: SpanTarget? = nil,
+        access: OperationsAccess = OperationsAccess(), proxies: TrustedProxies = TrustedProxies(), traces: SpanTarget? = nil,
         offered: Set<Capability> = Set(Capability.allCases), logger: Logger
     ) throws {
         self.identity = identity
         self.traces = traces
         self.offered = offered
         self.access = access
+        self.proxies = proxies
         self.data = data
         self.host = host
         self.port = port
@@ -182,7 +186,7 @@ struct LocalServer {
         }
         let application = try CloudServer.application(
             service: service, pages: Console(service: service, storage: store), host: host, port: port, identity: identity,
-            metrics: metrics, spans: spans, access: access, logger: logger, onListening: onListening)
+            metrics: metrics, spans: spans, access: access, proxies: proxies, logger: logger, onListening: onListening)
         let housekeeping = Housekeeping(
             store: store, service: service, hub: hub, spans: spans, now: surroundings.now, logger: logger)
         // Services stop in the reverse order: held connections end before the socket waits for its requests.

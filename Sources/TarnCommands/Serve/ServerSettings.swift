@@ -16,6 +16,7 @@ import Logging
 /// | `tls-certificate = server.pem`, `tls-key = key.pem` | `TARN_TLS_CERTIFICATE`, `TARN_TLS_KEY` | `--tls-certificate`, `--tls-key` |
 /// | `operations-access = local` or `all` | `TARN_OPERATIONS_ACCESS` | `--operations-access` |
 /// | `operations-token = SECRET` | `TARN_OPERATIONS_TOKEN` | none, since others see flags |
+/// | `trusted-proxies = 10.0.0.7,fd00::/8` | `TARN_TRUSTED_PROXIES` | `--trusted-proxies` |
 /// | `log-format = text` or `json` | `TARN_LOG_FORMAT` | `--log-format` |
 /// | `traces = http://127.0.0.1:4318/v1/traces` or `file:PATH` | `TARN_TRACES` | `--traces` |
 /// | `without = model-extensions` | `TARN_WITHOUT` | `--without` |
@@ -30,6 +31,8 @@ struct ServerSettings {
     var tlsCertificate: String?
     var tlsKey: String?
     var access = OperationsAccess()
+    /// Whose word is taken for whom they speak for.
+    var proxies = TrustedProxies()
     var logsJSON = false
     var traces: SpanTarget?
     /// What of Capabilities.md is not offered, as it was given.
@@ -58,6 +61,10 @@ struct ServerSettings {
         (
             "operations-token", "TARN_OPERATIONS_TOKEN",
             "Whoever has it, as a Bearer token, may read them, too. There is no flag for it, since others see flags."
+        ),
+        (
+            "trusted-proxies", "TARN_TRUSTED_PROXIES",
+            "Addresses or networks of gateways, such as 10.0.0.7,fd00::/8, whose X-Forwarded-For tells whom a request is from. (default: none)"
         ),
         (
             "traces", "TARN_TRACES",
@@ -134,6 +141,11 @@ struct ServerSettings {
         case "operations-token":
             guard value.utf8.count >= 16 else { throw CommandError("A token for operations has at least 16 characters.") }
             access.token = value
+        case "trusted-proxies":
+            guard let proxies = TrustedProxies(value) else {
+                throw CommandError("Trusted proxies are addresses or networks separated by commas, such as 10.0.0.7,fd00::/8.")
+            }
+            self.proxies = proxies
         case "traces": traces = try SpanTarget(value)
         case "without": without = try Self.capabilities(in: value)
         case _ where name.hasPrefix("limit."): try setLimit("\(name.dropFirst(6))=\(value)")

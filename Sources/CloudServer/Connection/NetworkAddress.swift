@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import NIOCore
+
+/// The address of a machine: 4 bytes, or 16.
+struct NetworkAddress: Hashable, Sendable {
+    let bytes: [UInt8]
+
+    /// - Returns: Nil for what is no address of the internet.
+    init?(_ address: SocketAddress?) {
+        switch address {
+        // The places of the addresses in sockaddr_in and sockaddr_in6.
+        case .v4(let address): bytes = withUnsafeBytes(of: address.address) { Array($0[4..<8]) }
+        case .v6(let address):
+            let all = withUnsafeBytes(of: address.address) { Array($0[8..<24]) }
+            // Who listens to both kinds is reached from 1.2.3.4 as from ::ffff:1.2.3.4.
+            bytes = all.starts(with: Self.mapped) ? Array(all.suffix(4)) : all
+        case .unixDomainSocket, nil: return nil
+        }
+    }
+
+    /// - Parameter text: As gateways write it: `1.2.3.4`, `1.2.3.4:567`, `2001:db8::1`, `[2001:db8::1]:567`.
+    init?(_ text: some StringProtocol) {
+        var host = text.drop { $0 == " " || $0 == "\t" }
+        while host.last == " " || host.last == "\t" { host.removeLast() }
+        if host.first == "[" {
+            guard let end = host.firstIndex(of: "]") else { return nil }
+            host = host[..<end].dropFirst()
+        } else if host.count(where: { $0 == ":" }) == 1, let colon = host.firstIndex(of: ":") {
+            host = host[..<colon]
+        }
+        self.init(try? SocketAddress(ipAddress: String(host), port: 0))
+    }
+
+    private static let mapped: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF]
+
+    /// What one party has for its own at the least: an address, or the first half of a long one, within which it may choose.
+    var network: String { bytes.prefix(8).map { String($0) }.joined(separator: ".") }
+}
+
+/// Gateways whose word is taken for whom they speak for.
+package struct TrustedProxies: Hashable, Sendable {
+    private struct Network: Hashable, Sendable {
+        var start: [UInt8]
+        var bits: Int
+
+        func contains(_ address: NetworkAddress) -> Bool {
+            guard address.bytes.count == start.count else { return false }
+            let whole = bits / 8
+            guard address.bytes.prefix(whole) == start.prefix(whole) else { return false }
+            return bits % 8 == 0 || (address.bytes[whole] ^ start[whole]) >> (8 - bits % 8) == 0
+        }
+    }
+
+    private var networks: [Network] = []
+
+    /// None.
+    package init() {}
+
+    /// - Parameter list: Addresses such as `10.0.0.7`, and networks such as `10.0.0.0/8`, separated by commas.
+    /// - Returns: Nil if one of them is neither.
+    package init?(_ list: String) {
+        for part in list.split(separator: ",", omittingEmptySubsequences: false) {
+            let halves = part.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let address = NetworkAddress(halves[0]) else { return nil }
+            let most = address.bytes.count * 8
+            let text = halves.count == 1 ? "\(most)" : halves[1].filter { $0 != " " }
+            guard let bits = Int(text), (0...most).contains(bits) else { return nil }
+            networks.append(Network(start: address.bytes, bits: bits))
+        }
+    }
+
+    private func contains(_ address: NetworkAddress) -> Bool { networks.contains { $0.contains(address) } }
+
+    /// Who sent a request: the other end, or whom gateways that are trusted name.
+    ///
+    /// Each gateway adds at the end whom it was reached by. What stands before the first that is not trusted may be made up by it.
+    ///
+    /// - Parameter forwarded: The request's `X-Forwarded-For` headers.
+    func sender(_ peer: NetworkAddress?, forwarded: @autoclosure () -> [String]) -> NetworkAddress? {
+        guard !networks.isEmpty, var sender = peer, contains(sender) else { return peer }
+        for name in forwarded().joined(separator: ",").split(separator: ",").reversed() {
+            guard let address = NetworkAddress(name) else { return sender }
+            sender = address
+            if !contains(address) { return address }
+        }
+        return sender
+    }
+}
