@@ -217,7 +217,10 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
     }
 
     /// Another user's data are not to be mixed with those that are here, nor these to go to the other's database.
+    ///
+    /// The process says it to all that is in it; what a simulation does is decided by nobody else.
     private func followAccount(of mirror: Mirror) {
+        guard surroundings.executor == nil else { return }
         let token = NotificationCenter.default.addObserver(forName: .CKAccountChanged, object: nil, queue: nil) { [weak mirror] _ in
             mirror?.accountMayHaveChanged()
         }
