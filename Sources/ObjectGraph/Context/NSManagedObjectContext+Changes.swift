@@ -55,6 +55,8 @@ extension NSManagedObjectContext {
     }
 
     func markDeleted(_ object: NSManagedObject) {
+        // Undo after the save has no row to read it from.
+        if undoManager?.isUndoRegistrationEnabled == true { object.willRead() }
         willChange(object)
         object.flags.insert(.deleted)
         pending.insert(object)

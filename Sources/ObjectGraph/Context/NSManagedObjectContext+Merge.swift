@@ -86,6 +86,8 @@ extension NSManagedObjectContext {
         preconditionIsCurrent()
         guard persistentStoreCoordinator != nil else { return }
         advanceQueryGeneration()
+        // Undo takes back what was done here, and nothing of what came from elsewhere.
+        if undoManager != nil { processPendingChanges() }
         var merged = Merged()
         for commit in commits {
             prefetched.forget(commit.inserted + commit.updated + commit.deleted + commit.relationshipOwners)
@@ -95,6 +97,11 @@ extension NSManagedObjectContext {
         dropReferences(to: deleted)
         NSManagedObject.followKept(merged.kept)
         propagateDeletions()
+        if let undoManager {
+            undoManager.disableUndoRegistration()
+            processPendingChanges()
+            undoManager.enableUndoRegistration()
+        }
         postObjectsDidChange(
             inserted: unique(merged.inserted).filter { !$0.isDeleted }, updated: [], deleted: deleted,
             refreshed: unique(merged.refreshed).filter { !$0.isDeleted })

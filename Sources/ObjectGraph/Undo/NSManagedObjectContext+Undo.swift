@@ -119,7 +119,7 @@ extension NSManagedObjectContext {
         for (slot, value) in change.slots { object.values[slot] = living(value) }
         for (relationship, joined, left) in change.members {
             for key in joined { object.toMany[relationship].remove(aliases[key] ?? key, mayBeStored: true) }
-            for key in left { object.toMany[relationship].insert(aliases[key] ?? key) }
+            for key in left.compactMap({ living(.reference($0)).reference }) { object.toMany[relationship].insert(key) }
         }
         for (relationship, order) in change.orders { object.toMany[relationship].resume(order, aliases) }
         settle(object, [])
@@ -139,7 +139,12 @@ extension NSManagedObjectContext {
     private func living(_ value: StoredValue) -> StoredValue {
         guard let reference = value.reference else { return value }
         let key = aliases[reference] ?? reference
-        return registry[key]?.flags.contains(.detached) == true ? .null : .reference(key)
+        guard let known = registry[key] else {
+            // Nobody here holds it: only its row says whether it is there.
+            let isGone = key.isTemporary ? parent == nil : (try? sourceRows([key]))?.isEmpty == true
+            return isGone ? .null : .reference(key)
+        }
+        return known.flags.contains(.detached) ? .null : .reference(key)
     }
 }
 

@@ -96,6 +96,29 @@ import Testing
         #expect(try other.own(board).many("cards").count == 3)
     }
 
+    @Test func savedDeletionsOfWhatNobodyReadAreUndone() throws {
+        let (context, manager) = try context()
+        let board = Board(context: context)
+        board.setValue("board", forKey: "name")
+        let badge = Badge(context: context)
+        for title in ["a", "b"] { Boards.card(title, in: context).setValue(board, forKey: "board") }
+        try #require(board.many("cards").first).setValue(badge, forKey: "badge")
+        try context.save()
+        let id = board.objectID
+        manager.removeAllActions()
+        context.reset()
+        step(context) { context.delete(context.object(with: id)) }
+        try context.save()
+        #expect(try context.titles() == [])
+        context.undo()
+        try context.save()
+        let other = Boards.context(.mainQueueConcurrencyType, over: try #require(context.persistentStoreCoordinator))
+        #expect(try other.titles() == ["a", "b"])
+        let again = try #require(try other.fetch(NSFetchRequest<Board>(entityName: "Board")).first)
+        #expect(again.text("name") == "board" && again.many("cards").count == 2)
+        #expect(again.many("cards").compactMap { $0.one("badge")?.objectID } == [badge.objectID])
+    }
+
     @Test func relationshipsAreUndoneOnBothSides() throws {
         let (context, _) = try context()
         let (first, second) = (Board(context: context), Board(context: context))
