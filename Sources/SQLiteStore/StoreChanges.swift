@@ -13,6 +13,8 @@ package struct StoreChanges: Sendable {
     package var links: [LinkChange] = []
     /// New orders of ordered relationships; applied after rows and links.
     package var orders: [OrderChange] = []
+    /// Rows that stay as they are and that others begin to refer to. One that is gone is a conflict.
+    package var owners: [RowOwner] = []
     package var author: String?
     package var contextName: String?
 
@@ -60,6 +62,17 @@ package struct RowUpdate: Sendable {
         self.values = values
         self.changedSlots = changedSlots
         self.changedToMany = changedToMany
+    }
+}
+
+package struct RowOwner: Sendable {
+    package var key: RowKey
+    /// The version the caller read; any other is as good.
+    package var expectedVersion: Int64
+
+    package init(key: RowKey, expectedVersion: Int64) {
+        self.key = key
+        self.expectedVersion = expectedVersion
     }
 }
 

@@ -72,6 +72,27 @@ import Testing
         for device in [tablet, phone] { try await device.discard() }
     }
 
+    /// Other devices would show it related to nothing, and this one to something that is not there.
+    @Test func nothingIsRelatedToWhatAnImportDeletedUnseen() async throws {
+        let (tablet, phone) = try await pair()
+        let view = phone.container.newBackgroundContext()
+        let id = try phone.postID("Both")
+        let post = try view.performAndWait { try view.existingObject(with: id) }
+        try tablet.edit { $0.delete(try #require(try $0.post(titled: "Both"))) }
+        try await exchange(tablet, phone)
+        try view.performAndWait {
+            view.insert("Attachment", ["post": post, "thumbnail": Data([7])])
+            let error = #expect(throws: CocoaError.self) { try view.save() }
+            #expect(error?.code == .managedObjectMerge)
+            view.mergePolicy = NSMergePolicy.mergeByPropertyStoreTrump
+            try view.save()
+        }
+        try await exchange(phone, tablet)
+        let both = "Attachment  thumbnail <1:7>\nPost  title Other"
+        #expect(try tablet.dump == both && phone.dump == both)
+        for device in [tablet, phone] { try await device.discard() }
+    }
+
     @Test func editsOfAnObjectThatWasDeletedElsewhereComeBackAsANewOne() async throws {
         let (tablet, phone) = try await pair()
         try tablet.edit { context in if let post = try context.post(titled: "Both") { context.delete(post) } }

@@ -75,6 +75,71 @@ import Testing
         }
     }
 
+    /// Otherwise the row would lead for ever to one that is not there.
+    @Test(arguments: [NSMergePolicyType.errorMergePolicyType, .mergeByPropertyObjectTrumpMergePolicyType, .mergeByPropertyStoreTrumpMergePolicyType])
+    func relatingToARowThatIsGoneIsAConflict(type: NSMergePolicyType) throws {
+        let container = try Library.container()
+        let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())
+        b.mergePolicy = NSMergePolicy(merge: type)
+        let shelfID = try Library.save("Shelf", in: a)
+        try b.performAndWait {
+            let shelf = try b.existingObject(with: shelfID)
+            try Library.remove(shelfID, in: a)
+            let book = LibraryBook(context: b)
+            book.shelf = shelf
+            guard type != .mergeByPropertyStoreTrumpMergePolicyType else {
+                try b.save()
+                return #expect(book.shelf == nil && shelf.managedObjectContext == nil && !b.hasChanges)
+            }
+            let error = #expect(throws: CocoaError.self) { try b.save() }
+            let conflicts = error?.userInfo[NSPersistentStoreSaveConflictsErrorKey] as? [NSMergeConflict]
+            #expect(error?.code == .managedObjectMerge && conflicts?.map(\.sourceObject) == [shelf] && conflicts?.first?.newVersionNumber == 0)
+            book.shelf = nil
+            b.refresh(shelf, mergeChanges: false)
+            try b.save()
+        }
+        let fresh = container.newBackgroundContext()
+        let leads = try fresh.performAndWait { try fresh.fetch(NSFetchRequest<LibraryBook>(entityName: "Book")).map { $0.shelf != nil } }
+        #expect(leads == [false])
+    }
+
+    @Test func undoTakesBackNothingThatAMergeDid() throws {
+        let container = try Library.container()
+        let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())
+        b.automaticallyMergesChangesFromParent = true
+        let manager = UndoManager()
+        manager.groupsByEvent = false
+        let shelfID = try Library.save("Shelf", in: a)
+        let genreID = try Library.save("Genre", in: a)
+        let book = try b.performAndWait {
+            b.undoManager = manager
+            let book = LibraryBook(context: b)
+            b.processPendingChanges()
+            book.shelf = try b.existingObject(with: shelfID)
+            book.addToGenres(try b.existingObject(with: genreID))
+            b.processPendingChanges()
+            book.shelf = nil
+            book.genres = NSSet()
+            b.processPendingChanges()
+            book.shelf = try b.existingObject(with: shelfID)
+            return book
+        }
+        for id in [shelfID, genreID] { try Library.remove(id, in: a) }
+        try b.performAndWait {
+            // The last change is the app's own.
+            #expect(book.shelf == nil && manager.undoCount == 4)
+            b.undo()
+            #expect(book.shelf == nil && book.genres == NSSet())
+            // What it was related to is gone.
+            b.undo()
+            #expect(book.shelf == nil && book.genres == NSSet())
+            try b.save()
+            book.title = "edited"
+            b.undo()
+            #expect(book.title == "Untitled")
+        }
+    }
+
     @Test func emptyingARelationshipToARowThatIsGone() throws {
         let container = try Library.container()
         let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())

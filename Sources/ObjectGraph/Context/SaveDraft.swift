@@ -73,6 +73,9 @@ struct SaveDraft {
                 ? [] : object.layout.manyToMany.filter { object.toMany[$0].hasChanges } + object.rearranged
             if slots.isEmpty, linked.isEmpty {
                 unwritten.insert(key)
+                if !object.toMany.isUntouched, object.toMany.contains(where: { !$0.added.isEmpty }) {
+                    part.changes.owners.append(RowOwner(key: key, expectedVersion: object.version))
+                }
             } else {
                 part.changes.updates.append(
                     RowUpdate(

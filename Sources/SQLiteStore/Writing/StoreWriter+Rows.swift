@@ -62,6 +62,16 @@ extension StoreWriter {
         }
     }
 
+    /// A row must not refer to one that somebody else deleted: nothing else would ever take the reference away.
+    func check(_ owners: [RowOwner], _ conflicts: inout [RowConflict]) throws(StoreError) {
+        for owner in owners {
+            let table = identifier(try ownEntity(owner.key).table)
+            if try connection.first("SELECT 1 FROM \(table) WHERE Z_PK = ?", [.int(owner.key.primaryKey)], { _ in true }) == nil {
+                conflicts.append(RowConflict(key: owner.key, expectedVersion: owner.expectedVersion, persisted: nil))
+            }
+        }
+    }
+
     func delete(_ deletes: [RowDelete], _ conflicts: inout [RowConflict]) throws(StoreError) {
         for delete in deletes {
             let entity = try ownEntity(delete.key)

@@ -51,6 +51,7 @@ package final class StoreWriter: StoreReader {
             try vacate(changes.updates)
         }
         try writeRows(of: changes, &conflicts)
+        try check(changes.owners, &conflicts)
         try link(changes.links)
         try reorder(changes.orders)
         if !isUnique { try delete(changes.deletes, &conflicts) }
