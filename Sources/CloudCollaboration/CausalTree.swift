@@ -57,7 +57,8 @@ public struct CausalTree<Key: Hashable & Sendable, Element: Hashable & Sendable>
     public let elements: [Element]
     /// Where each of the elements is, in the same order.
     public let positions: [Position]
-    /// The highest clock of any contribution, seen or not; 0 without one.
+    /// The highest clock of any contribution, seen or not; 0 without one. Clocks that no number of contributions reaches are
+    /// passed over: they come from elsewhere, and nothing could be later than the last one.
     public let clock: Int64
 
     public init(_ contributions: some Sequence<Contribution>) {
@@ -104,6 +105,8 @@ private struct TreeReader<Key: Hashable & Sendable, Element: Hashable & Sendable
     private(set) var positions: [Tree.Position] = []
     private(set) var clock: Int64 = 0
 
+    private static var clockMax: Int64 { .max / 2 }
+
     /// The branch of contributions that stand at the beginning.
     private static var root: Branch { Branch(node: -1, offset: 0) }
 
@@ -112,7 +115,7 @@ private struct TreeReader<Key: Hashable & Sendable, Element: Hashable & Sendable
         var indices: [Key: Int] = [:]
         for (index, contribution) in contributions.enumerated() {
             indices[contribution.key] = index
-            clock = max(clock, contribution.clock)
+            if contribution.clock <= Self.clockMax { clock = max(clock, contribution.clock) }
         }
         for (index, contribution) in contributions.enumerated() {
             switch (contribution.place, contribution.change) {

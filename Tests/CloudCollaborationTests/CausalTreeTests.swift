@@ -50,6 +50,9 @@ import Testing
             let removal = Contribution(key: "2", place: .within("1", offset: offset), clock: 2, author: "a", change: .removal(count: count))
             #expect(text([base, removal]) == expected)
         }
+        // A clock that nothing can be later than is nobody's measure.
+        let last = Tree([base, insertion("2", "X", .within("1", offset: 1), Int64.max)])
+        #expect(String(last.elements) == "aXb" && last.clock == 1)
         // Parents in a circle, a removal as a parent, and a parent of itself are seen by nobody.
         let circle = [insertion("3", "x", .within("4", offset: 0), 3), insertion("4", "y", .within("3", offset: 0), 3), insertion("5", "z", .within("5", offset: 0), 3)]
         #expect(text([base] + circle) == "ab")

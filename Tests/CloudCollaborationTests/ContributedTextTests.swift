@@ -62,6 +62,19 @@ import Testing
         }
     }
 
+    @Test func whatAnotherDeviceDatedBehindAllTimeStopsNobody() throws {
+        let context = try context()
+        context.performAndWait {
+            let post = NSEntityDescription.insertNewObject(forEntityName: "Post", into: context)
+            let text = ContributedText(of: post, "contents", by: "tablet")
+            text.string = "one"
+            let contributions = post.value(forKey: "contents") as? Set<NSManagedObject> ?? []
+            for contribution in contributions { contribution.setValue(Int64.max, forKey: "clock") }
+            text.string = "one two"
+            #expect(text.string == "one two")
+        }
+    }
+
     @Test func settingTheSameTextContributesNothing() throws {
         let context = try context()
         context.performAndWait {
