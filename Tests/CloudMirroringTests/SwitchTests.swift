@@ -35,6 +35,35 @@ import Testing
     }
 
     /// Both what is here and what is there stay; links go along.
+    @Test func aStoreThatIsTakenOutAndLoadedAgainGoesOn() async throws {
+        let cloud = try InProcessCloud()
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
+        func sync(_ devices: Device...) async throws { for device in devices { try await device.container.sync(timeout: .seconds(600)) } }
+        try tablet.edit { $0.insert("Post", ["title": "before"]) }
+        try await sync(tablet, phone)
+        let coordinator = tablet.container.persistentStoreCoordinator
+        tablet.transport.goOffline()
+        try tablet.edit { $0.insert("Post", ["title": "meanwhile"]) }
+        try await tablet.until { $0.activity == .offline }
+        try coordinator.remove(try #require(coordinator.persistentStores.first))
+        // There is nothing that anything could stand in the way of.
+        #expect(tablet.container.syncStatus.activity == .idle)
+        try await tablet.container.sync(timeout: .seconds(600))
+        tablet.transport.goOnline()
+        try tablet.container.load()
+        try tablet.edit { $0.insert("Post", ["title": "after"]) }
+        try await sync(tablet, phone)
+        let all = "Post  title after\nPost  title before\nPost  title meanwhile"
+        #expect(try tablet.dump == all && phone.dump == all)
+        // A file that is emptied is filled again.
+        try coordinator.destroyPersistentStore(at: tablet.file, type: .sqlite)
+        try tablet.container.load()
+        try await sync(tablet, phone)
+        #expect(try tablet.dump == all && phone.dump == all)
+        for device in [tablet, phone] { try await device.discard() }
+    }
+
     @Test func whatWasLocalAndWhatIsOnTheServerBecomeOne() async throws {
         let cloud = try InProcessCloud()
         let phone = try Device("phone", try await cloud.addUser("mia", device: "phone"))

@@ -191,6 +191,7 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
                     keys: EncryptionKeyRing(options.encryptionKeys, container: identifier), container: identifier)),
             observer: Mirror.Observer(
                 status: { [board] status in board.put(status, of: number) }, event: { [weak self] in self?.post($0) }))
+        board.add(number)
         mirrors.withLock { $0.append(mirror) }
         stopWhenRemoved(mirror)
         followAccount(of: mirror)
@@ -205,13 +206,17 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         }
     }
 
-    /// A store that is taken from the coordinator is closed: nothing may touch it any more.
+    /// A store that is taken from the coordinator is closed: nothing may touch it any more, and nobody waits for it. The app may
+    /// load it again.
     private func stopWhenRemoved(_ mirror: Mirror) {
         let token = NotificationCenter.default.addObserver(
             forName: .NSPersistentStoreCoordinatorStoresDidChange, object: persistentStoreCoordinator, queue: nil
-        ) { [weak mirror] notification in
+        ) { [weak self, weak mirror] notification in
             let removed = notification.userInfo?[NSRemovedPersistentStoresKey] as? [NSPersistentStore]
-            if let mirror, removed?.contains(where: { $0 === mirror.store }) == true { mirror.cancel() }
+            guard let mirror, removed?.contains(where: { $0 === mirror.store }) == true else { return }
+            mirror.cancel()
+            self?.mirrors.withLock { $0.removeAll { $0 === mirror } }
+            self?.board.remove(mirror.store.number)
         }
         observers.withLock { $0.append(Observation(token)) }
     }

@@ -7,6 +7,8 @@ import Synchronization
 /// The latest status of each mirror of a container, and those who want to see it.
 final class StatusBoard: Sendable {
     private struct State {
+        /// Stores that are mirrored; what is said of others comes too late.
+        var stores: Set<UInt16> = []
         var statuses: [UInt16: SyncStatus] = [:]
         var watchers: [Int: AsyncStream<NSPersistentCloudKitContainer.SyncStatus>.Continuation] = [:]
         var nextWatcher = 0
@@ -14,6 +16,12 @@ final class StatusBoard: Sendable {
 
         var combined: NSPersistentCloudKitContainer.SyncStatus {
             .init(combining: statuses.sorted { $0.key < $1.key }.map(\.value))
+        }
+
+        /// Yielding under the lock keeps the order; a stream runs nobody's code when it is given a value.
+        func tell() {
+            let combined = combined
+            for watcher in watchers.values { watcher.yield(combined) }
         }
     }
 
@@ -25,12 +33,21 @@ final class StatusBoard: Sendable {
         state.withLock { .init(combining: $0.statuses[store].map { [$0] } ?? []) }
     }
 
+    func add(_ store: UInt16) { _ = state.withLock { $0.stores.insert(store) } }
+
+    /// What stood in a store's way is nobody's concern once the store is gone.
+    func remove(_ store: UInt16) {
+        state.withLock { state in
+            state.stores.remove(store)
+            if state.statuses.removeValue(forKey: store) != nil { state.tell() }
+        }
+    }
+
     func put(_ status: SyncStatus, of store: UInt16) {
         state.withLock { state in
+            guard state.stores.contains(store) else { return }
             state.statuses[store] = status
-            let combined = state.combined
-            // Yielding under the lock keeps the order; a stream runs nobody's code when it is given a value.
-            for watcher in state.watchers.values { watcher.yield(combined) }
+            state.tell()
         }
     }
 
