@@ -88,7 +88,7 @@ package final class SQLiteStore: Sendable {
     ///   - url: nil or `/dev/null` for a store in memory.
     ///   - number: What the store's row keys carry.
     /// - Throws: ``StoreError``: `.notFound` (the folder, or a read-only store's file), `.notPermitted`, `.corrupt`,
-    ///   `.newerFormat`, `.incompatibleModel`, `.noMapping`, `.noSourceModel`, `.notInferable` and `.migration` naming
+    ///   `.newerFormat`, `.incompatibleModel`, `.noMapping`, `.noSourceModel`, `.notInferable`, `.modelOfOthers` and `.migration` naming
     ///   what does not fit, `.busy`, `.diskFull`. The file is as it was.
     package init(
         url: URL?, model: ResolvedModel, configuration: String? = nil, number: UInt16, options: Options

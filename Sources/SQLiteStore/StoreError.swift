@@ -21,6 +21,8 @@ package struct StoreError: Error, Sendable {
         /// Rows stand in the way of a migration: see ``StoreError/obstacles``.
         case migration
         case newerFormat
+        /// Other devices have the old version of the model, and could not follow: see ``StoreError/obstacles``.
+        case modelOfOthers
         /// The store has to be migrated, and nobody wrote down how.
         case noMapping
         /// Nobody knows the model that the store was made for.

@@ -89,6 +89,26 @@ import Testing
         for device in [new, updated] { try await device.discard() }
     }
 
+    @Test func aVersionThatTakesSomethingAwayIsRefusedWithWhatToDo() async throws {
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let tablet = try Device("tablet", transport)
+        try tablet.edit { $0.insert("Post", ["title": "Here", "content": "Text"]) }
+        try await tablet.kill()
+        var renamed = Posts.model
+        renamed.entities[0].attributes[1].name = "text"
+        renamed.entities[0].attributes[1].renamingIdentifier = "content"
+        let error = #expect(throws: CocoaError.self) { _ = try Device("tablet", transport, file: tablet.file, model: renamed) }
+        #expect(error?.code == .inferredMappingModel && error?.userInfo["property"] as? String == "text")
+        #expect(error?.userInfo["reason"] as? String == "was renamed from 'content'")
+        let sentence = error?.localizedDescription ?? ""
+        // What a mapping model makes are new objects, beside those on the server.
+        #expect(sentence.contains("Post.text") && sentence.hasSuffix("; keep what was there, and add what is new beside it."))
+        let again = try Device("tablet", transport, file: tablet.file)
+        #expect(try again.dump == "Post  content Text  title Here")
+        try await again.discard()
+    }
+
     @Test func whatAnOlderVersionDeletesUnseenIsInItsLogForTheNewer() async throws {
         let cloud = try InProcessCloud()
         let new = try Device("tablet", try await cloud.addUser("mia", device: "tablet"), model: Self.newer)

@@ -20,7 +20,7 @@ extension CloudFailure {
             let code: Code =
                 switch error.code {
                 case .busy: .serviceUnavailable
-                case .newerFormat, .incompatibleModel, .migration, .noMapping, .noSourceModel, .notInferable: .incompatibleVersion
+                case .newerFormat, .incompatibleModel, .migration, .noMapping, .noSourceModel, .notInferable, .modelOfOthers: .incompatibleVersion
                 case .conflict, .constraint, .corrupt, .denied, .diskFull, .notFound, .notPermitted, .unsupportedPredicate, .other: .internalError
                 }
             self.init(code, "the local store: \(error.what)\(detail)")

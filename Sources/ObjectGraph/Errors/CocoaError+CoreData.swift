@@ -88,7 +88,7 @@ extension CocoaError {
             case .migration: .migration
             case .noMapping: .migrationMissingMappingModel
             case .noSourceModel: .migrationMissingSourceModel
-            case .notInferable: .inferredMappingModel
+            case .notInferable, .modelOfOthers: .inferredMappingModel
             case .notFound: .persistentStoreOpen
             case .notPermitted: .fileWriteNoPermission
             case .unsupportedPredicate, .other: .persistentStoreOperation
@@ -104,7 +104,7 @@ extension CocoaError {
     package static func userInfo(_ obstacles: [ModelDifference.Change]) -> [String: Any] {
         guard let first = obstacles.first else { return [:] }
         let names = first.subject.split(separator: ".", maxSplits: 1).map(String.init)
-        var userInfo: [String: Any] = ["entity": names[0], "reason": "\(first.what): \(first.obstacle ?? "")"]
+        var userInfo: [String: Any] = ["entity": names[0], "reason": [first.what, first.obstacle].compactMap(\.self).joined(separator: ": ")]
         if names.count > 1 { userInfo["property"] = names[1] }
         return userInfo
     }
@@ -119,6 +119,7 @@ extension CocoaError {
         case .migration: "change the rows with the old model, or migrate with a mapping model or in stages"
         case .noMapping: "let the mapping be inferred, or migrate with NSMigrationManager"
         case .noSourceModel: "add the version of the model that the store was made with to the program"
+        case .modelOfOthers: "keep what was there, and add what is new beside it"
         case .notInferable: "migrate with NSMigrationManager and a mapping model, or in stages, or change the model"
         case .newerFormat: "open it with the newer release that wrote it"
         case .notFound: "check the address of the store"

@@ -98,7 +98,7 @@ struct StoreMigration {
         obstacles = difference.changes.filter { !$0.isAllowedWhenSynced }
         if obstacles.isEmpty { return }
         throw StoreError(
-            .notInferable, "the model of a synced store only grows, since other devices have the old version",
+            .modelOfOthers, "the model of a synced store only grows, since other devices have the old version",
             detail: obstacles.map { "\($0.subject) \($0.what)" }.joined(separator: "; "), obstacles: obstacles)
     }
 
