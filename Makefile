@@ -55,12 +55,14 @@ examples: packages
 	swift run --package-path Examples/Notebook --scratch-path $(SCRATCH)-notebook -c release Notebook
 
 ## What handles threads and raw memory, under the thread sanitizer, then under the address sanitizer. Each has products of
-## its own. Leaks are not looked for: the test library itself leaks at its end.
+## its own. Leaks are not looked for: the test library itself leaks at its end. One test after the other, for what
+## .ci/thread-suppressions says of mutexes.
 sanitize: packages
 	@for kind in thread address; do \
 		echo "$$kind sanitizer"; \
-		ASAN_OPTIONS=detect_leaks=0 swift test --sanitize=$$kind --scratch-path $(SCRATCH)-$$kind \
-			-Xswiftc -disable-incremental-imports --filter $(SANITIZED) || exit 1; \
+		ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS="suppressions=$(CURDIR)/.ci/thread-suppressions" \
+			swift test --sanitize=$$kind --scratch-path $(SCRATCH)-$$kind -Xswiftc -disable-incremental-imports \
+			--no-parallel --filter $(SANITIZED) || exit 1; \
 	done
 
 ## Coverage-guided fuzzing of requests, schemas and queries, from the corpus that the tests read, too; what fails goes into
