@@ -32,6 +32,8 @@ struct Appended: Sendable {
 final class GrowingFile: Sendable {
     /// Pieces are gathered to this size before they go to the disk.
     static let pieceBytes = 1 << 18
+    /// And to this while the one before is on its way there, so that neither side waits for the other at each piece.
+    private static let waitingBytesMax = 1 << 20
     /// As often the disk is told to begin, so that there is little left to wait for in the end.
     private static let flushedBytes: Int64 = 1 << 25
 
@@ -41,6 +43,7 @@ final class GrowingFile: Sendable {
     let descriptor: Int32
     /// What the disk said while more arrived, which the system says once only. Held while it is asked.
     private let failure = Mutex<Int32?>(nil)
+    private let isWriting = Atomic(false)
 
     /// - Returns: Nil if there is no old file where one was expected.
     init?(path: String, _ presence: Presence) throws {
@@ -92,14 +95,18 @@ final class GrowingFile: Sendable {
                         throw WireError(.quotaExceeded, "an asset has at most \(bytesMax) bytes", nativeCode: .limitExceeded)
                     }
                     pending += piece
-                    guard pending.count >= Self.pieceBytes else { continue }
+                    guard pending.count >= (isWriting.load(ordering: .relaxed) ? Self.waitingBytesMax : Self.pieceBytes) else { continue }
                     let bytes = pending
                     // What follows a piece that is not there has no place.
                     pending = []
                     pending.reserveCapacity(2 * Self.pieceBytes)
                     end += Int64(bytes.count)
                     if let before = try await group.next() { appended = before }
-                    group.addTask { [appended] in try await self.write(bytes, after: appended, inTurn) }
+                    isWriting.store(true, ordering: .relaxed)
+                    group.addTask { [appended] in
+                        defer { self.isWriting.store(false, ordering: .relaxed) }
+                        return try await self.write(bytes, after: appended, inTurn)
+                    }
                 }
             } catch {
                 do {

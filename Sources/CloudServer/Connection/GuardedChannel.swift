@@ -12,6 +12,9 @@ import Synchronization
 /// dropped then, and a NIO channel that is dropped without having been closed ends the process, with all requests that are
 /// under way.
 struct GuardedChannel: ServerChildChannel {
+    /// Large files arrive in fewer pieces than NIO's usual 64 KiB.
+    private static let reading = AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 2048, maximum: 1 << 18)
+
     private let base: HTTP1Channel
 
     /// - Parameter idleSeconds: After which a connection is closed on which no request is under way, or none goes on arriving.
@@ -22,7 +25,8 @@ struct GuardedChannel: ServerChildChannel {
     }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<AcceptedConnection> {
-        base.setup(channel: channel, logger: logger).map { AcceptedConnection($0) }
+        channel.setOption(.recvAllocator, value: Self.reading).flatMap { [base] in base.setup(channel: channel, logger: logger) }
+            .map { AcceptedConnection($0) }
     }
 
     func handle(value: AcceptedConnection, logger: Logger) async {
