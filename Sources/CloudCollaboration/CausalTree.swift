@@ -101,6 +101,8 @@ private struct TreeReader<Key: Hashable & Sendable, Element: Hashable & Sendable
     private let contributions: [Tree.Contribution]
     private var children: [Branch: [Int]] = [:]
     private var removed: [Int: Set<Int>] = [:]
+    /// Empty until contributions stand at one place that are alike.
+    private var fingerprints: [Int: UInt64] = [:]
     private(set) var elements: [Element] = []
     private(set) var positions: [Tree.Position] = []
     private(set) var clock: Int64 = 0
@@ -134,18 +136,50 @@ private struct TreeReader<Key: Hashable & Sendable, Element: Hashable & Sendable
     }
 
     /// The later stands first: it was put directly behind what its author saw.
-    private func sorted(_ siblings: [Int]) -> [Int] {
+    private mutating func sorted(_ siblings: [Int]) -> [Int] {
         siblings.sorted { first, second in
             let (one, other) = (contributions[first], contributions[second])
             if one.clock != other.clock { return one.clock > other.clock }
             if one.author != other.author { return one.author < other.author }
-            // One device never uses a clock twice, but a copy of it may.
-            return "\(one.change)" < "\(other.change)"
+            // One device never uses a clock twice, but a copy of it may, or two that were given the same name.
+            if one.change != other.change { return "\(one.change)" < "\(other.change)" }
+            if fingerprints.isEmpty { fingerprints = fingerprintsOfSubtrees() }
+            return fingerprints[first, default: 0] < fingerprints[second, default: 0]
+        }
+    }
+
+    /// A number for each contribution that follows from it and from all that stands in its run, and from nothing else:
+    /// what is alike in itself is told apart by it, the same way on every device.
+    private func fingerprintsOfSubtrees() -> [Int: UInt64] {
+        let branches = Dictionary(grouping: children.keys, by: \.node)
+        var parentsFirst = children[Self.root] ?? []
+        var next = 0
+        while next < parentsFirst.count {
+            for branch in branches[parentsFirst[next]] ?? [] { parentsFirst += children[branch] ?? [] }
+            next += 1
+        }
+        var fingerprints: [Int: UInt64] = [:]
+        for node in parentsFirst.reversed() {
+            let contribution = contributions[node]
+            let own = "\(contribution.clock) \(contribution.author) \(contribution.change) \((removed[node] ?? []).sorted())"
+            // A sum does not know the order of the children, which is what it is to decide.
+            fingerprints[node] = (branches[node] ?? []).reduce(Self.mixed(own.utf8.map(UInt64.init))) { sum, branch in
+                (children[branch] ?? []).reduce(sum) { $0 &+ Self.mixed([UInt64(branch.offset), fingerprints[$1, default: 0]]) }
+            }
+        }
+        return fingerprints
+    }
+
+    /// FNV-1a over whole numbers: Swift's own hashes differ from process to process.
+    private static func mixed(_ numbers: [UInt64]) -> UInt64 {
+        numbers.reduce(0xcbf2_9ce4_8422_2325) { hash, number in
+            let mixed = (hash ^ number) &* 0x0000_0100_0000_01b3
+            return mixed ^ (mixed >> 29)
         }
     }
 
     mutating func read() {
-        for branch in children.keys { children[branch] = sorted(children[branch] ?? []) }
+        for branch in Array(children.keys) { children[branch] = sorted(children[branch] ?? []) }
         var stack: [(node: Int, offset: Int, child: Int)] = [(-1, 0, 0)]
         while let frame = stack.last {
             let siblings = children[Branch(node: frame.node, offset: frame.offset)] ?? []

@@ -18,7 +18,7 @@ public struct ContributedList {
 
     public var values: [String] {
         let objects = contributions.all
-        return withExtendedLifetime(objects) { contributions.tree { [$0] }.elements }
+        return withExtendedLifetime(objects) { contributions.tree(of: objects) { [$0] }.elements }
     }
 
     /// - Parameter index: Before which member; their number for the end.
@@ -58,6 +58,6 @@ public struct ContributedList {
 
     private func edit(_ body: (CausalTree<ObjectIdentifier, String>, Set<NSManagedObject>) -> Void) {
         let objects = contributions.all
-        withExtendedLifetime(objects) { body(contributions.tree { [$0] }, objects) }
+        withExtendedLifetime(objects) { body(contributions.tree(of: objects) { [$0] }, objects) }
     }
 }

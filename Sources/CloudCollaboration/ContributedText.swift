@@ -29,7 +29,7 @@ public struct ContributedText {
     public var string: String {
         get {
             let objects = contributions.all
-            return withExtendedLifetime(objects) { Self.text(contributions.tree(Self.elements).elements) }
+            return withExtendedLifetime(objects) { Self.text(contributions.tree(of: objects, Self.elements).elements) }
         }
         nonmutating set { change(to: Array(newValue.unicodeScalars)) }
     }
@@ -52,7 +52,7 @@ public struct ContributedText {
 
     private func change(to new: [Unicode.Scalar]) {
         let objects = contributions.all
-        let old = withExtendedLifetime(objects) { contributions.tree(Self.elements).elements }
+        let old = withExtendedLifetime(objects) { contributions.tree(of: objects, Self.elements).elements }
         var start = 0
         while start < min(old.count, new.count), old[start] == new[start] { start += 1 }
         var end = 0
@@ -99,7 +99,7 @@ public struct ContributedText {
     private func edit(_ edits: [(range: Range<Int>, text: [Unicode.Scalar])]) {
         let objects = contributions.all
         withExtendedLifetime(objects) {
-            let tree = contributions.tree(Self.elements)
+            let tree = contributions.tree(of: objects, Self.elements)
             var clock = tree.clock
             for (range, text) in edits {
                 // The new words stand behind those that they replace: whoever writes there at the same time is behind them, too.

@@ -56,11 +56,13 @@ struct Contributions {
         (self.entity, self.inverse) = (entity, inverse)
     }
 
-    /// - Parameter elements: What a contribution's text stands for.
-    func tree<Element>(_ elements: (String) -> [Element]) -> CausalTree<ObjectIdentifier, Element> {
+    /// - Parameters:
+    ///   - objects: Those of ``all``.
+    ///   - elements: What a contribution's text stands for.
+    func tree<Element>(of objects: Set<NSManagedObject>, _ elements: (String) -> [Element]) -> CausalTree<ObjectIdentifier, Element> {
         typealias Contribution = CausalTree<ObjectIdentifier, Element>.Contribution
         return CausalTree(
-            all.map { object in
+            objects.map { object in
                 let offset = number(object, names.offset)
                 let count = number(object, names.count)
                 let parent = object.value(forKey: names.parent) as? NSManagedObject

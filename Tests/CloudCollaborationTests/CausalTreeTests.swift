@@ -58,6 +58,23 @@ import Testing
         #expect(text([base] + circle) == "ab")
     }
 
+    /// Two devices that were given the same name, or a device and its copy, type offline: each types the same first letter.
+    @Test(arguments: 1...20) func contributionsThatAreAlikeStandWhereWhatFollowsThemPutsThem(seed: UInt64) {
+        var random = SeededNumbers(seed: seed)
+        var all = [insertion("base", "-", .beginning, 1)]
+        for (device, word) in ["Hello", "Hi", "Hell", "Hello"].enumerated() {
+            var place = Contribution.Place.within("base", offset: 1)
+            for (offset, letter) in word.enumerated() {
+                all.append(insertion("\(device).\(offset)", String(letter), place, Int64(offset + 2)))
+                place = .within("\(device).\(offset)", offset: 1)
+            }
+        }
+        all.append(Contribution(key: "r", place: .within("3.0", offset: 0), clock: 9, author: "a", change: .removal(count: 1)))
+        let one = text(all)
+        #expect(one.contains("Hi") && one.count == 1 + 5 + 2 + 4 + 4)
+        #expect(text(all.shuffled(using: &random)) == one)
+    }
+
     @Test func aLongChainOfContributionsIsRead() {
         var contributions = [insertion("0", "x", .beginning, 0)]
         for number in 1..<20_000 { contributions.append(insertion("\(number)", "x", .within("\(number - 1)", offset: 1), Int64(number))) }
