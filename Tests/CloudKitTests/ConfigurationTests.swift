@@ -122,6 +122,28 @@ private let twoServers = file(
         #expect(try await container.accountStatus() == status)
     }
 
+    /// A mirror that meets another connection than the one it was set up with asks who is signed in, and reports that it had to.
+    @Test func whoeverAsksAtOnceGetsOneConnection() async throws {
+        for round in 0..<100 {
+            let identifier = "iCloud.configuration.once\(round)"
+            CKContainer.configure(.init(server: "http://127.0.0.1:9", token: "t"), for: identifier)
+            let transports = try await withThrowingTaskGroup(of: (any CloudTransport).self) { group in
+                for _ in 0..<8 { group.addTask { try CKContainer(identifier: identifier).client(for: .private).transport } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(Set(transports.map { ObjectIdentifier($0 as AnyObject) }).count == 1)
+            CKContainer.configure(nil, for: identifier)
+        }
+    }
+
+    @Test func aConfigurationOfOneContainerLeavesTheConnectionsOfOthers() throws {
+        CKContainer.configure(.init(server: "http://127.0.0.1:9", token: "t"), for: "iCloud.configuration.one")
+        let before = try CKContainer(identifier: "iCloud.configuration.one").client(for: .private).transport
+        CKContainer.configure(.init(server: "http://127.0.0.1:9", token: "u"), for: "iCloud.configuration.other")
+        let after = try CKContainer(identifier: "iCloud.configuration.one").client(for: .private).transport
+        #expect(before as AnyObject === after as AnyObject)
+    }
+
     @Test func aTokenIsNeverPrinted() {
         let configuration = CKContainer.Configuration(server: "http://h", token: "s3cr3t")
         var dumped = ""

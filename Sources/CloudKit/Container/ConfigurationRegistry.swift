@@ -107,38 +107,46 @@ final class ConfigurationRegistry: Sendable {
     private let state = Mutex(State())
 
     func set(_ configuration: CKContainer.Configuration?, for identifier: String?) {
-        state.withLock { state in
-            state.settings[identifier] = configuration.map { .configuration($0) }
-            state.found.removeAll()
-            state.generation += 1
-        }
+        set(configuration.map { Setting.configuration($0) }, for: identifier)
     }
 
     func set(_ connection: Connection?, for identifier: String?) {
+        set(connection.map { Setting.connection($0) }, for: identifier)
+    }
+
+    /// A container that is not meant keeps its connection: whoever is set up with it would take another for another account's.
+    private func set(_ setting: Setting?, for identifier: String?) {
         state.withLock { state in
-            state.settings[identifier] = connection.map { .connection($0) }
-            state.found.removeAll()
+            state.settings[identifier] = setting
+            if let identifier { state.found[identifier] = nil } else { state.found.removeAll() }
             state.generation += 1
         }
     }
 
+    /// All who ask get the same connection until something else is set, also those who ask at once.
     func connection(for identifier: String) throws(CKError) -> Connection {
-        let (found, setting, generation) = state.withLock { state in
-            (state.found[identifier], state.settings[identifier] ?? state.settings[nil], state.generation)
+        while true {
+            let (found, setting, generation) = state.withLock { state in
+                (state.found[identifier], state.settings[identifier] ?? state.settings[nil], state.generation)
+            }
+            if let found { return found }
+            var code: CKContainer.Configuration?
+            switch setting {
+            case .connection(let connection): return connection
+            case .configuration(let configuration): code = configuration
+            case nil: break
+            }
+            let sources = code.map { ConfigurationSources(code: $0) } ?? ConfigurationSources.ofThisProcess()
+            let made = Connection(try ConfigurationResolver.resolve(container: identifier, sources), for: identifier)
+            let connection = state.withLock { state -> Connection? in
+                // Something was set meanwhile.
+                guard state.generation == generation else { return nil }
+                if let first = state.found[identifier] { return first }
+                state.found[identifier] = made
+                return made
+            }
+            if let connection { return connection }
         }
-        if let found { return found }
-        var code: CKContainer.Configuration?
-        switch setting {
-        case .connection(let connection): return connection
-        case .configuration(let configuration): code = configuration
-        case nil: break
-        }
-        let sources = code.map { ConfigurationSources(code: $0) } ?? ConfigurationSources.ofThisProcess()
-        let connection = Connection(try ConfigurationResolver.resolve(container: identifier, sources), for: identifier)
-        state.withLock { state in
-            if state.generation == generation { state.found[identifier] = connection }
-        }
-        return connection
     }
 }
 
