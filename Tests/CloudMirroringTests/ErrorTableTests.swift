@@ -161,6 +161,41 @@ import Testing
         try await bench.tablet.discard()
     }
 
+    @Test func whatOthersWriteArrivesWhileTheStorageIsFull() async throws {
+        let bench = try await Bench()
+        bench.faults.plan("records/modify", .refuse(status: 413, WireError(.quotaExceeded, "the storage is full")))
+        try bench.save("Waits for room")
+        try await bench.fails("the storage is full")
+        let phone = try Device("phone", try await bench.cloud.addDevice("phone", of: "mia"))
+        try phone.edit { $0.insert("Post", ["title": "From elsewhere"]) }
+        try await phone.container.sync(timeout: .seconds(600))
+        try await bench.tablet.until { _ in try bench.tablet.dump.contains("From elsewhere") }
+        // It is still said, and still not sent.
+        try await bench.fails("the storage is full")
+        #expect(bench.tablet.container.syncStatus.pendingCount == 1)
+        bench.tablet.timers.advance(by: 3_600)
+        try await bench.tablet.settles()
+        #expect(try await bench.elsewhere() == bench.tablet.dump)
+        for device in [bench.tablet, phone] { try await device.discard() }
+    }
+
+    @Test func whatIsDeletedMakesRoomInAFullStorage() async throws {
+        var limits = Limits()
+        limits.userBytes = 900_000
+        let bench = try await Bench(limits: limits)
+        try bench.tablet.edit { $0.insert("ImageData", ["data": Data(repeating: 1, count: 600_000)]) }
+        try await bench.tablet.settles()
+        try bench.tablet.edit { $0.insert("ImageData", ["data": Data(repeating: 2, count: 500_000)]) }
+        try await bench.fails("quota")
+        try bench.tablet.edit { context in
+            for image in try context.all("ImageData") where (image.value(forKey: "data") as? Data)?.first == 1 { context.delete(image) }
+        }
+        try await bench.tablet.settles()
+        #expect(try await bench.elsewhere() == bench.tablet.dump)
+        #expect(try bench.tablet.read { try $0.all("ImageData").count } == 1)
+        try await bench.tablet.discard()
+    }
+
     @Test func aRequestThatIsTooLargeIsSentInHalves() async throws {
         let bench = try await Bench()
         let refusal = Faults.Fault.refuse(status: 413, WireError(.quotaExceeded, "too large", nativeCode: .limitExceeded))

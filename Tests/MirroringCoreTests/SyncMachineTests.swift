@@ -70,6 +70,52 @@ import Testing
         #expect(script.machine.status.lastSuccess != nil)
     }
 
+    @Test func aFullStorageHoldsUpOnlyWhatNeedsRoom() {
+        var script = Script.idle
+        _ = script.tell(.storeChanged)
+        _ = script.finish(.batchPlanned(count: 1, pending: 1, refusal: nil))
+        // What was deleted before goes at once.
+        #expect(script.fail(.quotaExceeded) == ["wait 3600.0", "planRoom(itemsMax: 8)", "[error(reason: \"reason\") 1 pending]"])
+        #expect(script.finish(.batchPlanned(count: 0, pending: 1, refusal: nil)) == [])
+        #expect(script.tell(.pushArrived) == ["fetchPushed"])
+        #expect(script.finish(.pageApplied(records: 1, moreComing: false)) == [])
+        #expect(script.tell(.storeChanged) == ["planRoom(itemsMax: 8)"])
+        _ = script.finish(.batchPlanned(count: 1, pending: 2, refusal: nil))
+        // Once there may be room everything else is tried again.
+        #expect(script.settle { $0.accepted = 1 }.first == "planExport(itemsMax: 8)")
+        _ = script.finish(.batchPlanned(count: 1, pending: 1, refusal: nil))
+        _ = script.fail(.quotaExceeded)
+        _ = script.finish(.batchPlanned(count: 0, pending: 1, refusal: nil))
+        #expect(script.fire().first == "planExport(itemsMax: 8)")
+        // What is refused although it needs no room is not tried again and again.
+        _ = script.finish(.batchPlanned(count: 1, pending: 1, refusal: nil))
+        _ = script.fail(.quotaExceeded)
+        #expect(script.fail(.quotaExceeded) == [])
+        // A failure in between has a wait of its own.
+        _ = script.tell(.pushArrived)
+        #expect(script.fail(.serviceUnavailable).first == "wait 1.0")
+        #expect(script.tell(.pushArrived) == [])
+        #expect(script.fire().first == "fetchChanges")
+        #expect(script.finish(.pageApplied(records: 0, moreComing: false)) == ["wait 3594.0"])
+        _ = script.tell(.pushArrived)
+        // Whoever asks does not wait for the hour to be over.
+        _ = script.tell(.asked(SyncMachine.AskID(number: 1)))
+        #expect(script.finish(.pageApplied(records: 0, moreComing: false)).first == "fetchChanges")
+        #expect(script.finish(.pageApplied(records: 0, moreComing: false)).first == "planExport(itemsMax: 8)")
+    }
+
+    @Test func whatADeletionOfTheSameRequestMadeRoomForIsSentAtOnce() {
+        var script = Script.idle
+        _ = script.tell(.storeChanged)
+        _ = script.finish(.batchPlanned(count: 2, pending: 2, refusal: nil))
+        let effects = script.settle {
+            $0.accepted = 1
+            $0.postponed = 1
+            $0.requestFailure = CloudFailure(.quotaExceeded, "reason")
+        }
+        #expect(effects.first == "planExport(itemsMax: 8)")
+    }
+
     @Test func whatIsStillToComeIsShownWhereItIsKnown() {
         var script = Script.idle
         _ = script.tell(.pushArrived)

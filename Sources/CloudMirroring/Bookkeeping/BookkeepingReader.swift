@@ -75,10 +75,16 @@ struct BookkeepingReader {
     ///
     /// - Parameter names: Of records that are passed over.
     func pendingRecords(limit: Int, passingOver names: Set<String> = []) throws -> [RecordState] {
+        try pendingRecords("1, 2", limit: limit, passingOver: names)
+    }
+
+    func pendingDeletions(limit: Int) throws -> [RecordState] { try pendingRecords("2", limit: limit, passingOver: []) }
+
+    private func pendingRecords(_ stages: String, limit: Int, passingOver names: Set<String>) throws -> [RecordState] {
         let waits = mapping.hasUniqueness ? "AND NOT (\(MergedTable.waits))" : ""
         return try records(
             """
-            zone = ? AND stage IN (1, 2) AND failure IS NULL \(waits) AND (pk > 0 OR NOT EXISTS (SELECT 1 FROM TARN_RECORD m \
+            zone = ? AND stage IN (\(stages)) AND failure IS NULL \(waits) AND (pk > 0 OR NOT EXISTS (SELECT 1 FROM TARN_RECORD m \
             WHERE m.entity = TARN_RECORD.entity AND m.pk = -TARN_RECORD.pk AND m.tag IS NULL)) ORDER BY mark, rowid LIMIT ?
             """, [.int(zone), .int(Int64(limit + names.count))], passingOver: names)
     }

@@ -78,7 +78,7 @@ extension NSPersistentCloudKitContainer.EventType {
         case .setUp: self = .setup
         case .fetchChanges, .fetchPushed: self = .import
         case .sendBatch: self = .export
-        case .planExport, .quarantine, .reset: return nil
+        case .planExport, .planRoom, .quarantine, .reset: return nil
         }
     }
 }

@@ -45,6 +45,17 @@ extension Mirror {
         return .batchPlanned(count: plan.batch?.batch.items.count ?? 0, pending: plan.pending, refusal: plan.refusal)
     }
 
+    /// Plans what goes to a server that has no room: deletions, ahead of all that needs some.
+    func planRoom(_ size: RequestSize) async throws -> SyncMachine.Outcome {
+        next.withLock { $0 = nil }
+        await abandonAhead()
+        try await settleOutbox()
+        var plan = try await onQueue { try self.file.nextDeletions(itemsMax: size.items) }
+        plan.size = size
+        prepared.withLock { [plan] in $0 = plan }
+        return .batchPlanned(count: plan.batch?.batch.items.count ?? 0, pending: plan.pending, refusal: plan.refusal)
+    }
+
     func sendBatch() async throws -> SyncMachine.Outcome {
         guard let plan = prepared.withLock({ $0.take() }), let batch = plan.batch else {
             preconditionFailure("a batch is planned before it is sent")

@@ -296,7 +296,7 @@ final class Mirror: Sendable {
 
     private func outcome(of operation: SyncMachine.Operation) async -> SyncMachine.Outcome {
         switch operation {
-        case .planExport, .sendBatch: break
+        case .planExport, .planRoom, .sendBatch: break
         case .setUp, .fetchChanges, .fetchPushed, .quarantine, .reset:
             waiting.withLock { $0.forget() }
             next.withLock { $0 = nil }
@@ -304,7 +304,7 @@ final class Mirror: Sendable {
             hasImported.withLock { $0 = true }
         }
         switch operation {
-        case .planExport, .fetchChanges, .fetchPushed: break
+        case .planExport, .planRoom, .fetchChanges, .fetchPushed: break
         case .setUp, .sendBatch, .quarantine, .reset: home.withLock { $0 = nil }
         }
         do {
@@ -313,6 +313,7 @@ final class Mirror: Sendable {
             case .fetchChanges: return try await fetchChanges()
             case .fetchPushed: return try await fetchChanges(isPushed: true)
             case .planExport(let size): return try await planExport(size)
+            case .planRoom(let size): return try await planRoom(size)
             case .sendBatch: return try await sendBatch()
             case .quarantine(let failure):
                 guard let batch = sent.withLock({ $0 }) else { preconditionFailure("what is put aside was sent before") }

@@ -68,6 +68,25 @@ extension MirrorFile {
         }
     }
 
+    /// Reads history and prepares a batch of what needs no room on the server.
+    ///
+    /// Links stay in their order with others, and so do objects whose equals have to be known before they go.
+    func nextDeletions(itemsMax: Int) throws -> PlannedBatch {
+        try store.write { writer in
+            try scan(writer)
+            var plan = PlannedBatch(batch: nil, pending: try reader(writer).pendingCount(from: firstZone), refusal: try refusal(reader(writer)))
+            for row in try ZoneTable.all(writer) where row.zone.number >= firstZone {
+                let deletions = try reader(writer, zone: row.zone.number).pendingDeletions(limit: itemsMax).filter { !mapping.isUnique($0.key.entityIndex) }
+                let batch = ExportBatch(
+                    records: deletions, links: [], loaded: ExportBatch.Loaded(), mapping: mapping, itemsMax: itemsMax, limits: surroundings.limits)
+                guard !batch.items.isEmpty else { continue }
+                plan.batch = ZonedBatch(batch: batch, zone: row.zone, token: exportToken(row))
+                break
+            }
+            return plan
+        }
+    }
+
     /// Up to where a zone is known to who sends something to it now; nil where that spares no import.
     func exportToken(_ row: ZoneTable.Row) -> String? { scope == .private && !row.isFullFetch ? row.token : nil }
 

@@ -22,7 +22,10 @@ extension SyncMachine {
         case .resetting(_, let reset): wishes.reset = reset
         case .stopped, .idle, .waiting, .paused, .halted: break
         }
-        wait(failure, now, unit, &effects)
+        switch state {
+        case .planning where failure.code == .quotaExceeded, .sending where failure.code == .quotaExceeded: holdUp(failure, now, &effects)
+        default: wait(failure, now, unit, &effects)
+        }
         // The push connection is what notices first that the server can be reached.
         if case .halted(_, isFinal: true) = state { return }
         listen(&effects)
@@ -54,6 +57,7 @@ extension SyncMachine {
         case .wait(let seconds, let isOffline, let reason):
             nextNumber += 1
             let timer = TimerID(number: nextNumber)
+            hold?.timer = nil
             state = .waiting(timer, isOffline: isOffline, isAsked: failure.retryAfter != nil, reason: reason)
             trouble = isOffline ? .offline : .error(reason: reason)
             effects.append(.wait(seconds: seconds, timer))

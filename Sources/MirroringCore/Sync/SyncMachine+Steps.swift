@@ -19,7 +19,9 @@ extension SyncMachine {
         } else if wishes.exporting {
             wishes.exporting = false
             sent = 0
-            state = .planning(begin(.planExport(requestSize), &effects))
+            state = .planning(begin(hold == nil ? .planExport(requestSize) : .planRoom(requestSize), &effects))
+        } else if hold != nil {
+            waitForRoom(now, &effects)
         } else {
             attempt = 0
             conflictRounds = 0
@@ -99,7 +101,11 @@ extension SyncMachine {
         pending = max(0, pending - verdict.accepted - verdict.failed)
         sent += verdict.accepted + verdict.failed
         wishes.exporting = true
-        if let failure = verdict.requestFailure { return failed(failure, now, unit, &effects) }
+        // What was taken may have made room.
+        if verdict.accepted > 0 { hold = nil }
+        if let failure = verdict.requestFailure, failure.code != .quotaExceeded || verdict.accepted == 0 {
+            return failed(failure, now, unit, &effects)
+        }
         if verdict.isTooLarge {
             requestSize.halve(count)
         } else if verdict.accepted > 0 {

@@ -29,6 +29,8 @@ extension SyncMachine {
         case fetchPushed
         /// Read history and prepare a batch of at most so many items.
         case planExport(RequestSize)
+        /// The same of what needs no room in a storage that is full: deletions.
+        case planRoom(RequestSize)
         /// Send the batch that was prepared last and settle it.
         case sendBatch
         /// Put the only item of the batch that was sent last aside, so that it holds nothing else up: marked as refused if

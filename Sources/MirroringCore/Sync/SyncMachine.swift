@@ -75,6 +75,8 @@ package struct SyncMachine: Sendable {
     var halt: CloudFailure?
     /// What stood in the way last. It stays the status while the next attempt runs, until the server answers.
     var trouble: SyncStatus.Activity?
+    /// While the user's storage is full.
+    var hold: Hold?
     var requestSize: RequestSize
     var lastSuccess: Date?
     private var lastReported: SyncStatus?
@@ -126,6 +128,7 @@ package struct SyncMachine: Sendable {
             // Whatever stood in the way may be gone, too; only what the server asked for is waited for.
             if case .waiting(_, _, isAsked: false, _) = state {
                 attempt = 0
+                hold = nil
                 next(now, &effects)
             } else {
                 somethingIsNew(now, &effects)
@@ -135,7 +138,9 @@ package struct SyncMachine: Sendable {
                 wishes.importing = true
                 wait(failureOffline, now, unit, &effects)
             }
-        case .timerFired(let timer): if case .waiting(timer, _, _, _) = state { next(now, &effects) }
+        case .timerFired(let timer):
+            endHold(timer)
+            if case .waiting(timer, _, _, _) = state { next(now, &effects) }
         case .pendingCounted(let count): counted(count)
         case .asked(let ask): asked(ask, now, &effects)
         case .finished(let id, let outcome): if id == operation { finished(outcome, now, unit, &effects) }
@@ -173,6 +178,7 @@ package struct SyncMachine: Sendable {
         }
         wishes.importing = true
         wishes.exporting = true
+        hold = nil
         if case .halted(_, isFinal: true) = state, new != .stopped { return }
         if state == .stopped { return }
         state = new
@@ -201,6 +207,7 @@ package struct SyncMachine: Sendable {
         conflictRounds = 0
         halt = nil
         trouble = nil
+        hold = nil
         wishes.importing = true
         wishes.exporting = true
         next(now, &effects)
@@ -210,6 +217,7 @@ package struct SyncMachine: Sendable {
         asks.append(ask)
         wishes.importing = true
         wishes.exporting = true
+        if hold?.isAsked == false { hold = nil }
         switch state {
         case .idle, .waiting(_, _, isAsked: false, _), .halted(_, isFinal: false):
             attempt = 0
@@ -236,6 +244,7 @@ package struct SyncMachine: Sendable {
         wishes.exporting = true
         switch state {
         case .idle: next(now, &effects)
+        case .waiting where isHeld: next(now, &effects)
         case .waiting, .paused, .halted: effects.append(.countPending)
         case .stopped, .settingUp, .importing, .planning, .sending, .quarantining, .resetting: isCountDue = true
         }
@@ -255,6 +264,7 @@ package struct SyncMachine: Sendable {
         case .idle, .waiting(_, isOffline: true, _, _), .halted(_, isFinal: false):
             attempt = 0
             next(now, &effects)
+        case .waiting where isHeld: next(now, &effects)
         case .waiting, .stopped, .paused, .halted, .settingUp, .importing, .planning, .sending, .quarantining, .resetting: break
         }
     }
