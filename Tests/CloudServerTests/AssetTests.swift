@@ -199,6 +199,20 @@ import Testing
         }
     }
 
+    /// Whoever hears that a file is too long does not send it once there is room.
+    @Test func aFileThatComesInPartsAndFindsNoRoomIsNotCalledTooLong() async throws {
+        var limits = Limits()
+        limits.userBytes = 100_000
+        try await LiveServer.run(limits: limits) { server in
+            let token = try await server.addUser("mia")
+            try await server.makeGarden(token: token)
+            let whole = [("Upload-Offset", "0"), ("Upload-Complete", "?1")]
+            let refused = try await server.send(
+                "PATCH", try await address(server, token: token), token: nil, body: Array(repeating: 1, count: 200_000), headers: whole)
+            #expect(refused.status == 413 && refused.error?.code == .quotaExceeded && refused.error?.nativeCode != .limitExceeded)
+        }
+    }
+
     @Test func aFileOverTheLimitIsRefusedAndLeavesNothing() async throws {
         var limits = Limits()
         limits.assetBytes = 1000

@@ -32,13 +32,24 @@ extension CloudService {
         if let length, length > limit {
             throw WireError(.quotaExceeded, "an asset has at most \(limit) bytes", nativeCode: .limitExceeded)
         }
-        let stored = try await assets.receive(
-            form.map { FileInForm(pieces: request.pieces, reader: $0) } ?? request.pieces, forUpload: path.file,
-            in: path.partition, bytesMax: limit, bytesExpected: length,
-            digest: try UploadHeaders.digest(request), at: now)
+        let digest = try UploadHeaders.digest(request)
+        let stored = try await withRoom(left ?? .max) {
+            try await assets.receive(
+                form.map { FileInForm(pieces: request.pieces, reader: $0) } ?? request.pieces, forUpload: path.file,
+                in: path.partition, bytesMax: limit, bytesExpected: length, digest: digest, at: now)
+        }
         guard let stored else { throw WireError(.notFound, "no such upload was asked for") }
         let receipt = AssetUploadReceipt(checksum: stored.checksum, size: stored.size, receipt: path.file)
         return .json(receipt.encoded(), endpoint: "asset/upload")
+    }
+
+    /// A file that is only longer than what is left of the quota may come again once there is room.
+    func withRoom<T>(_ room: Int64, receive: () async throws -> T) async throws -> T {
+        do {
+            return try await receive()
+        } catch let error as WireError where error.nativeCode == .limitExceeded && room < engine.limits.assetBytes {
+            throw Engine.quotaExceeded
+        }
     }
 
     private func send(_ request: ServiceRequest, _ path: AssetPath) async throws -> ServiceResponse {

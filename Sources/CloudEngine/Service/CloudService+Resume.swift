@@ -22,9 +22,11 @@ extension CloudService {
             let part = try UploadHeaders.part(request)
             // What is there of the file is among what is no longer left.
             let room = left.map { $0.addingReportingOverflow(part.offset).partialValue } ?? .max
-            progress = try await assets.receive(
-                request.pieces, as: part, forUpload: path.file, in: path.partition,
-                bytesMax: min(engine.limits.assetBytes, max(0, room)), at: now)
+            progress = try await withRoom(room) {
+                try await assets.receive(
+                    request.pieces, as: part, forUpload: path.file, in: path.partition,
+                    bytesMax: min(engine.limits.assetBytes, max(0, room)), at: now)
+            }
         }
         guard let progress else { throw WireError(.notFound, "no such upload was asked for") }
         switch progress {
