@@ -294,6 +294,22 @@ import Testing
         try await bench.tablet.discard()
     }
 
+    @Test func whoAsksForASyncIsToldThatTheStorageIsFull() async throws {
+        let bench = try await Bench()
+        let refusal = Faults.Fault.refuse(status: 413, WireError(.quotaExceeded, "the storage is full"))
+        bench.faults.plan("records/modify", refusal, refusal)
+        try bench.save("Waits for room")
+        try await bench.fails("the storage is full")
+        let sync = Task { try await bench.tablet.container.sync(timeout: .seconds(30)) }
+        await bench.tablet.timers.asleep(within: 30)
+        while !bench.faults.isSpent { await Task.yield() }
+        try await bench.fails("the storage is full")
+        bench.tablet.timers.advance(by: 30)
+        let error = await #expect(throws: CKError.self) { try await sync.value }
+        #expect(error?.code == .quotaExceeded)
+        try await bench.tablet.discard()
+    }
+
     @Test func whoAsksForASyncIsToldWhyTheServerCannotBeReached() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")

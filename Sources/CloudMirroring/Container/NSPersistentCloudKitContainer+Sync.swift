@@ -52,7 +52,8 @@ extension NSPersistentCloudKitContainer {
             CloudFailure(
                 .networkUnavailable,
                 allMirrors.lazy.compactMap { $0.lastFailure.withLock { $0?.reason } }.first ?? "the server cannot be reached")
-        case .error(let reason): CloudFailure(.serviceUnavailable, reason)
+        case .error(let reason):
+            allMirrors.lazy.compactMap { $0.lastFailure.withLock { $0 } }.first { $0.reason == reason } ?? CloudFailure(.serviceUnavailable, reason)
         case .idle, .starting, .importing, .exporting, .paused: CloudFailure(.operationCancelled, "syncing took longer than it was given")
         }
     }

@@ -244,7 +244,8 @@ final class Mirror: Sendable {
                 if let failure = outcome.failure {
                     logger.debug("operation failed", metadata: ["code": "\(failure.code)", "store": "\(store.identifier ?? "")"])
                 }
-                lastFailure.withLock { $0 = outcome.failure }
+                // What is planned on this device takes nothing of what the server said.
+                if outcome.failure != nil || event != nil { lastFailure.withLock { $0 = outcome.failure } }
                 ended(event, outcome.failure)
                 if !Task.isCancelled { feed.yield(.finished(id, outcome)) }
             }
