@@ -120,6 +120,26 @@ import Testing
         #expect(replica.links.keys.sorted() == ["l1", "l2", "l3"])
     }
 
+    /// Mirrors make no such names; other programs may.
+    @Test func aPairWhoseNamesHaveColonsIsReadAsItWasWritten() {
+        var replica = Replica("A"), other = Replica("B")
+        let records = [record("notes:1", "Post"), record("t", "Tag"), record("u", "Tag")]
+        replica.apply(page(records, to: "1"), from: server)
+        guard let post = replica.key(named: "notes:1"), let tag = replica.key(named: "t"), let second = replica.key(named: "u") else { return }
+        replica.setLinked(true, post, "tags", tag)
+        replica.setLinked(true, tag, "posts", post)
+        replica.setLinked(true, second, "posts", post)
+        replica.scan()
+        let written = replica.planBatch().items.map(\.record)
+        #expect(written.count == 2 && written.allSatisfy { $0.fields["CD_entityNames"] == Field(.string("Post;Tag")) })
+        other.apply(page(records + written, to: "1"), from: server)
+        #expect(other.dump.split(separator: "\n").suffix(2) == ["tags:posts notes:1 – t", "tags:posts notes:1 – u"])
+        // The separators of one record need not be alike.
+        var third = Replica("C")
+        third.apply(page(records + [link("l", "t;u", entities: "Post:Tag"), link("m", "notes:1;t", entities: "Post;Tag")], to: "1"), from: server)
+        #expect(third.links.keys.sorted() == ["l", "m"] && third.pairs.count == 1)
+    }
+
     @Test func aPairExistsWhileAnyRecordForItExists() {
         var replica = Replica("A")
         replica.apply(page([record("p", "Post"), record("t", "Tag"), link("l1", "p:t"), link("l2", "p:t")], to: "1"), from: server)

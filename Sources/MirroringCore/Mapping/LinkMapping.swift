@@ -36,7 +36,8 @@ package struct LinkPair: Hashable, Sendable {
 /// equal entities. Several records for one pair are harmless: two devices may have linked the same two objects.
 ///
 /// Source: *Reading CloudKit Records for Core Data*, "many-to-many"; the separator is a colon in samples and
-/// live data and a semicolon in the text, so a colon is written and both are read.
+/// live data and a semicolon in the text, so a colon is written and both are read. Around names of records that have
+/// colons themselves, which other programs may make, stands a semicolon, in all three fields.
 package struct LinkMapping: Hashable, Sendable {
     package struct Side: Hashable, Sendable {
         /// The entity that declares the relationship.
@@ -83,9 +84,13 @@ extension RecordMapping {
     /// - Returns: nil for a record that is no link, or one of a relationship that this model lacks.
     package func pair(of record: Record) -> LinkPair? {
         guard record.recordType == MirrorNames.linkRecordType,
-            let entities = Self.parts(record.fields[MirrorNames.linkEntityNames]),
-            let names = Self.parts(record.fields[MirrorNames.linkRecordNames]),
-            let relationships = Self.parts(record.fields[MirrorNames.linkRelationships])
+            case .string(let kind)? = record.fields[MirrorNames.linkEntityNames]?.value
+        else { return nil }
+        // Names of entities have neither.
+        let separators: [Character] = kind.contains(":") ? [":", ";"] : [";", ":"]
+        guard let entities = Self.parts(record.fields[MirrorNames.linkEntityNames], separators),
+            let names = Self.parts(record.fields[MirrorNames.linkRecordNames], separators),
+            let relationships = Self.parts(record.fields[MirrorNames.linkRelationships], separators)
         else { return nil }
         // The entities named may be heirs of those that declare the relationship, and in either order.
         guard let one = model.entity(named: entities.0), model.entity(named: entities.1) != nil,
@@ -98,18 +103,21 @@ extension RecordMapping {
     /// The fields of a new link record.
     static func fields(of link: LinkState) -> [String: Field] {
         let pair = link.pair
+        let separator = pair.first.contains(":") || pair.second.contains(":") ? ";" : ":"
+        func separated(_ text: String) -> Field { Field(.string(separator == ":" ? text : text.replacing(":", with: separator))) }
         var fields = [
-            MirrorNames.linkEntityNames: Field(.string(pair.kind.entityNames)),
-            MirrorNames.linkRecordNames: Field(.string("\(pair.first):\(pair.second)")),
-            MirrorNames.linkRelationships: Field(.string(pair.kind.relationships)),
+            MirrorNames.linkEntityNames: separated(pair.kind.entityNames),
+            MirrorNames.linkRecordNames: Field(.string("\(pair.first)\(separator)\(pair.second)")),
+            MirrorNames.linkRelationships: separated(pair.kind.relationships),
         ]
         fields[MirrorNames.linkRanks] = field(of: link.ranks)
         return fields
     }
 
-    private static func parts(_ field: Field?) -> (String, String)? {
-        guard case .string(let text)? = field?.value else { return nil }
-        let parts = text.split(separator: text.contains(":") ? ":" : ";", omittingEmptySubsequences: false)
+    /// - Parameter separators: The likelier one first.
+    private static func parts(_ field: Field?, _ separators: [Character]) -> (String, String)? {
+        guard case .string(let text)? = field?.value, let separator = separators.first(where: { text.contains($0) }) else { return nil }
+        let parts = text.split(separator: separator, omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else { return nil }
         return (String(parts[0]), String(parts[1]))
     }
