@@ -42,6 +42,8 @@ struct ImportDraft {
     var inserted: [String] = []
     /// To-one fields that rows take, to be resolved when all rows are known.
     private var references: [(source: String, property: PropertyMapping, target: String?)] = []
+    /// Ends of one-to-one relationships that may have to let go.
+    var claims: [Claim] = []
 
     init(page: ImportPage, loaded: ImportPlan.Loaded, mapping: RecordMapping) {
         self.page = page
@@ -85,6 +87,7 @@ struct ImportDraft {
         for record in records where record.recordType != MirrorNames.linkRecordType { apply(record) }
         for reference in references { resolve(reference) }
         for name in inserted { adoptParked(waitingFor: name) }
+        settleClaims()
         for record in records where record.recordType == MirrorNames.linkRecordType { applyLink(record) }
         holdBack()
         mergeTwins()
@@ -140,6 +143,7 @@ struct ImportDraft {
         for (property, value) in outcome.merged { rows.set(value, slot: property.slot, of: state.key) }
         for lost in isEcho ? [] : outcome.lost {
             log(lost.value, of: lost.property, state, winner: .local, losing: record.modified, winning: nil)
+            if case .string(let name)? = lost.value { noteRefusal(of: name, by: record.recordName, lost.property) }
         }
         take(outcome.taken, of: record, into: state.key, merge)
         state.take(outcome.taken)
@@ -211,6 +215,7 @@ struct ImportDraft {
         guard let target = reference.target else { return rows.set(.null, slot: reference.property.slot, of: key) }
         if let destination = row(named: target, fitting: reference.property, isMovedOut: source.isMovedOut) {
             rows.set(.reference(destination), slot: reference.property.slot, of: key)
+            noteClaim(of: reference.source, to: target, reference.property)
         } else {
             rows.set(.null, slot: reference.property.slot, of: key)
             park(parking, at: target)

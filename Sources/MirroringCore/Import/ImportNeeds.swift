@@ -104,6 +104,12 @@ package struct ImportNeeds: Sendable {
                 if state.stage == .needsDelete { details.assets += unknownAssets(of: record, entity: known, ancestor: state.ancestor) }
             }
         }
+        for record in page.records {
+            for name in partners(of: record) {
+                guard let partner = loaded.records[name] else { continue }
+                if partner.stage == .needsUpload || loaded.records[record.recordName] != nil { wantRow(partner.key) }
+            }
+        }
         for name in page.deletions {
             guard let state = loaded.records[name] else { continue }
             wantRow(state.key)
@@ -113,6 +119,15 @@ package struct ImportNeeds: Sendable {
         for name in Set(loaded.successors.values).sorted() { if let state = loaded.records[name] { wantRow(state.key) } }
         for parked in loaded.parked { if let source = loaded.records[parked.key.source] { wantRow(source.key) } }
         return details
+    }
+
+    /// The other ends of one-to-one relationships: either end may have got another partner here.
+    private func partners(of record: Record) -> [String] {
+        guard mapping.pair(of: record) == nil, let entity = mapping.entity(of: record) else { return [] }
+        return entity.properties.compactMap { property in
+            guard case .toOne(let relationship) = property.kind, relationship.shape == .oneToOne else { return nil }
+            return property.target(property.content(in: record.fields))
+        }
     }
 
     private func assets(of record: Record, entity: EntityMapping, ancestor: Ancestor) -> [AssetNeed] {

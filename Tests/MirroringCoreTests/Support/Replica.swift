@@ -86,12 +86,28 @@ struct Replica {
                 rows[old]?.values[inverse] = .null
                 changes.append(LocalChange(key: old, kind: .update, changedProperties: [inverseName]))
             }
-            if let new = value.reference, rows[new] != nil {
+            if let new = value.reference, let row = rows[new] {
+                if let former = row.values[inverse].reference, former != key, rows[former]?.values[slot] == .reference(new) {
+                    rows[former]?.values[slot] = .null
+                    changes.append(LocalChange(key: former, kind: .update, changedProperties: [property]))
+                }
                 rows[new]?.values[inverse] = .reference(key)
                 changes.append(LocalChange(key: new, kind: .update, changedProperties: [inverseName]))
             }
         }
         record(changes)
+    }
+
+    /// Ends of one-to-one relationships whose other end says something else.
+    var oneSided: [String] {
+        liveKeys.flatMap { key in
+            mapping.model.entities[key.entityIndex].slots.enumerated().compactMap { slot, declared -> String? in
+                guard case .toOne(let relationship) = declared, relationship.shape == .oneToOne, case .slot(let inverse)? = relationship.inverse,
+                    let other = rows[key]?.values[slot].reference, rows[other]?.values[inverse] != .reference(key)
+                else { return nil }
+                return "\(device): \(name(of: key) ?? "?").\(declared.name)"
+            }
+        }
     }
 
     mutating func setLinked(_ isLinked: Bool, _ owner: RowKey, _ relationship: String, _ destination: RowKey) {
