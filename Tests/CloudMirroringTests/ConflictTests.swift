@@ -57,6 +57,34 @@ import Testing
         for device in [tablet, phone] { try await device.discard() }
     }
 
+    @Test func ofTwoThatWereGivenOneImageOneHasIt() async throws {
+        let (tablet, phone) = try await pair()
+        try tablet.edit { context in
+            for number in 1...2 { context.insert("Attachment", ["thumbnail": Data([UInt8(number)])]) }
+            context.insert("ImageData", ["data": Data([9])])
+        }
+        try await exchange(tablet, phone)
+        for (number, device) in [tablet, phone].enumerated() {
+            device.container.pauseSyncing()
+            try device.edit { context in
+                let attachment = try context.all("Attachment").first { $0.value(forKey: "thumbnail") as? Data == Data([UInt8(number + 1)]) }
+                attachment?.setValue(try context.all("ImageData").first, forKey: "imageData")
+            }
+        }
+        try await exchange(tablet, phone)
+        for device in [tablet, phone] {
+            let (holders, holder) = try device.read { context in
+                (
+                    try context.all("Attachment").filter { $0.value(forKey: "imageData") != nil }.map { $0.value(forKey: "thumbnail") as? Data },
+                    (try context.all("ImageData").first?.value(forKey: "attachment") as? NSManagedObject)?.value(forKey: "thumbnail") as? Data
+                )
+            }
+            #expect(holders == [Data([2])] && holder == Data([2]))
+        }
+        #expect(try Set(phone.container.conflicts().map(\.propertyName)) == ["attachment", "imageData"])
+        for device in [tablet, phone] { try await device.discard() }
+    }
+
     @Test func aRelationshipThatLostIsRestored() async throws {
         let (tablet, phone) = try await pair()
         try tablet.edit { try $0.all("Attachment").first?.setValue(try $0.post(titled: "Other"), forKey: "post") }

@@ -43,6 +43,8 @@ package struct ImportNeeds: Sendable {
     package private(set) var names: [String] = []
     /// Names whose parked relationships are wanted, as source or as destination, with the bookkeeping of the sources.
     package private(set) var parked: [String] = []
+    /// Records with the other ends of their one-to-one relationships: either end may have got another partner here.
+    private var partners: [(record: String, partner: String)] = []
     private let page: ImportPage
     private let mapping: RecordMapping
 
@@ -64,8 +66,9 @@ package struct ImportNeeds: Sendable {
                     parked.append(name)
                 }
                 for property in entity.properties {
-                    if case .toOne = property.kind, case .inline(.string(let target)) = property.content(in: record.fields) {
+                    if case .toOne(let relationship) = property.kind, case .inline(.string(let target)) = property.content(in: record.fields) {
                         want(target)
+                        if relationship.shape == .oneToOne { partners.append((record.recordName, target)) }
                     }
                 }
             }
@@ -104,11 +107,9 @@ package struct ImportNeeds: Sendable {
                 if state.stage == .needsDelete { details.assets += unknownAssets(of: record, entity: known, ancestor: state.ancestor) }
             }
         }
-        for record in page.records {
-            for name in partners(of: record) {
-                guard let partner = loaded.records[name] else { continue }
-                if partner.stage == .needsUpload || loaded.records[record.recordName] != nil { wantRow(partner.key) }
-            }
+        for (record, name) in partners {
+            guard let partner = loaded.records[name] else { continue }
+            if partner.stage == .needsUpload || loaded.records[record] != nil { wantRow(partner.key) }
         }
         for name in page.deletions {
             guard let state = loaded.records[name] else { continue }
@@ -119,15 +120,6 @@ package struct ImportNeeds: Sendable {
         for name in Set(loaded.successors.values).sorted() { if let state = loaded.records[name] { wantRow(state.key) } }
         for parked in loaded.parked { if let source = loaded.records[parked.key.source] { wantRow(source.key) } }
         return details
-    }
-
-    /// The other ends of one-to-one relationships: either end may have got another partner here.
-    private func partners(of record: Record) -> [String] {
-        guard mapping.pair(of: record) == nil, let entity = mapping.entity(of: record) else { return [] }
-        return entity.properties.compactMap { property in
-            guard case .toOne(let relationship) = property.kind, relationship.shape == .oneToOne else { return nil }
-            return property.target(property.content(in: record.fields))
-        }
     }
 
     private func assets(of record: Record, entity: EntityMapping, ancestor: Ancestor) -> [AssetNeed] {
