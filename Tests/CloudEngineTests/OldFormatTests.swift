@@ -13,7 +13,7 @@ import Testing
 /// statements, with rows of what that version brought.
 @Suite struct OldFormatTests {
     /// In each sample user `mia` has the zone `Garden` with the plants p1 and p2, a deleted p3 and bed-7.
-    @Test(arguments: (1...9).map { "format\($0)" })
+    @Test(arguments: (1...10).map { "format\($0)" })
     func anOldDataFolderIsBroughtToTheCurrentFormatAndCanBeQueried(_ sample: String) async throws {
         let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(
@@ -41,7 +41,7 @@ import Testing
         try bench.store.close()
     }
 
-    @Test(arguments: (5...9).map { "format\($0)" })
+    @Test(arguments: (5...10).map { "format\($0)" })
     func sharesAndReferencesOfOldFoldersHold(_ sample: String) async throws {
         let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")
@@ -57,6 +57,24 @@ import Testing
         // The reference deletes its source, though it was stored before references were listed.
         try await bench.modify(.init(.forceDelete, Record(recordName: "bed-7")), as: mia)
         #expect(try await bench.lookup("bed-7", "sprig", "share", as: mia).map(\.word) == ["NOT_FOUND", "NOT_FOUND", "NOT_FOUND"])
+        try bench.store.close()
+    }
+
+    /// Up to format 10 a member had a copy of the link's permission. In the sample the owner has lowered the link to reading,
+    /// and the copy of a public participant still says writing.
+    @Test func publicParticipantsOfOldFoldersHaveTheLinksPermission() async throws {
+        let bench = try await Self.open("format10")
+        let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")
+        var cay = bench.call(user: owner)
+        cay.caller = Caller(userRecordName: "_" + String(repeating: "c", count: 32), deviceID: "phone")
+        let zoneID = ZoneID(zoneName: "Garden", ownerRecordName: owner)
+        let request = LookupRecordsRequest(recordNames: ["sprig", "share"], zoneID: zoneID)
+        let seen = try await bench.read(cay) { try $0.lookupRecords(request, in: $1, $2).results }
+        #expect(seen.map(\.word) == ["saved", "saved"])
+        guard case .record(let share) = seen[1] else { return }
+        #expect(share.sharing.details?.currentParticipant?.permission == .readOnly)
+        let write = ModifyRecordsRequest(operations: [.init(.forceUpdate, .plant("sprig", ["n": .int64(1)]))], zoneID: zoneID)
+        #expect(try await bench.write(cay) { try $0.modifyRecords(write, in: $1, $2).response.results.map(\.word) } == ["ACCESS_DENIED"])
         try bench.store.close()
     }
 

@@ -24,7 +24,6 @@ import Testing
         try await all.bo.until { status in if case .error = status.activity { true } else { false } }
         let current = try #require(try all.mia.container.fetchShares(in: all.mia.own).first)
         current.publicPermission = .readWrite
-        for participant in current.participants where participant.role == .publicUser { participant.permission = .readWrite }
         try await all.mia.container.persistUpdatedShare(current, in: all.mia.own)
         // Nobody asks for a sync: the share tells of it.
         try await all.bo.until { $0.activity == .idle && $0.pendingCount == 0 }

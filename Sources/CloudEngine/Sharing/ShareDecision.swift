@@ -33,10 +33,6 @@ enum ShareDecision {
             details.carryOut(incoming.answers)
         }
         details.rootRecordChangeTag = nil
-        if details.publicPermission == .none {
-            // Who came by the open link leaves when the link is closed.
-            details.participants.removeAll { $0.kind == .publicUser }
-        }
         details.participants.removeAll { $0.kind == .owner }
         let known = current?.owner
         details.participants.insert(
@@ -84,7 +80,9 @@ enum ShareDecision {
                 throw WireError(.badRequest, "somebody takes part twice")
             }
             var changed = known
-            if known.kind != .publicUser, participant.kind == .administrator || participant.kind == .user {
+            // Inviting a public participant by name gives the participant a permission of their own.
+            if participant.kind == .administrator || participant.kind == .user {
+                if known.kind == .publicUser { changed.permission = permission(participant.permission) }
                 changed.kind = participant.kind
             }
             if participant.permission != .unknown { changed.permission = permission(participant.permission) }
@@ -154,7 +152,7 @@ extension ShareDetails {
                 && !participant.identity.userRecordName.isEmpty
         }.map {
             ShareMember(
-                user: $0.identity.userRecordName, canWrite: $0.permission == .readWrite,
+                user: $0.identity.userRecordName, permission: $0.kind == .publicUser ? nil : $0.permission,
                 isAdministrator: $0.kind == .administrator)
         }
     }

@@ -27,7 +27,7 @@ struct SharingEffects {
 
     /// Stores who may do what. A new share takes in the hierarchy of its root.
     mutating func save(_ details: ShareDetails, of name: String, before: ShareDetails?) throws {
-        let share = StoredShare(name: name, root: details.rootRecordName)
+        let share = StoredShare(name: name, root: details.rootRecordName, publicPermission: details.publicPermission)
         let old = Set(before?.members.map(\.user) ?? [])
         let new = Set(details.members.map(\.user))
         try unit.save(share, in: zone)

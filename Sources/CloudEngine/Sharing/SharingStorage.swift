@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+package import CloudWire
+
 /// Reading who shares what in one partition. Zones are named by their key.
 ///
 /// A zone has one share of the whole zone or any number of shares of hierarchies. Of a hierarchy the records are listed
@@ -55,23 +57,27 @@ package struct StoredShare: Hashable, Sendable {
     package var name: String
     /// Nil shares the zone.
     package var root: String?
+    /// The permission of all members who joined by the share's link.
+    package var publicPermission: SharePermission
 
-    package init(name: String, root: String?) {
+    package init(name: String, root: String?, publicPermission: SharePermission = .none) {
         self.name = name
         self.root = root
+        self.publicPermission = publicPermission
     }
 }
 
 /// Somebody who takes part in a share, as far as access goes.
 package struct ShareMember: Hashable, Sendable {
     package var user: String
-    package var canWrite: Bool
+    /// The member's own permission. Nil for a member who joined by the share's link: the share's public permission applies.
+    package var permission: SharePermission?
     /// Whether the person may change the share itself.
     package var isAdministrator: Bool
 
-    package init(user: String, canWrite: Bool, isAdministrator: Bool) {
+    package init(user: String, permission: SharePermission?, isAdministrator: Bool) {
         self.user = user
-        self.canWrite = canWrite
+        self.permission = permission
         self.isAdministrator = isAdministrator
     }
 }

@@ -28,6 +28,8 @@ enum DatabaseFormat: Int, CaseIterable {
     case history = 9
     /// What devices want to be told with a zone's changes.
     case clientTokens = 10
+    /// Members of shares who joined by the link have the link's permission instead of a copy of it.
+    case publicPermissions = 11
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -44,6 +46,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .usage: Self.usageColumns
         case .history: Self.historyTables
         case .clientTokens: Self.clientTokenTable
+        case .publicPermissions: Self.publicPermissionColumns
         }
     }
 
@@ -78,10 +81,39 @@ enum DatabaseFormat: Int, CaseIterable {
             for format in allCases where format.rawValue > version {
                 try db.execute(sql: format.step)
                 if format == .usage { try measure(db) }
+                if format == .publicPermissions { try derivePublicPermissions(db) }
             }
             try db.execute(sql: "PRAGMA application_id = \(applicationID)")
             try db.execute(sql: "PRAGMA user_version = \(current.rawValue)")
             return .commit
+        }
+    }
+
+    private static let publicPermissionColumns = """
+        ALTER TABLE shares ADD COLUMN public_permission TEXT NOT NULL DEFAULT 'NONE';
+        ALTER TABLE share_members ADD COLUMN by_link INTEGER NOT NULL DEFAULT 0;
+        """
+
+    /// Takes from the share records what the link grants and which members joined by it.
+    private static func derivePublicPermissions(_ db: Database) throws {
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT s.part, s.zone, s.name, r.body FROM shares s
+                JOIN records r ON r.part = s.part AND r.zone = s.zone AND r.name = s.name AND r.deleted = 0
+                """)
+        for row in rows {
+            let key: StatementArguments = [row[0] as Int64, row[1] as Int64, row[2] as String]
+            let record = try SQLiteUnit.decode(CloudWire.Record.self, [UInt8](row[3] as Data))
+            guard let details = record.sharing.details else { continue }
+            try db.execute(
+                sql: "UPDATE shares SET public_permission = ? WHERE part = ? AND zone = ? AND name = ?",
+                arguments: [details.publicPermission.rawValue] + key)
+            for participant in details.participants where participant.kind == .publicUser {
+                try db.execute(
+                    sql: "UPDATE share_members SET by_link = 1 WHERE part = ? AND zone = ? AND share = ? AND user = ?",
+                    arguments: key + [participant.identity.userRecordName])
+            }
         }
     }
 

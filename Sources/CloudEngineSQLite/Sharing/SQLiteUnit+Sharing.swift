@@ -14,42 +14,59 @@ extension SQLiteUnit {
         }
     }
 
-    private static func share(_ row: StoredRow) -> StoredShare { StoredShare(name: row[0], root: row[1]) }
+    /// - Parameter row: Begins with name, root and public permission.
+    private static func share(_ row: StoredRow) -> StoredShare {
+        StoredShare(name: row[0], root: row[1], publicPermission: SharePermission(rawValue: row[2]) ?? .none)
+    }
+
+    /// Whether a member row `m` of a share row `s` grants access, and whether it grants writing. Members who joined by the
+    /// link have what the link grants now.
+    private static let isGranted = "(m.by_link = 0 OR s.public_permission IN ('READ_ONLY', 'READ_WRITE'))"
+    private static let canWrite = "CASE WHEN m.by_link THEN s.public_permission = 'READ_WRITE' ELSE m.can_write END"
+    private static let memberTables = """
+        share_members m JOIN shares s ON s.part = m.part AND s.zone = m.zone AND s.name = m.share
+        """
 
     func share(named name: String, in zone: Int64) throws -> StoredShare? {
         guard let part else { return nil }
-        return try rows("SELECT name, root FROM shares WHERE part = ? AND zone = ? AND name = ?", [part, zone, name])
+        return try rows("SELECT name, root, public_permission FROM shares WHERE part = ? AND zone = ? AND name = ?", [part, zone, name])
             .first.map(Self.share)
     }
 
     func share(ofRoot root: String?, in zone: Int64) throws -> StoredShare? {
         guard let part else { return nil }
-        return try rows("SELECT name, root FROM shares WHERE part = ? AND zone = ? AND root IS ?", [part, zone, root])
+        return try rows("SELECT name, root, public_permission FROM shares WHERE part = ? AND zone = ? AND root IS ?", [part, zone, root])
             .first.map(Self.share)
     }
 
     func members(ofShare name: String, in zone: Int64) throws -> [ShareMember] {
         guard let part else { return [] }
         return try rows(
-            "SELECT user, can_write, administrator FROM share_members WHERE part = ? AND zone = ? AND share = ? ORDER BY user",
+            "SELECT user, can_write, administrator, by_link FROM share_members WHERE part = ? AND zone = ? AND share = ? ORDER BY user",
             [part, zone, name]
-        ).map { ShareMember(user: $0[0], canWrite: $0[1], isAdministrator: $0[2]) }
+        ).map {
+            let (canWrite, isPublic): (Bool, Bool) = ($0[1], $0[3])
+            return ShareMember(user: $0[0], permission: isPublic ? nil : canWrite ? .readWrite : .readOnly, isAdministrator: $0[2])
+        }
     }
 
     func memberships(ofUser user: String, in zone: Int64) throws -> [Membership] {
         guard let part else { return [] }
         return try rows(
             """
-            SELECT s.name, s.root, m.can_write, m.administrator FROM share_members m
-            JOIN shares s ON s.part = m.part AND s.zone = m.zone AND s.name = m.share
-            WHERE m.part = ? AND m.zone = ? AND m.user = ? ORDER BY s.name
+            SELECT s.name, s.root, s.public_permission, \(Self.canWrite), m.administrator FROM \(Self.memberTables)
+            WHERE m.part = ? AND m.zone = ? AND m.user = ? AND \(Self.isGranted) ORDER BY s.name
             """, [part, zone, user]
-        ).map { Membership(share: Self.share($0), canWrite: $0[2], isAdministrator: $0[3]) }
+        ).map { Membership(share: Self.share($0), canWrite: $0[3], isAdministrator: $0[4]) }
     }
 
     func members(inZone zone: Int64) throws -> Set<String> {
         guard let part else { return [] }
-        return Set(try rows("SELECT DISTINCT user FROM share_members WHERE part = ? AND zone = ?", [part, zone]).map { $0[0] })
+        return Set(
+            try rows(
+                "SELECT DISTINCT m.user FROM \(Self.memberTables) WHERE m.part = ? AND m.zone = ? AND \(Self.isGranted)",
+                [part, zone]
+            ).map { $0[0] })
     }
 
     func generation(ofUser user: String, in zone: Int64) throws -> Int64 {
@@ -125,8 +142,8 @@ extension SQLiteUnit {
 
     func save(_ share: StoredShare, in zone: Int64) throws {
         try run(
-            "INSERT OR REPLACE INTO shares (part, zone, name, root) VALUES (?, ?, ?, ?)",
-            [writtenPart, zone, share.name, share.root])
+            "INSERT OR REPLACE INTO shares (part, zone, name, root, public_permission) VALUES (?, ?, ?, ?, ?)",
+            [writtenPart, zone, share.name, share.root, share.publicPermission.rawValue])
     }
 
     func removeShare(named name: String, in zone: Int64) throws {
@@ -140,8 +157,14 @@ extension SQLiteUnit {
         try run("DELETE FROM share_members WHERE part = ? AND zone = ? AND share = ?", [writtenPart, zone, name])
         for member in members {
             try run(
-                "INSERT INTO share_members (part, zone, share, user, can_write, administrator) VALUES (?, ?, ?, ?, ?, ?)",
-                [writtenPart, zone, name, member.user, member.canWrite, member.isAdministrator])
+                """
+                INSERT INTO share_members (part, zone, share, user, can_write, administrator, by_link)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
+                """,
+                [
+                    writtenPart, zone, name, member.user, member.permission == .readWrite, member.isAdministrator,
+                    member.permission == nil,
+                ])
         }
     }
 

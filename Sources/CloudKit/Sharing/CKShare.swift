@@ -83,13 +83,17 @@ public final class CKShare: CKRecord, @unchecked Sendable {  // As its superclas
     /// All of them, the owner included.
     public var participants: [Participant] { details.participants }
 
-    /// What everybody who has the link may do; without `.none` anybody who has it may join.
+    /// What everybody who has the link may do; without `.none` anybody who has it may join. It is the permission of every
+    /// participant with the role `.publicUser`, at once; invited participants keep their own.
     public var publicPermission: ParticipantPermission {
         get { details.publicPermission }
         set {
             change { share in
                 share.publicPermission = newValue
                 if newValue == .none { share.participants.removeAll { $0.role == .publicUser } }
+                for participant in share.participants where participant.role == .publicUser {
+                    participant.permission = newValue
+                }
             }
         }
     }

@@ -4,7 +4,7 @@
 extension ShareParticipant: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
         var identity: UserIdentity?
-        self.init(identity: UserIdentity(userRecordName: ""), permission: .unknown)
+        self.init(identity: UserIdentity(userRecordName: ""), kind: .unknown, permission: .unknown)
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {

@@ -73,8 +73,33 @@ package struct ShareDetails: Hashable, Sendable {
     package var rootRecordChangeTag: String?
     /// What everybody who has the link may do.
     package var publicPermission: SharePermission
-    /// All of them, the owner included.
-    package var participants: [ShareParticipant]
+    /// Participants as stored: a `.publicUser` has no permission of its own here.
+    private var storedParticipants: [ShareParticipant] = []
+    /// All participants, the owner included.
+    ///
+    /// The permission of a `.publicUser` is derived from ``publicPermission``, so that the two cannot differ. With `.none`
+    /// a share has no public participants.
+    ///
+    /// Source: Apple's documentation of `CKShare.publicPermission` ("The permission for anyone with access to the share's
+    /// URL").
+    package var participants: [ShareParticipant] {
+        get {
+            guard storedParticipants.contains(where: { $0.kind == .publicUser }) else { return storedParticipants }
+            return storedParticipants.compactMap { participant in
+                guard participant.kind == .publicUser else { return participant }
+                guard publicPermission != .none else { return nil }
+                var participant = participant
+                participant.permission = publicPermission
+                return participant
+            }
+        }
+        set {
+            storedParticipants = newValue
+            for index in storedParticipants.indices where storedParticipants[index].kind == .publicUser {
+                storedParticipants[index].permission = .unknown
+            }
+        }
+    }
     /// `participantId` of the caller, in answers.
     package var currentParticipantID: String?
     /// Whether people who were not invited may ask for access; nil in a request leaves it as it is, and is no elsewhere.

@@ -386,7 +386,7 @@ import Testing
             try await fill(storage)
             try await storage.write(Self.mia) { unit in
                 try unit.save(StoredShare(name: "share", root: "a"), in: 1)
-                try unit.setMembers([ShareMember(user: "_bo", canWrite: false, isAdministrator: false)], ofShare: "share", in: 1)
+                try unit.setMembers([ShareMember(user: "_bo", permission: .readOnly, isAdministrator: false)], ofShare: "share", in: 1)
                 for (name, change, hasLeft) in [("a", 2, false), ("b", 3, true), ("d", 9, false)] as [(String, Int64, Bool)] {
                     try unit.place(name, inShare: "share", hasLeft: hasLeft, change: change, in: 1)
                 }
