@@ -7,6 +7,8 @@ import CloudWire
 /// The operator's pages. Who is not signed in as an operator gets the sign-in page and nothing else.
 struct ConsolePages {
     static let cookie = "tarn_console"
+    /// Bytes of a form. A record of the largest size has three bytes for each of its own, and the controls' names.
+    static let formBytesMax = 6_000_000
 
     let console: Console
 
@@ -69,7 +71,7 @@ struct ConsolePages {
             let profile = try await console.service.profile(ofAccount: found.session.account)
         else { return nil }
         let isPost = request.method == "POST"
-        let body = isPost ? try await request.form(atMost: 1_000_000) : []
+        let body = isPost ? try await request.form(atMost: Self.formBytesMax) : []
         let isForm = isPost && !PageRequests.isOne(request)
         let path = request.path.split(separator: "/").dropFirst().map { QueryItems.decode($0) ?? "" }
         return Visit(

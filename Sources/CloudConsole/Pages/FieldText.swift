@@ -7,8 +7,36 @@ import CloudWire
 enum FieldText {
     static func isEditable(_ type: String) -> Bool {
         let element = type.hasSuffix("_LIST") ? String(type.dropLast(5)) : type
-        // Places are written with a comma, as the members of lists are.
-        return ["STRING", "INT64", "DOUBLE", "TIMESTAMP", "REFERENCE", "NUMBER", "NUMBER_INT64", "NUMBER_DOUBLE"].contains(element) || type == "LOCATION"
+        return [
+            "STRING", "INT64", "DOUBLE", "TIMESTAMP", "REFERENCE", "LOCATION", "NUMBER", "NUMBER_INT64", "NUMBER_DOUBLE",
+        ].contains(element)
+    }
+
+    /// Whether a browser sends the text of a control as the page showed it, line breaks aside. HTML has no NUL.
+    static func survivesForms(_ text: String) -> Bool { !text.utf8.contains(0) }
+
+    /// A value for people to compare: one element a line.
+    static func lines(_ value: FieldValue?) -> String {
+        guard case .list(let elements, _)? = value else { return value == nil ? "no value" : text(value) }
+        return elements.isEmpty ? "empty list" : elements.map { text($0) }.joined(separator: "\n")
+    }
+
+    /// What a value has beside its text, which editing the text keeps.
+    static func detail(_ value: FieldValue?) -> String {
+        switch value {
+        case .reference(let reference)?:
+            [
+                reference.action == .none ? nil : reference.action.rawValue, reference.zoneID.map { "in zone \($0.zoneName)" },
+                reference.zoneID?.ownerRecordName.map { "of \($0)" },
+            ].compactMap(\.self).joined(separator: " ")
+        case .location(let place)?:
+            [
+                place.altitude.map { "altitude \($0) m" }, place.horizontalAccuracy.map { "accuracy \($0) m" },
+                place.verticalAccuracy.map { "vertical accuracy \($0) m" }, place.speed.map { "speed \($0) m/s" },
+                place.course.map { "course \($0)°" }, place.timestamp.map { "at \(date($0))" },
+            ].compactMap(\.self).joined(separator: ", ")
+        default: ""
+        }
     }
 
     static func text(_ value: FieldValue?) -> String {
@@ -26,6 +54,23 @@ enum FieldText {
         }
     }
 
+    /// The value that a person means by editing the text of another one: what the text does not show stays.
+    ///
+    /// - Returns: Nil for a text that is not a value of the type.
+    static func value(_ text: String, type: String, over old: FieldValue?) -> FieldValue? {
+        if let old, LineBreaks.normalized(Self.text(old)).utf8.elementsEqual(text.utf8) { return old }
+        switch (value(text, type: type), old) {
+        case (.string(let text)?, .string(let old)?): return .string(LineBreaks.styled(text, as: old))
+        case (.reference(var reference)?, .reference(let old)?):
+            (reference.zoneID, reference.action) = (old.zoneID, old.action)
+            return .reference(reference)
+        case (.location(let place)?, .location(var kept)?):
+            (kept.latitude, kept.longitude) = (place.latitude, place.longitude)
+            return .location(kept)
+        case (let value, _): return value
+        }
+    }
+
     /// - Returns: Nil for a text that is no value of the type.
     static func value(_ text: String, type: String) -> FieldValue? {
         switch type {
@@ -34,25 +79,24 @@ enum FieldText {
         case "DOUBLE", "NUMBER_DOUBLE": Double(text).flatMap { $0.isFinite ? FieldValue.double($0) : nil }
         case "NUMBER": Int64(text).map { FieldValue.int64($0) } ?? value(text, type: "DOUBLE")
         case "TIMESTAMP": milliseconds(text).map { FieldValue.timestamp($0) }
-        case "REFERENCE": .reference(RecordReference(recordName: text))
+        case "REFERENCE": text.isEmpty ? nil : .reference(RecordReference(recordName: text))
         case "LOCATION": location(text)
-        default: type.hasSuffix("_LIST") ? list(text, of: String(type.dropLast(5))) : nil
+        default: nil
         }
     }
 
-    private static func list(_ text: String, of type: String) -> FieldValue? {
-        var elements: [FieldValue] = []
-        for part in text.split(separator: ",") {
-            let trimmed = String(part.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
-            guard let element = value(trimmed, type: type), element.type != nil else { return nil }
-            elements.append(element)
+    /// A list of a type such as `STRING`; whole numbers among others become numbers with a fraction.
+    static func list(_ elements: [FieldValue], of type: String) -> FieldValue {
+        let hasDouble = elements.contains { $0.type == .double }
+        let alike = elements.map { element in
+            if hasDouble, case .int64(let number) = element { FieldValue.double(Double(number)) } else { element }
         }
-        return elements.allSatisfy { $0.type == elements.first?.type } ? .list(elements, of: elements.first?.type) : nil
+        return .list(alike, of: alike.first?.type ?? FieldType(rawValue: type == "NUMBER_INT64" ? "INT64" : type == "NUMBER_DOUBLE" ? "DOUBLE" : type))
     }
 
     /// `48.137, 11.575`: degrees north and east.
     private static func location(_ text: String) -> FieldValue? {
-        let numbers = text.split { $0 == "," || $0 == " " }.map { Double($0) }
+        let numbers = text.split { $0 == "," || $0 == " " }.map { Double(String($0)) }
         guard numbers.count == 2, let latitude = numbers[0], let longitude = numbers[1], -90...90 ~= latitude, -180...180 ~= longitude
         else { return nil }
         return .location(RecordLocation(latitude: latitude, longitude: longitude))
@@ -68,9 +112,13 @@ enum FieldText {
 
     static func isAsset(_ type: String) -> Bool { type == "ASSETID" || type == "ASSET" }
 
-    /// `2030-01-02 03:04:05.000` in UTC.
+    /// Milliseconds of the years 0 to 9999.
+    private static let dated: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
+
+    /// `2030-01-02 03:04:05.000` in UTC; milliseconds since 1970 for years before 0 and after 9999.
     static func date(_ milliseconds: Int64?) -> String {
         guard let milliseconds else { return "" }
+        guard dated.contains(milliseconds) else { return String(milliseconds) }
         let (days, rest) = milliseconds.quotientFloored(by: 86_400_000)
         // Years that begin in March, in the Gregorian calendar.
         let shifted = days + 719_468
@@ -93,8 +141,11 @@ enum FieldText {
     /// Reads what ``date(_:)`` writes, with or without time, fraction and `T`, or plain milliseconds.
     private static func milliseconds(_ text: String) -> Int64? {
         if let number = Int64(text) { return number }
-        let parts = text.split { !($0.isASCII && $0.isNumber) }.compactMap { Int64($0) }
-        guard (3...7).contains(parts.count), (0...9999).contains(parts[0]), (1...12).contains(parts[1]), (1...31).contains(parts[2])
+        let digits = text.split { !($0.isASCII && $0.isNumber) }
+        var parts = digits.compactMap { Int64($0) }
+        // `.5` is 500 milliseconds.
+        if digits.count == 7 { parts[6] = Int64((digits[6] + "00").prefix(3)) ?? 0 }
+        guard digits.count == parts.count, digits.count < 7 || digits[6].count <= 3, (3...7).contains(parts.count), (0...9999).contains(parts[0]), (1...12).contains(parts[1]), (1...31).contains(parts[2])
         else { return nil }
         let values = parts + Array(repeating: 0, count: 7 - parts.count)
         guard values[3] < 24, values[4] < 60, values[5] < 60, values[6] < 1000 else { return nil }
@@ -103,7 +154,9 @@ enum FieldText {
         let yearOfEra = year - era * 400
         let dayOfYear = (153 * (values[1] + (values[1] > 2 ? -3 : 9)) + 2) / 5 + values[2] - 1
         let days = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-        return ((days * 24 + values[3]) * 60 + values[4]) * 60_000 + values[5] * 1000 + values[6]
+        let milliseconds = ((days * 24 + values[3]) * 60 + values[4]) * 60_000 + values[5] * 1000 + values[6]
+        // There is no 30 February.
+        return date(milliseconds).hasPrefix("\(pad(values[0], 4))-\(pad(values[1], 2))-\(pad(values[2], 2)) ") ? milliseconds : nil
     }
 }
 

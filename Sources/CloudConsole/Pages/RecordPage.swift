@@ -5,102 +5,232 @@ import CloudEngine
 import CloudWire
 
 /// One record: its fields, to change or to delete it.
+///
+/// A save sends the fields that were touched and no others; see ``FieldForm``. The change tag in the form is that of the
+/// version whose values the form shows. When another client has saved the record since, the page shows both versions, and
+/// the form keeps its tag: only the button below the newer version overwrites it.
 struct RecordPage {
     let place: ContainerPages
 
     private var scope: DatabaseScope { DatabaseScope(rawValue: place.rest[1]) ?? .public }
     private var zone: String { place.rest[2] }
     private var name: String { place.rest.count > 3 ? place.rest[3] : "" }
+    private var service: CloudService { place.service }
+    private var form: QueryItems { place.visit.fields }
+
+    /// A field of the record or of its type.
+    private struct Entry {
+        let name: String
+        let type: String
+        let isEncrypted: Bool
+        let value: FieldValue?
+        /// The controls as a page shows the stored value.
+        let shown: FieldForm
+        /// The submitted controls; nil if the form has none.
+        var draft: FieldForm?
+        /// Fingerprint of the controls when the form was made.
+        var fingerprint: String
+        /// Whether the stored value is the one that the form was made from.
+        var isCurrent: Bool
+
+        /// Whether a person changed the controls.
+        func isTouched(_ service: CloudService) -> Bool { draft.map { $0.fingerprint(service) != fingerprint } ?? false }
+    }
 
     func respond() async throws -> ServiceResponse {
         let schema = try await place.schemas.export(place.environment).completed
-        var current: Record?
-        if !name.isEmpty {
-            let request = LookupRecordsRequest(recordNames: [name], zoneID: RecordPages.zoneID(zone))
-            let response: LookupRecordsResponse = try await place.ask(.lookupRecords, request, scope)
-            switch response.results.first {
-            case .record(let record)?: current = record
-            case .failure(_, let error, _)?: throw error
-            case nil: throw WireError(.notFound, "record not found")
-            }
-        }
+        let current = name.isEmpty ? nil : try await lookUp(name)
         guard let type = current?.recordType ?? place.visit.query["type"] else {
             throw WireError(.badRequest, "A new record needs a type.")
         }
         let fields = schema.types[type]?.schema.fields ?? [:]
-        guard place.visit.isPost else { return page(current, type, fields) }
+        let entries = entries(of: current, fields)
+        guard place.visit.isPost else { return page(current, type, entries) }
+        if let more = form["more"] { return page(current, type, entries, moreRowsOf: more) }
         do {
-            return try await change(current, type, fields)
+            return try await change(current, type, entries)
+        } catch let error as WireError where error.code == .conflict && current != nil {
+            // Read again: the version that the request met is the one to show.
+            let newer = try await lookUp(name)
+            return page(newer, type, self.entries(of: newer, fields), isConflict: true)
         } catch let error as WireError {
-            return page(current, type, fields, problem: error.reason)
+            return page(current, type, entries, problem: error.reason)
         }
     }
 
-    private func change(_ current: Record?, _ type: String, _ fields: [String: FieldSchema]) async throws -> ServiceResponse {
-        let form = place.visit.fields
+    private func lookUp(_ name: String) async throws -> Record {
+        let request = LookupRecordsRequest(recordNames: [name], zoneID: RecordPages.zoneID(zone))
+        let response: LookupRecordsResponse = try await place.ask(.lookupRecords, request, scope)
+        switch response.results.first {
+        case .record(let record)?: return record
+        case .failure(_, let error, _)?: throw error
+        case nil: throw WireError(.notFound, "record not found")
+        }
+    }
+
+    private func entries(of current: Record?, _ fields: [String: FieldSchema]) -> [Entry] {
+        Set(fields.keys).union(current.map { Array($0.fields.keys) } ?? []).sorted().map { name in
+            let field = current?.fields[name]
+            let type = fields[name]?.type ?? ""
+            let shown = FieldForm(name, type: type, field?.value)
+            let fingerprint = shown.fingerprint(service)
+            let first = form["o.\(name)"] ?? fingerprint
+            return Entry(
+                name: name, type: type, isEncrypted: fields[name]?.isEncrypted ?? field?.isEncrypted ?? false, value: field?.value,
+                shown: shown, draft: place.visit.isPost ? shown.submitted(in: form) : nil, fingerprint: first,
+                isCurrent: first == fingerprint)
+        }
+    }
+
+    // MARK: Saving
+
+    private func change(_ current: Record?, _ type: String, _ entries: [Entry]) async throws -> ServiceResponse {
         var record = Record(recordName: current?.recordName ?? form["name"] ?? "", recordType: type)
-        record.recordChangeTag = current == nil ? nil : form["tag"]
-        var kind = RecordOperation.Kind.create
+        record.recordChangeTag = current == nil ? nil : form["over"] ?? form["tag"]
+        var kind: RecordOperation.Kind = current == nil ? .create : .update
         if form["do"] == "delete" {
             kind = .delete
         } else {
-            if current != nil { kind = .update }
-            for (field, schema) in fields {
-                if FieldText.isAsset(schema.type) {
-                    guard let receipt = form["a.\(field)"], !receipt.isEmpty else { continue }
-                    record.fields[field] = Field(.asset(try AssetValue(json: Array(receipt.utf8))))
-                    continue
-                }
-                guard let text = form["f.\(field)"], text != FieldText.text(current?.fields[field]?.value) else { continue }
-                guard !text.isEmpty else {
-                    if current?.fields[field] != nil { record.fields[field] = Field(nil) }
-                    continue
-                }
-                guard let value = FieldText.value(text, type: schema.type) else {
-                    throw WireError(.badRequest, "'\(field)' cannot have this value.")
-                }
-                record.fields[field] = Field(value, isEncrypted: schema.isEncrypted)
-            }
+            for entry in entries { if let field = try change(entry) { record.fields[entry.name] = field } }
         }
+        if kind == .update, record.fields.isEmpty { return Page.redirect(address(of: name)) }
         let request = ModifyRecordsRequest(operations: [RecordOperation(kind, record)], zoneID: RecordPages.zoneID(zone))
         let response: ModifyRecordsResponse = try await place.ask(.modifyRecords, request, scope)
-        if case .failure(_, let error, _)? = response.results.first {
-            throw error.code == .conflict && current != nil
-                ? WireError(.conflict, "Somebody changed the record meanwhile: load it again.") : error
-        }
-        let zoneText = QueryItems.encode(zone)
+        if case .failure(_, let error, _)? = response.results.first { throw error }
         guard kind != .delete, let saved = response.results.first?.recordName else {
+            let zoneText = QueryItems.encode(zone)
             return Page.redirect("\(place.base)/records?scope=\(scope.rawValue)&zone=\(zoneText)&type=\(QueryItems.encode(type))")
         }
-        return Page.redirect(RecordPages.address(place.base, scope, zone, saved))
+        return Page.redirect(address(of: saved))
     }
 
+    private func address(of name: String) -> String { RecordPages.address(place.base, scope, zone, name) }
+
+    /// - Returns: What the request says of a field; nil if nothing.
+    private func change(_ entry: Entry) throws -> Field? {
+        if entry.shown.control == .asset, let receipt = form["a.\(entry.name)"], !receipt.isEmpty {
+            return Field(.asset(try AssetValue(json: Array(receipt.utf8))), isEncrypted: entry.isEncrypted)
+        }
+        guard let draft = entry.draft, entry.isTouched(service) else { return nil }
+        let wasBlank = draft.blank.fingerprint(service) == entry.fingerprint
+        // Typing into a field without a value is enough: the box need not be cleared.
+        if draft.hasNoValue, !wasBlank { return Field(nil) }
+        let value: FieldValue?
+        switch draft.control {
+        case .asset, .fixed: throw WireError(.badRequest, "'\(entry.name)' has no value. Set it with the API.")
+        case .line, .text:
+            let text = draft.rows.first?.text ?? ""
+            if text.isEmpty, entry.type != "STRING" {
+                guard !wasBlank else { throw WireError(.badRequest, "'\(entry.name)' needs a value, or 'no value'.") }
+                return Field(nil)
+            }
+            value = FieldText.value(text, type: entry.type, over: entry.value)
+        case .list: value = list(draft, entry)
+        }
+        guard let value else { throw WireError(.badRequest, "'\(entry.name)' cannot have this value.") }
+        return Field(value, isEncrypted: entry.isEncrypted)
+    }
+
+    private func list(_ draft: FieldForm, _ entry: Entry) -> FieldValue? {
+        let type = String(entry.type.dropLast(5))
+        var stored: [FieldValue] = []
+        if case .list(let elements, _)? = entry.value { stored = elements }
+        var elements: [FieldValue] = []
+        for row in draft.rows where row.counts {
+            // The stored list may be another than the form's.
+            let old: FieldValue? =
+                if entry.isCurrent, let index = row.stored, stored.indices.contains(index) {
+                    stored[index]
+                } else {
+                    stored.first { LineBreaks.normalized(FieldText.text($0)).utf8.elementsEqual(row.text.utf8) }
+                }
+            guard let element = FieldText.value(row.text, type: type, over: old) else { return nil }
+            elements.append(element)
+        }
+        return FieldText.list(elements, of: type)
+    }
+
+    // MARK: Showing
+
     private func page(
-        _ current: Record?, _ type: String, _ fields: [String: FieldSchema], problem: String? = nil
+        _ current: Record?, _ type: String, _ entries: [Entry], problem: String? = nil, isConflict: Bool = false,
+        moreRowsOf more: String? = nil
     ) -> ServiceResponse {
-        let form = place.visit.fields
         let zoneID = RecordPages.zoneID(zone)
-        let names = Set(fields.keys).union(current.map { Array($0.fields.keys) } ?? [])
         var values: [String: Any] = [
-            "isNew": current == nil, "title": current?.recordName ?? "", "type": type, "tag": current?.recordChangeTag ?? "",
+            "isNew": current == nil, "title": current?.recordName ?? "", "type": type,
+            "name": form["name"] ?? "", "tag": form["tag"] ?? current?.recordChangeTag ?? "",
             "created": FieldText.date(current?.created?.timestamp), "modified": FieldText.date(current?.modified?.timestamp),
-            "fields": names.sorted().map { name -> [String: Any] in
-                let value = current?.fields[name]?.value
-                let fieldType = fields[name]?.type ?? ""
-                var row: [String: Any] = [
-                    "name": name, "type": fields[name]?.isEncrypted == true ? "ENCRYPTED \(fieldType)" : fieldType, "isEditable": FieldText.isEditable(fieldType),
-                    "isAsset": FieldText.isAsset(fieldType), "value": form["f.\(name)"] ?? FieldText.text(value),
-                ]
-                if case .asset(let asset)? = value, let address = asset.downloadURL { row["file"] = address }
-                if fieldType == "LOCATION" { row["hint"] = "48.137, 11.575" }
-                if fieldType.hasSuffix("_LIST") { row["hint"] = "a, b, c" }
-                return row
-            },
+            "fields": entries.map { row($0, hasMoreRows: $0.name == more) },
             "scope": scope.rawValue, "zone": zoneID.zoneName, "owner": zoneID.ownerRecordName ?? "",
         ]
         if let share = current?.sharing.share { values["share"] = share }
         if let parent = current?.sharing.parent { values["parent"] = parent }
         if let problem { values["problem"] = problem }
+        if isConflict, let current { values["conflict"] = [conflict(current, entries)] }
         return place.page("record", values, title: current?.recordName ?? "New \(type)", askingScript: "/console-record.js")
     }
+
+    /// Both versions of the fields that differ, and the tag of the one that another client saved.
+    private func conflict(_ newer: Record, _ entries: [Entry]) -> [String: Any] {
+        let rows = entries.compactMap { entry -> [String: Any]? in
+            let isTouched = entry.isTouched(service)
+            guard isTouched || !entry.isCurrent else { return nil }
+            var mine = "not changed"
+            if isTouched, let draft = entry.draft {
+                let texts = draft.rows.filter(\.counts).map(\.text)
+                mine = draft.hasNoValue && texts.allSatisfy(\.isEmpty) ? "no value" : texts.joined(separator: "\n")
+            }
+            return ["name": entry.name, "mine": mine, "theirs": FieldText.lines(entry.value), "isTheirs": !entry.isCurrent]
+        }
+        var values: [String: Any] = ["rows": rows, "tag": newer.recordChangeTag ?? "", "address": address(of: newer.recordName)]
+        if form["do"] != "delete" { values["canSave"] = true }
+        return values
+    }
+
+    private func row(_ entry: Entry, hasMoreRows: Bool) -> [String: Any] {
+        let controls = entry.draft ?? entry.shown
+        let text = controls.rows.first?.text ?? ""
+        var row: [String: Any] = [
+            "name": entry.name, "type": entry.isEncrypted ? "ENCRYPTED \(entry.type)" : entry.type, "print": entry.fingerprint,
+            "hasNoValue": controls.hasNoValue, "value": text, "shown": FieldText.lines(entry.value),
+        ]
+        let detail = FieldText.detail(entry.value)
+        if !detail.isEmpty { row["detail"] = detail }
+        switch controls.control {
+        case .line: row["isLine"] = true
+        case .text:
+            // HTML drops the first line break in a text area.
+            row["isText"] = ["text": "\n" + text, "rows": Self.height(of: text)] as [String: Any]
+        case .list(let isText): row["list"] = list(controls, entry, isText: isText, hasMoreRows: hasMoreRows)
+        case .asset: row["isAsset"] = true
+        case .fixed: row["isFixed"] = true
+        }
+        if case .asset(let asset)? = entry.value, let address = asset.downloadURL { row["file"] = address }
+        if entry.type == "LOCATION" { row["hint"] = "48.137, 11.575" }
+        return row
+    }
+
+    private func list(_ controls: FieldForm, _ entry: Entry, isText: Bool, hasMoreRows: Bool) -> [String: Any] {
+        var rows = controls.rows
+        if let last = rows.last, last.stored == nil, last.text.isEmpty {} else { rows.append(FieldForm.Row(text: "")) }
+        if hasMoreRows { rows += (0..<5).map { _ in FieldForm.Row(text: "") } }
+        var stored: [FieldValue] = []
+        if case .list(let elements, _)? = entry.value, entry.isCurrent { stored = elements }
+        return [
+            "stored": controls.rows.count { $0.stored != nil },
+            "rows": rows.enumerated().map { index, row -> [String: Any] in
+                let detail = row.stored.flatMap { stored.indices.contains($0) ? FieldText.detail(stored[$0]) : nil } ?? ""
+                var values: [String: Any] = [
+                    "index": index, "number": index + 1, "value": row.text, "isStored": row.stored != nil, "isRemoved": row.isRemoved,
+                    "isKeptEmpty": row.isKeptEmpty, "isText": isText, "text": "\n" + row.text, "height": Self.height(of: row.text),
+                    "canBeEmpty": row.stored == nil && isText,
+                ]
+                if !detail.isEmpty { values["detail"] = detail }
+                return values
+            },
+        ]
+    }
+
+    private static func height(of text: String) -> Int { min(12, 1 + text.utf8.count { $0 == UInt8(ascii: "\n") } + text.utf8.count / 100) }
 }

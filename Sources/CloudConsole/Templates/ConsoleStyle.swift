@@ -68,6 +68,12 @@ enum ConsoleStyle {
         #rows td { white-space: nowrap; }
         textarea { min-height: 16em; font: 13px/1.5 ui-monospace, monospace; }
         textarea.short { min-height: 8em; }
+        textarea.line { min-height: 2.6em; font: inherit; resize: vertical; }
+        fieldset { border: 0; padding: 0; margin: .75em 0 0; min-width: 0; }
+        legend { font-weight: 600; padding: 0; }
+        .element { margin: .25em 0; align-items: center; }
+        .field > p { margin: .1em 0 0; }
+        .conflict { margin-bottom: 1.5em; }
         button { padding: .45em 1em; border-radius: 6px; border: 1px solid var(--accent); background: var(--accent);
           color: var(--on-accent); cursor: pointer; }
         button:disabled { opacity: .45; cursor: not-allowed; }

@@ -34,11 +34,22 @@ extension Templates {
             {{> asks}}
             <form class="card" method="post" id="record" data-type="{{type}}" data-scope="{{scope}}" data-zone="{{zone}}" data-owner="{{owner}}">
             <input type="hidden" name="form" value="{{form}}"><input type="hidden" name="tag" value="{{tag}}">
-            {{#isNew}}<label for="name">Name</label><input id="name" name="name" placeholder="made by the server">{{/isNew}}
+            <button class="skip" name="do" value="save" tabindex="-1" aria-hidden="true">Save</button>
+            {{#conflict}}<div class="conflict"><p class="problem" role="alert">Another client has saved the record since this form was loaded. Nothing of the form was saved.</p>
+            <div class="scroll"><table><thead><tr><th scope="col">Field</th><th scope="col">This form</th><th scope="col">Saved now</th></tr></thead><tbody>
+            {{#rows}}<tr><td>{{name}}</td><td><pre>{{mine}}</pre></td><td><pre>{{theirs}}</pre>{{#isTheirs}}<span class="faint">changed since</span>{{/isTheirs}}</td></tr>{{/rows}}
+            </tbody></table></div>
+            <p class="actions"><a href="{{address}}">Load the saved version</a>{{#canSave}}<button class="danger" name="over" value="{{tag}}">Write this form's fields over the saved version</button>{{/canSave}}</p></div>{{/conflict}}
+            {{#isNew}}<label for="name">Name</label><input id="name" name="name" value="{{name}}" placeholder="made by the server">{{/isNew}}
             {{^isNew}}<p class="faint">Type {{type}} · created {{created}} · modified {{modified}} · tag {{tag}}{{#share}} · in share {{share}}{{/share}}{{#parent}} · below {{parent}}{{/parent}}</p>{{/isNew}}
-            {{#fields}}<label for="f.{{name}}">{{name}} <span class="faint">{{type}}</span></label>
-            {{#isEditable}}<input id="f.{{name}}" name="f.{{name}}" value="{{value}}"{{#hint}} placeholder="{{hint}}"{{/hint}}>{{/isEditable}}{{#isAsset}}<p class="file">{{#file}}<a href="{{file}}" download="{{name}}">{{value}}</a>{{/file}}{{^file}}<span class="faint">no file</span>{{/file}}
-            <input type="file" id="f.{{name}}" data-field="{{name}}"><input type="hidden" name="a.{{name}}"><span class="faint" role="status"></span></p>{{/isAsset}}{{^isEditable}}{{^isAsset}}<pre id="f.{{name}}">{{value}}{{^value}}<span class="faint">nothing</span>{{/value}}</pre>{{/isAsset}}{{/isEditable}}{{/fields}}
+            {{#fields}}<div class="field"><input type="hidden" name="o.{{name}}" value="{{print}}">
+            {{^list}}<label for="f.{{name}}">{{name}} <span class="faint">{{type}}</span></label>{{/list}}
+            {{#isLine}}<input id="f.{{name}}" name="f.{{name}}" value="{{value}}"{{#hint}} placeholder="{{hint}}"{{/hint}}>{{/isLine}}{{#isText}}<textarea class="line" id="f.{{name}}" name="f.{{name}}" rows="{{rows}}">{{text}}</textarea>{{/isText}}{{#isAsset}}<p class="file">{{#file}}<a href="{{file}}" download="{{name}}">{{shown}}</a>{{/file}}{{^file}}<span class="faint">no file</span>{{/file}}
+            <input type="file" id="f.{{name}}" data-field="{{name}}"><input type="hidden" name="a.{{name}}"><span class="faint" role="status"></span></p>{{/isAsset}}{{#isFixed}}<pre id="f.{{name}}">{{shown}}</pre>{{/isFixed}}
+            {{#list}}<fieldset><legend>{{name}} <span class="faint">{{type}}</span></legend><input type="hidden" name="c.{{name}}" value="{{stored}}">
+            {{#rows}}<div class="row element">{{#isText}}<textarea class="line" name="v.{{index}}.{{name}}" rows="{{height}}" aria-label="{{name}} value {{number}}">{{text}}</textarea>{{/isText}}{{^isText}}<input name="v.{{index}}.{{name}}" value="{{value}}" aria-label="{{name}} value {{number}}">{{/isText}}{{#isStored}}<label class="inline tight"><input type="checkbox" name="x.{{index}}.{{name}}" value="yes"{{#isRemoved}} checked{{/isRemoved}} aria-label="remove {{name}} value {{number}}"> remove</label>{{/isStored}}{{#canBeEmpty}}<label class="inline tight"><input type="checkbox" name="k.{{index}}.{{name}}" value="yes"{{#isKeptEmpty}} checked{{/isKeptEmpty}} aria-label="add {{name}} value {{number}} though empty"> add, though empty</label>{{/canBeEmpty}}{{#detail}}<span class="faint tight">{{detail}}</span>{{/detail}}</div>{{/rows}}
+            <button class="plain" name="more" value="{{name}}">More rows for {{name}}</button></fieldset>{{/list}}
+            <p class="faint">{{#detail}}{{detail}} · {{/detail}}<label class="inline"><input type="checkbox" name="n.{{name}}" value="yes"{{#hasNoValue}} checked{{/hasNoValue}} aria-label="no value for {{name}}"> no value</label></p></div>{{/fields}}
             <div class="actions"><button name="do" value="save">Save</button></div>
             {{^isNew}}<details><summary>Delete</summary><p>The record goes, and what refers to it with DELETE_SELF goes with it.</p><button class="danger" name="do" value="delete" formnovalidate>Delete {{title}}</button></details>{{/isNew}}
             </form>

@@ -7,9 +7,10 @@ import Mustache
 enum Templates {
     static let library: MustacheLibrary = {
         var templates: [String: MustacheTemplate] = [:]
+        HTMLText.register()
         for (name, text) in [frame, schema, records, server].flatMap({ $0 }) {
             do {
-                templates[name] = try MustacheTemplate(string: text)
+                templates[name] = try MustacheTemplate(string: HTMLText.pragma + text)
             } catch {
                 preconditionFailure("the template \(name) cannot be read: \(error)")
             }
