@@ -121,11 +121,14 @@ extension ContainerPages {
                 return Page.redirect("\(base)/schema")
             case "validate":
                 text = visit.fields["text"]
-                report = try await schemas.validate(try parsed()).map(\.line)
-                if report.isEmpty { report = ["The schema is valid and changes nothing."] }
+                let (schema, warnings) = try parsed()
+                report = warnings + (try await schemas.validate(schema).map(\.line))
+                if report.count == warnings.count { report.append("The schema is valid and changes nothing.") }
             case "import":
-                _ = try await schemas.importSchema(try parsed())
-                return Page.redirect("\(base)/schema")
+                let (schema, warnings) = try parsed()
+                _ = try await schemas.importSchema(schema)
+                guard !warnings.isEmpty else { return Page.redirect("\(base)/schema") }
+                report = ["The schema was imported."] + warnings
             default: throw WireError(.badRequest, "The form is of no kind that there is.")
             }
         }
@@ -142,9 +145,10 @@ extension ContainerPages {
             ], title: "Schema")
     }
 
-    private func parsed() throws -> ContainerSchema {
+    private func parsed() throws -> (schema: ContainerSchema, warnings: [String]) {
         do {
-            return try ContainerSchema(text: (visit.fields["text"] ?? "").replacing("\r", with: ""))
+            let (schema, warnings) = try ContainerSchema.read(visit.fields["text"] ?? "")
+            return (schema, warnings.map { "Warning: line \($0.line), column \($0.column): \($0.what)" })
         } catch {
             throw WireError(.badRequest, "Line \(error.line), column \(error.column): \(error.what)")
         }

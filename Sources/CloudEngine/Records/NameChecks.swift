@@ -54,6 +54,19 @@ enum NameChecks {
         return nil
     }
 
+    /// Whether a name is one of the service's own, such as `cloudkit.title` or `_sub_x`; those of records do not count.
+    static func isSystemName(_ name: String) -> Bool {
+        if name.hasPrefix("_") { return true }
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count > 1 && parts[0] == "cloudkit" && parts.allSatisfy { isIdentifier(String($0)) }
+    }
+
+    /// Whether a name may be that of a container's own role; quoted ones may have spaces.
+    static func role(_ name: String) -> Bool {
+        !name.isEmpty && !name.hasPrefix("_") && name.utf8.count <= identifierCharacters
+            && name.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0 != "\"" && $0.value != 0x7F }
+    }
+
     private static let identifierCharacters = 255
 
     private static func isIdentifier(_ name: String) -> Bool {

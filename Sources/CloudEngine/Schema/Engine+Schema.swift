@@ -56,6 +56,8 @@ extension Engine {
     }
 
     private static func removal(of changes: [SchemaChange], from record: Record) -> RecordOperation? {
+        // A schema lists the fields of shares and does not make them: shares outlive their type.
+        guard record.recordType != ShareDetails.recordType else { return nil }
         var cleared = Record(recordName: record.recordName, recordType: record.recordType)
         for change in changes {
             switch change {

@@ -71,7 +71,7 @@ struct SchemaLexer {
             if scalar.properties.isWhitespace || scalar == "\u{FEFF}" {
                 advance()
             } else if starts("//") || starts("--") {
-                while let scalar = peek(), scalar != "\n" { _ = scalar; advance() }
+                while let scalar = peek(), scalar != "\n", scalar != "\r" { _ = scalar; advance() }
             } else if starts("/*") {
                 let start = (line, column)
                 advance()

@@ -5,7 +5,11 @@ import CloudWire
 
 /// Reads the schema language. Keywords may be in upper or lower case; comments are passed over.
 ///
-/// Source: Apple, *Integrating a Text-Based Schema into Your Workflow*.
+/// A text that the console of the live service exported always reads. What has no meaning here is left out with a warning:
+/// an index that a type cannot have, system types and fields that the server does not know, grants that no caller could use.
+/// A text whose meaning is lost otherwise is refused: misspelled words, names that stand twice, encrypted references.
+///
+/// Source: Apple, *Integrating a Text-Based Schema into Your Workflow*; public repositories with exported schemas.
 struct SchemaParser {
     private typealias Token = SchemaLexer.Token
 
@@ -14,6 +18,8 @@ struct SchemaParser {
     private var schema = ContainerSchema()
     /// Roles that grants name, to be looked up at the end.
     private var granted: [SchemaLexer.Token] = []
+    /// What was left out, in the order of the text.
+    private(set) var warnings: [SchemaFault] = []
 
     init(_ text: String) throws(SchemaFault) {
         lexer = SchemaLexer(text)
@@ -34,6 +40,7 @@ struct SchemaParser {
         for role in granted where !SecurityGrants.builtInRoles.contains(role.text) && !schema.roles.contains(role.text) {
             throw role.fault("there is no role \(role.shown): make it by CREATE ROLE")
         }
+        warnings.sort { ($0.line, $0.column) < ($1.line, $1.column) }
         return schema
     }
 
@@ -41,8 +48,8 @@ struct SchemaParser {
         try expect("CREATE")
         try expect("ROLE")
         let name = try name("a role")
-        guard NameChecks.recordType(name.text) == nil else {
-            throw name.fault("a role begins with a letter, followed by letters, digits and underscores")
+        guard NameChecks.role(name.text) else {
+            throw name.fault("a role has 1 to 255 characters, and no underscore at the beginning")
         }
         guard schema.roles.insert(name.text).inserted else { throw name.fault("the role \(name.shown) is made twice") }
     }
@@ -51,7 +58,8 @@ struct SchemaParser {
         try expect("RECORD")
         try expect("TYPE")
         let name = try name("a record type")
-        if let error = NameChecks.recordType(name.text) { throw name.fault(error.reason) }
+        let isSystemType = NameChecks.recordType(name.text) != nil && NameChecks.isSystemName(name.text)
+        if !isSystemType, let error = NameChecks.recordType(name.text) { throw name.fault(error.reason) }
         guard schema.types[name.text] == nil else { throw name.fault("the record type \(name.shown) stands twice") }
         var type = ContainerSchema.RecordType()
         var systemFields: Set<String> = []
@@ -61,7 +69,7 @@ struct SchemaParser {
                 if token.keyword == "GRANT" {
                     try parseGrant(&type.grants)
                 } else {
-                    try parseField(&type.schema, &systemFields)
+                    try parseField(&type.schema, &systemFields, isShare: name.text == ShareDetails.recordType)
                 }
                 guard token.kind == .sign, token.text == "," else { break }
                 try advance()
@@ -69,10 +77,16 @@ struct SchemaParser {
         }
         guard token.kind == .sign, token.text == ")" else { throw unexpected("',' or ')'") }
         try advance()
+        if isSystemType { return warn(name, "the system type \(name.shown) is left out: the server does not have it") }
         schema.types[name.text] = type
     }
 
-    private mutating func parseField(_ type: inout RecordTypeSchema, _ systemFields: inout Set<String>) throws(SchemaFault) {
+    private mutating func warn(_ token: SchemaLexer.Token, _ what: String) { warnings.append(token.fault(what)) }
+
+    /// - Parameter isShare: Whether the type is that of shares, whose own fields begin with `cloudkit.`.
+    private mutating func parseField(
+        _ type: inout RecordTypeSchema, _ systemFields: inout Set<String>, isShare: Bool
+    ) throws(SchemaFault) {
         if let word = token.keyword, SchemaWords.reserved.contains(word) {
             throw token.fault("found \(token.shown): put it in quotes to use it as a field's name")
         }
@@ -80,47 +94,70 @@ struct SchemaParser {
         let typeToken = token
         var field = try parseType()
         while let word = token.keyword, let index = SchemaWords.indexes.first(where: { $0.word == word })?.index {
-            guard field.indexes.isDisjoint(with: index) else { throw token.fault("\(word) stands twice") }
-            guard FieldIndexes.possible(forType: field.type).contains(index), !field.isEncrypted else {
-                throw token.fault("a field of type \(SchemaWords.text(of: field)) cannot be \(word)")
+            if !FieldIndexes.possible(forType: field.type).contains(index) || field.isEncrypted {
+                warn(token, "\(word) is left out: a field of type \(SchemaWords.text(of: field)) cannot be \(word)")
+            } else if !field.indexes.isDisjoint(with: index) {
+                warn(token, "\(word) stands twice")
+            } else {
+                field.indexes.insert(index)
             }
-            field.indexes.insert(index)
             try advance()
         }
-        if name.text.hasPrefix("_") {
-            guard let system = SchemaWords.systemFields.first(where: { $0.name == name.text }) else {
-                throw name.fault("there is no system field \(name.shown)")
-            }
-            guard field.type == system.type, !field.isEncrypted else {
-                throw typeToken.fault("the system field \(name.shown) is of type \(system.type)")
-            }
-            guard systemFields.insert(name.text).inserted else { throw name.fault("the field \(name.shown) stands twice") }
-            if let key = system.field, !field.indexes.isEmpty { type.systemIndexes[key] = field.indexes }
-            guard system.field != nil || field.indexes.isEmpty else {
-                throw name.fault("the system field \(name.shown) cannot have indexes")
-            }
-            return
+        if name.text.hasPrefix("_") { return try takeSystemField(name, typeToken, field, &type, &systemFields) }
+        if NameChecks.field(name.text) != nil, NameChecks.isSystemName(name.text), !isShare {
+            return warn(name, "the field \(name.shown) is left out: the server does not have it")
         }
-        if let error = NameChecks.field(name.text) { throw name.fault(error.reason) }
+        if let error = NameChecks.field(name.text), !isShare || !NameChecks.isSystemName(name.text) { throw name.fault(error.reason) }
         guard type.fields[name.text] == nil else { throw name.fault("the field \(name.shown) stands twice") }
         type.fields[name.text] = field
     }
 
+    private mutating func takeSystemField(
+        _ name: Token, _ typeToken: Token, _ field: FieldSchema, _ type: inout RecordTypeSchema, _ systemFields: inout Set<String>
+    ) throws(SchemaFault) {
+        guard let system = SchemaWords.systemFields.first(where: { $0.name == name.text }) else {
+            return warn(name, "the system field \(name.shown) is left out: the schema language does not have it")
+        }
+        guard systemFields.insert(name.text).inserted else { throw name.fault("the field \(name.shown) stands twice") }
+        var indexes = field.indexes
+        if field.type != system.type || field.isEncrypted {
+            warn(typeToken, "the system field \(name.shown) is of type \(system.type)")
+            indexes.formIntersection(FieldIndexes.possible(forType: system.type))
+        }
+        guard let key = system.field else {
+            if !indexes.isEmpty { warn(name, "the system field \(name.shown) cannot have indexes") }
+            return
+        }
+        if !indexes.isEmpty { type.systemIndexes[key] = indexes }
+    }
+
     private mutating func parseType() throws(SchemaFault) -> FieldSchema {
         guard token.keyword == "LIST" else { return try parsePrimitive() }
-        try advance()
+        return try parseList(isEncrypted: false)
+    }
+
+    private mutating func parseList(isEncrypted: Bool) throws(SchemaFault) -> FieldSchema {
+        try expect("LIST")
         try expect(sign: "<")
-        var field = try parsePrimitive()
+        var field = try parsePrimitive(isEncrypted: isEncrypted)
         try expect(sign: ">")
         field.type += "_LIST"
         return field
     }
 
-    private mutating func parsePrimitive() throws(SchemaFault) -> FieldSchema {
-        var isEncrypted = false
+    /// - Parameter isOutside: Whether ENCRYPTED stands before the list of the type.
+    private mutating func parsePrimitive(isEncrypted isOutside: Bool = false) throws(SchemaFault) -> FieldSchema {
+        var isEncrypted = isOutside
         if token.keyword == "ENCRYPTED" {
             isEncrypted = true
+            let word = token
             try advance()
+            // Hand-written texts have it before the list.
+            if token.keyword == "LIST", !isOutside { return try parseList(isEncrypted: true) }
+            if token.keyword == "ASSET" {
+                warn(word, "ENCRYPTED is left out: a field of type ASSET cannot be ENCRYPTED")
+                isEncrypted = false
+            }
         }
         let words = SchemaWords.types.filter { !isEncrypted || SchemaWords.encryptable.contains($0.type) }
         guard let word = token.keyword, var type = words.first(where: { $0.word == word })?.type else {
@@ -152,8 +189,14 @@ struct SchemaParser {
         try expect("TO")
         let role = try name("a role")
         granted.append(role)
-        guard role.text != SecurityGrants.world || permissions == .read else {
-            throw role.fault("the role \"_world\" can only be granted READ")
+        if role.text.hasPrefix("_"), !SecurityGrants.builtInRoles.contains(role.text) {
+            granted.removeLast()
+            return warn(role, "the grant is left out: there is no role \(role.shown)")
+        }
+        if role.text == SecurityGrants.world, permissions != .read {
+            warn(role, "the role \"_world\" can only be granted READ")
+            permissions.formIntersection(.read)
+            if permissions.isEmpty { return }
         }
         grants.byRole[role.text, default: []].formUnion(permissions)
     }
@@ -179,7 +222,7 @@ struct SchemaParser {
         switch name.kind {
         case .quoted: break
         case .word where !name.text.hasPrefix("_"): break
-        case .word: throw name.fault("found \(name.shown): names that begin with an underscore stand in quotes")
+        case .word: warn(name, "names that begin with an underscore stand in quotes")
         case .sign, .end: throw unexpected(what)
         }
         try advance()

@@ -10,12 +10,16 @@ extension ContainerSchema {
     /// A type for which nothing is granted stays so: nobody but the operator can use it in the public database.
     ///
     /// - Throws: `SchemaFault` with line and column of the first thing that is wrong.
-    package init(text: String) throws(SchemaFault) {
-        guard text.utf8.count <= Self.textBytesMax else {
-            throw SchemaFault(line: 1, column: 1, what: "a schema has at most \(Self.textBytesMax) bytes")
+    package init(text: String) throws(SchemaFault) { self = try Self.read(text).schema }
+
+    /// As ``init(text:)``, with what was left out of the text because it has no meaning here.
+    package static func read(_ text: String) throws(SchemaFault) -> (schema: ContainerSchema, warnings: [SchemaFault]) {
+        guard text.utf8.count <= textBytesMax else {
+            throw SchemaFault(line: 1, column: 1, what: "a schema has at most \(textBytesMax) bytes")
         }
         var parser = try SchemaParser(text)
-        self = try parser.parse()
+        let schema = try parser.parse()
+        return (schema, parser.warnings)
     }
 
     /// The schema in the schema language: roles, types, fields and grants by name, system fields first and all of them.
@@ -58,6 +62,7 @@ extension ContainerSchema {
     private static func name(_ name: String) -> String {
         let isPlain =
             name.unicodeScalars.first.map(SchemaLexer.isLetter) ?? false && !SchemaWords.reserved.contains(name.uppercased())
+            && name.unicodeScalars.allSatisfy { SchemaLexer.isLetter($0) || ("0"..."9").contains($0) || $0 == "_" }
         return isPlain ? name : "\"\(name)\""
     }
 }

@@ -62,7 +62,9 @@ struct SchemaCommand: AsyncParsableCommand {
             }
             guard let text = String(bytes: data, encoding: .utf8) else { throw CommandError("\(file) is not UTF-8.") }
             do {
-                return try ContainerSchema(text: text)
+                let (schema, warnings) = try ContainerSchema.read(text)
+                for warning in warnings { Output.note("\(file):\(warning.line):\(warning.column): warning: \(warning.what)") }
+                return schema
             } catch {
                 throw CommandError("\(file):\(error.line):\(error.column): \(error.what)")
             }

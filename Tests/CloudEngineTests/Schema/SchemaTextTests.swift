@@ -77,17 +77,9 @@ import Testing
         ("DEFINE SCHEMA RECORD TYPE \"a b\" ();", "line 1, column 27: a record type begins with a letter, followed by letters, digits and underscores"),
         ("DEFINE SCHEMA RECORD TYPE P (a STRING, a INT64);", "line 1, column 40: the field 'a' stands twice"),
         ("DEFINE SCHEMA RECORD TYPE P (SORTABLE STRING);", "line 1, column 30: found 'SORTABLE': put it in quotes to use it as a field's name"),
-        ("DEFINE SCHEMA RECORD TYPE P (___recordID REFERENCE);", "line 1, column 30: found '___recordID': names that begin with an underscore stand in quotes"),
-        ("DEFINE SCHEMA RECORD TYPE P (\"___recordID\" STRING);", "line 1, column 44: the system field \"___recordID\" is of type REFERENCE"),
-        ("DEFINE SCHEMA RECORD TYPE P (\"___share\" REFERENCE);", "line 1, column 30: there is no system field \"___share\""),
-        ("DEFINE SCHEMA RECORD TYPE P (a ASSET QUERYABLE);", "line 1, column 38: a field of type ASSET cannot be QUERYABLE"),
-        ("DEFINE SCHEMA RECORD TYPE P (a ENCRYPTED STRING QUERYABLE);", "line 1, column 49: a field of type ENCRYPTED STRING cannot be QUERYABLE"),
         ("DEFINE SCHEMA RECORD TYPE P (a ENCRYPTED REFERENCE);", "line 1, column 42: found 'REFERENCE', expected BYTES, DOUBLE, INT64, LOCATION, STRING, TIMESTAMP"),
-        ("DEFINE SCHEMA RECORD TYPE P (a LIST<INT64> SORTABLE);", "line 1, column 44: a field of type LIST<INT64> cannot be SORTABLE"),
-        ("DEFINE SCHEMA RECORD TYPE P (a STRING SORTABLE SORTABLE);", "line 1, column 48: SORTABLE stands twice"),
         ("DEFINE SCHEMA RECORD TYPE P (a NUMBER PREFERRED AS STRING);", "line 1, column 52: found 'STRING', expected INT64 or DOUBLE"),
         ("DEFINE SCHEMA RECORD TYPE P (GRANT READ TO Nobody);", "line 1, column 44: there is no role 'Nobody': make it by CREATE ROLE"),
-        ("DEFINE SCHEMA RECORD TYPE P (GRANT READ, WRITE TO \"_world\");", "line 1, column 51: the role \"_world\" can only be granted READ"),
         ("DEFINE SCHEMA RECORD TYPE P (GRANT DELETE TO \"_icloud\");", "line 1, column 36: found 'DELETE', expected READ, CREATE or WRITE"),
         ("DEFINE SCHEMA /* no end", "line 1, column 15: the comment does not end"),
         ("DEFINE SCHEMA RECORD TYPE \"P", "line 1, column 27: the quoted name does not end"),
@@ -97,6 +89,73 @@ import Testing
     func whatIsWrongIsNamedWithItsPlace(_ text: String, _ expected: String) {
         let fault = #expect(throws: SchemaFault.self) { try ContainerSchema(text: text) }
         #expect(fault?.description == expected)
+    }
+
+    /// What exports of the live service have and this server does not is left out, and said.
+    @Test(arguments: [
+        ("(a BYTES QUERYABLE SORTABLE)", "a BYTES", ["QUERYABLE is left out: a field of type BYTES cannot be QUERYABLE", "SORTABLE is left out: a field of type BYTES cannot be SORTABLE"]),
+        ("(a ASSET QUERYABLE)", "a ASSET", ["QUERYABLE is left out: a field of type ASSET cannot be QUERYABLE"]),
+        ("(a ENCRYPTED STRING QUERYABLE)", "a ENCRYPTED STRING", ["QUERYABLE is left out: a field of type ENCRYPTED STRING cannot be QUERYABLE"]),
+        ("(a ENCRYPTED ASSET)", "a ASSET", ["ENCRYPTED is left out: a field of type ASSET cannot be ENCRYPTED"]),
+        ("(a ENCRYPTED LIST<STRING>)", "a LIST<ENCRYPTED STRING>", []),
+        ("(a LIST<ENCRYPTED STRING>)", "a LIST<ENCRYPTED STRING>", []),
+        ("(a LIST<INT64> SORTABLE)", "a LIST<INT64>", ["SORTABLE is left out: a field of type LIST<INT64> cannot be SORTABLE"]),
+        ("(a STRING SORTABLE SORTABLE)", "a STRING SORTABLE", ["SORTABLE stands twice"]),
+        ("(\"___recordID\" STRING)", "", ["the system field \"___recordID\" is of type REFERENCE"]),
+        ("(\"___etag\" STRING QUERYABLE)", "", ["the system field \"___etag\" cannot have indexes"]),
+        ("(\"___share\" REFERENCE, \"___parent\" REFERENCE QUERYABLE)", "", ["the system field \"___share\" is left out: the schema language does not have it", "the system field \"___parent\" is left out: the schema language does not have it"]),
+        ("(___recordID REFERENCE)", "", ["names that begin with an underscore stand in quotes"]),
+        ("(\"cloudkit.title\" STRING)", "", ["the field \"cloudkit.title\" is left out: the server does not have it"]),
+        ("(GRANT READ, WRITE TO \"_world\")", "GRANT READ TO \"_world\"", ["the role \"_world\" can only be granted READ"]),
+        ("(GRANT WRITE TO \"_world\")", "", ["the role \"_world\" can only be granted READ"]),
+        ("(GRANT READ TO \"_admin\")", "", ["the grant is left out: there is no role \"_admin\""]),
+        ("(); RECORD TYPE \"_pcs_data\" (x BYTES)", "", ["the system type \"_pcs_data\" is left out: the server does not have it"]),
+        ("(); RECORD TYPE \"cloudkit.other\" (x BYTES)", "", ["the system type \"cloudkit.other\" is left out: the server does not have it"]),
+    ])
+    func whatHasNoMeaningHereIsLeftOutWithAWarning(_ body: String, _ line: String, _ warnings: [String]) throws {
+        let (schema, found) = try ContainerSchema.read("DEFINE SCHEMA RECORD TYPE P \(body);")
+        #expect(found.map(\.what) == warnings)
+        #expect(Array(schema.types.keys) == ["P"])
+        let printed = schema.text.split(separator: "\n").map { $0.split { " ,".contains($0) }.joined(separator: " ") }
+        #expect(printed.filter { !$0.hasPrefix("\"___") } == ["DEFINE SCHEMA", "RECORD TYPE P ("] + (line.isEmpty ? [] : [line]) + [");"])
+    }
+
+    /// As the console of the live service prints what an app with Core Data and sharing has.
+    @Test func anExportWithSharesUsersAndRolesIsReadWhole() throws {
+        let text = """
+            DEFINE SCHEMA\r
+            \tCREATE ROLE "App Admin";\r
+            -- shares\r
+                RECORD TYPE "cloudkit.share" (
+                    "___createTime"               TIMESTAMP,
+                    "___recordID"                 REFERENCE QUERYABLE,
+                    "cloudkit.thumbnailImageData" BYTES,
+                    "cloudkit.title"              STRING QUERYABLE SEARCHABLE SORTABLE,
+                    "cloudkit.type"               STRING,
+                    color                         STRING,
+                    GRANT WRITE TO "_creator"
+                );
+                RECORD TYPE Users (
+                    "___recordID" REFERENCE,
+                    roles LIST<INT64>,
+                    GRANT WRITE TO "_creator", GRANT READ TO "_world"
+                );
+                record type CD_Post (
+                    CD_content_ckAsset ASSET, CD_data BYTES QUERYABLE SORTABLE, CD_moveReceipt BYTES,
+                    grant read, create, write to "App Admin", "grant" string,
+                    GRANT WRITE TO "_creator", GRANT CREATE TO "_icloud", GRANT READ TO "_world"
+                );
+            """
+        let (schema, warnings) = try ContainerSchema.read(text)
+        #expect(warnings.map(\.what) == [
+            "QUERYABLE is left out: a field of type BYTES cannot be QUERYABLE", "SORTABLE is left out: a field of type BYTES cannot be SORTABLE",
+        ])
+        #expect(warnings.map(\.line) == [19, 19])
+        #expect(schema.types.keys.sorted() == ["CD_Post", "Users", "cloudkit.share"] && schema.roles == ["App Admin"])
+        #expect(schema.types["cloudkit.share"]?.schema.fields["cloudkit.title"]?.indexes == [.queryable, .searchable, .sortable])
+        #expect(schema.types["CD_Post"]?.grants.byRole["App Admin"] == [.read, .create, .write])
+        let again = try ContainerSchema.read(schema.text)
+        #expect(again.schema == schema && again.warnings.isEmpty)
     }
 
     @Test func aTextThatIsTooLongIsRefused() {
