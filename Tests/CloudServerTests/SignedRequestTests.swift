@@ -193,6 +193,35 @@ import Testing
         }
     }
 
+    /// What is wrong with a signed request: each has a reason of its own.
+    @Test func theReasonNamesTheFormTheDateTheKeyOrTheContent() async throws {
+        try await Self.withSigner { server, signer in
+            func reason(_ headers: [(String, String)], body: [UInt8] = Self.query) async throws -> String {
+                let answer = try await server.send("POST", Self.queryPath, token: nil, body: body, headers: headers)
+                #expect(answer.status == 401 && answer.error?.code == .authenticationFailed)
+                return answer.error?.reason ?? ""
+            }
+            let hash = Data(SHA256.hash(data: Self.query)).base64EncodedString()
+            let signature = try signer.key.signature(for: Data("\(Self.date):\(hash):\(Self.queryPath)".utf8))
+            let raw = signature.rawRepresentation.base64EncodedString()
+            // Of a signature that needs one of the two signs that differ.
+            let url = "-_" + signature.derRepresentation.base64EncodedString().dropFirst(2)
+            let good = signature.derRepresentation.base64EncodedString()
+            #expect(try await reason(Self.headers(signer.id, raw)).contains("raw form, r followed by s"))
+            #expect(try await reason(Self.headers(signer.id, url)).contains("base64url"))
+            #expect(try await reason(Self.headers(signer.id, "no base64!")).contains("is not base64"))
+            #expect(try await reason(Self.headers(signer.id, "AAAA")).contains("3 bytes that are not DER"))
+            #expect(try await reason(Self.headers("0" + signer.id.dropFirst(), good)).contains("has the key ID") || signer.id.hasPrefix("0"))
+            #expect(try await reason(Self.headers(signer.id, good, date: "yesterday")).contains("is not written as"))
+            #expect(try await reason(Self.headers(signer.id, good, date: "2029-01-02T03:04:05Z")).contains("too far from the server's clock"))
+            #expect(try await reason(Self.headers(signer.id, good, date: "2030-01-02T03:04:06Z")).contains("does not fit the request"))
+            #expect(try await reason(Self.headers(signer.id, good), body: Self.query + [32]).contains("the base64 SHA-256 of the body and \(Self.queryPath)"))
+            let stranger = try Signer(id: signer.id).headers(Self.queryPath, Self.query)
+            #expect(try await reason(stranger).contains("another private key"))
+            #expect(try await reason(Array(Self.headers(signer.id, good).dropLast())).lowercased().contains("lacks x-apple-cloudkit-request-signaturev1"))
+        }
+    }
+
     @Test func onlyKeysOnTheCurveAreTaken() async throws {
         try await LiveServer.run { server in
             await #expect(throws: StorageFailure.self) {

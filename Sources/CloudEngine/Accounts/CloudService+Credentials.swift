@@ -101,10 +101,9 @@ extension CloudService {
         _ signed: SignedRequest, of request: ServiceRequest, body: [UInt8], containerIdentifier: String,
         environment: CloudEnvironment, repetition: Repetition
     ) async throws -> (ServerKey, isRepeated: Bool) {
-        let refused = WireError(.authenticationFailed, "the request is not signed by a key of this container and environment")
         guard let key = try await accounts.serverKey(id: signed.keyID), key.containerIdentifier == containerIdentifier,
             key.environment == environment
-        else { throw refused }
+        else { throw WireError(.authenticationFailed, "no server-to-server key of this container and environment has the key ID") }
         let (now, window) = (surroundings.now(), Int64(engine.limits.signatureDateSeconds) * 1000)
         guard let date = signed.milliseconds else {
             throw WireError(.authenticationFailed, "the date of the signed request is not written as 2030-01-02T03:04:05Z is")
@@ -115,7 +114,13 @@ extension CloudService {
         let paths = request.query.isEmpty ? [request.path] : [request.path, "\(request.path)?\(request.query)"]
         let messages = paths.flatMap { signed.messages(path: $0, body: body, hash: accounts.sha256) }
         guard let mark = messages.lazy.compactMap({ accounts.verify(signature: signed.signature, of: $0, by: key) }).first
-        else { throw refused }
+        else {
+            let path = paths.joined(separator: " or ")
+            throw WireError(
+                .authenticationFailed,
+                "the signature does not fit the request: it is of another private key, body, date or path. "
+                    + "Sign DATE:HASH:PATH with the date of the header, the base64 SHA-256 of the body and \(path).")
+        }
         // Signers that draw no random numbers (RFC 6979) sign the same request twice in a second alike. Reading twice changes nothing,
         // and who can send a read again has seen its answer already, or will be refused once the date is too old.
         if repetition == .harmless { return (key, false) }

@@ -13,18 +13,47 @@ struct SignedRequest: Hashable, Sendable {
     var signature: [UInt8]
 
     /// - Returns: Nil if the request has none of the three headers.
-    /// - Throws: `WireError` with `.authenticationFailed` if one is missing or unreadable.
+    /// - Throws: `WireError` with `.authenticationFailed` if one is missing, or the signature has another form.
     init?(_ request: ServiceRequest) throws(WireError) {
         let keyID = request.header(HeaderNames.requestKeyID)
         let date = request.header(HeaderNames.requestDate)
         let signature = request.header(HeaderNames.requestSignature)
         if keyID == nil, date == nil, signature == nil { return nil }
-        guard let keyID, let date, let signature, let bytes = Base64.decode(signature) else {
-            throw WireError(.authenticationFailed, "a signed request has three headers: key, date and signature")
+        guard let keyID, let date, let signature else {
+            let missing = [
+                keyID == nil ? HeaderNames.requestKeyID : nil, date == nil ? HeaderNames.requestDate : nil,
+                signature == nil ? HeaderNames.requestSignature : nil,
+            ].compactMap(\.self)
+            throw WireError(
+                .authenticationFailed, "the signed request lacks \(missing.joined(separator: " and ")): it has key, date and signature")
         }
         self.keyID = keyID
         self.date = date
-        self.signature = bytes
+        self.signature = try Self.bytes(ofSignature: signature)
+    }
+
+    /// - Throws: `WireError` that says in which other form the signature is.
+    private static func bytes(ofSignature text: String) throws(WireError) -> [UInt8] {
+        let form = "the signature is not ASN.1 DER in base64"
+        guard let bytes = Base64.decode(text) else {
+            let isURLForm = text.utf8.contains { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
+            let what = isURLForm ? "it is base64url. Use + and / instead of - and _, and pad with =." : "it is not base64."
+            throw WireError(.authenticationFailed, "\(form): \(what)")
+        }
+        guard isDER(bytes) else {
+            let what = bytes.count == 64 ? "64 bytes are the raw form, r followed by s. Encode both in DER." : "\(bytes.count) bytes that are not DER."
+            throw WireError(.authenticationFailed, "\(form): \(what)")
+        }
+        return bytes
+    }
+
+    /// Whether bytes are a sequence of two integers, as an ECDSA signature is.
+    ///
+    /// Source: RFC 3279, section 2.2.3.
+    private static func isDER(_ bytes: [UInt8]) -> Bool {
+        guard bytes.count >= 8, bytes.count <= 72, bytes[0] == 0x30, Int(bytes[1]) == bytes.count - 2, bytes[2] == 0x02 else { return false }
+        let second = 4 + Int(bytes[3])
+        return bytes[3] > 0 && second + 2 < bytes.count && bytes[second] == 0x02 && second + 2 + Int(bytes[second + 1]) == bytes.count
     }
 
     /// What may have been signed. Of requests without a body published clients sign either the hash of nothing or nothing.

@@ -13,7 +13,10 @@ extension OpenAPISchemas {
                     ["zoneID": ref("ZoneID"), "syncToken": string, "atomic": flag, "deleted": flag, "share": ref("RecordName")],
                     required: ["zoneID"])
             ),
-            (key: "ZonesResponse", value: object(["zones": list(either(ref("Zone"), failed(["zoneID": ref("ZoneID")])))], required: ["zones"])),
+            (key: "ZonesResponse", value: object(
+                    [
+                        "zones": list(either(ref("Zone"), failed(["zoneID": ref("ZoneID")]))), "syncToken": string, "moreComing": flag,
+                    ], required: ["zones"])),
             (key: "ZonesLookupRequest", value: object(["zones": list(ref("ZoneID"))], required: ["zones"])),
             (
                 key: "ZonesModifyRequest",
@@ -107,7 +110,13 @@ extension OpenAPISchemas {
             (
                 key: "SubscriptionsResponse",
                 value: object(
-                    ["subscriptions": list(either(ref("Subscription"), failed(["subscriptionID": string])))], required: ["subscriptions"])
+                    [
+                        "subscriptions": list(
+                            either(
+                                ref("Subscription"),
+                                object(["subscriptionID": string, "deleted": flag], required: ["subscriptionID", "deleted"]),
+                                failed(["subscriptionID": string])))
+                    ], required: ["subscriptions"])
             ),
             (
                 key: "SubscriptionsLookupRequest",
@@ -236,6 +245,14 @@ extension OpenAPISchemas {
                         "apnsEnvironment": choice(CloudEnvironment.allCases.map(\.rawValue)), "apnsToken": text("token", least: 1),
                         "clientId": text("page", least: 1),
                     ], required: ["apnsEnvironment"])
+            ),
+            (
+                key: "PushTokenRegistration",
+                value: object(
+                    [
+                        "apnsEnvironment": choice(CloudEnvironment.allCases.map(\.rawValue)), "apnsToken": text("token", least: 1),
+                        "clientId": text("page", least: 1),
+                    ], required: ["apnsEnvironment", "apnsToken"])
             ),
             (
                 key: "PushTokenResponse",

@@ -47,30 +47,62 @@ extension OpenAPISchemas {
                         "referenceChecksum": string, "wrappingKey": string, "downloadURL": string,
                     ], required: ["fileChecksum"])
             ),
-            (key: "Field", value: ["anyOf": .array(fields + [cleared])]),
+            (key: "Field", value: field),
+            (key: "FieldToSave", value: either(ref("Field"), cleared)),
+        ] + kindsOfFields.map { (key: $0.name, value: $0.schema) }
+    }
+
+    /// A field by its `type`, so that generated clients have a case for each.
+    private static var field: JSONTree {
+        let mapping = kindsOfFields.map { (key: $0.type, value: JSONTree.text("#/components/schemas/\($0.name)")) }
+        return [
+            "oneOf": .array(kindsOfFields.map { ref($0.name) }),
+            "discriminator": ["propertyName": "type", "mapping": .object(mapping)],
         ]
     }
 
     /// A field that a request clears.
     private static var cleared: JSONTree { object(["value": ["type": "null"]], required: ["value"]) }
 
-    private static var fields: [JSONTree] {
-        FieldType.allCases.map { field($0.rawValue, value(of: $0)) }
-            + FieldType.allCases.map { field($0.rawValue + "_LIST", list(value(of: $0))) }
-            + [field("EMPTY_LIST", ["type": "array", "maxItems": 0])]
+    private struct KindOfField {
+        var name: String
+        /// On the wire.
+        var type: String
+        var schema: JSONTree
     }
 
-    private static func field(_ type: String, _ value: JSONTree) -> JSONTree {
-        object(["type": ["const": .text(type)], "value": value, "isEncrypted": flag], required: ["type", "value"])
+    private static var kindsOfFields: [KindOfField] {
+        FieldType.allCases.map { kind(name(of: $0), $0.rawValue, value(of: $0)) }
+            + FieldType.allCases.map { kind(name(of: $0) + "List", $0.rawValue + "_LIST", list(value(of: $0))) }
+            + [kind("EmptyList", "EMPTY_LIST", ["type": "array", "items": object([:]), "maxItems": 0])]
+    }
+
+    private static func kind(_ name: String, _ type: String, _ value: JSONTree) -> KindOfField {
+        KindOfField(
+            name: name + "Field", type: type,
+            schema: object(["type": choice([type]), "value": value, "isEncrypted": flag], required: ["type", "value"]))
+    }
+
+    private static func name(of type: FieldType) -> String {
+        switch type {
+        case .string: "String"
+        case .int64: "Int64"
+        case .double: "Double"
+        case .timestamp: "Timestamp"
+        case .bytes: "Bytes"
+        case .reference: "Reference"
+        case .location: "Location"
+        case .asset: "Asset"
+        }
     }
 
     /// Numbers may be written as strings, and are, for who asks for `numbersAsStrings`.
     private static func value(of type: FieldType) -> JSONTree {
         switch type {
         case .string: text("Sage", "Mint", "")
-        case .int64: ["type": ["integer", "string"], "examples": [0, 3, -7, "9007199254740993"]]
-        case .double: ["type": ["number", "string"], "examples": [0, 12, "0.25"]]
-        case .timestamp: ["type": ["integer", "string"], "examples": [0, 1_893_456_000_000]]
+        case .int64: either(["type": "integer", "format": "int64", "examples": [0, 3, -7]], ["type": "string", "examples": ["9007199254740993"]])
+        case .double: either(["type": "number", "format": "double", "examples": [0, 12]], ["type": "string", "examples": ["0.25"]])
+        case .timestamp: either(["type": "integer", "format": "int64", "examples": [0, 1_893_456_000_000]], ["type": "string", "examples": ["0"]])
         case .bytes: ["type": "string", "contentEncoding": "base64", "examples": ["", "/wA="]]
         case .reference: ref("Reference")
         case .location: ref("Location")
@@ -88,7 +120,7 @@ extension OpenAPISchemas {
             "publicPermission": permission, "participants": list(ref("Participant")), "owner": ref("Participant"),
             "currentUserParticipant": ref("Participant"), "allowsAccessRequests": flag,
             "accessRequesters": list(ref("UserIdentity")), "blockedIdentities": list(ref("UserIdentity")),
-            "fields": ["type": "object", "additionalProperties": either(ref("Field"), ["type": "null"])],
+            "fields": ["type": "object", "additionalProperties": ref("Field")],
         ]
         return [
             (
@@ -105,7 +137,7 @@ extension OpenAPISchemas {
                     "publicPermission": permission, "participants": list(ref("Participant")), "allowsAccessRequests": flag,
                     "denyRequesters": list(string), "blockRequesters": list(string), "unblockIdentities": list(string),
                     "fields": [
-                        "type": "object", "additionalProperties": either(ref("Field"), ["type": "null"]),
+                        "type": "object", "additionalProperties": either(ref("FieldToSave"), ["type": "null"]),
                         "propertyNames": fieldName,
                     ],
                 ])

@@ -49,7 +49,7 @@ enum OpenAPISchemas {
         switch operation {
         case .pushStream: Shape(summary: "Notifications as they come, on a connection that is held.", request: nil, response: "PushNotification")
         case .createToken: Shape(summary: "Makes a push token.", request: "PushTokenRequest", response: "PushTokenResponse")
-        case .registerToken: Shape(summary: "Takes a push token.", request: "PushTokenRequest", response: "PushTokenResponse")
+        case .registerToken: Shape(summary: "Takes a push token.", request: "PushTokenRegistration", response: "PushTokenResponse")
         case .webAuthToken: Shape(summary: "A web auth token for who has a device token.", request: "WebAuthTokenRequest", response: "WebAuthTokenResponse")
         }
     }

@@ -59,7 +59,12 @@ struct SchemaCheck {
                 throw WireError(.badRequest, "Attempt to save encrypted data in non encrypted field type")
             }
             let type = Self.typeName(of: value) ?? Self.emptyList
-            guard expected.type != type, type != Self.emptyList || !expected.type.hasSuffix(Self.listSuffix) else { continue }
+            guard expected.type != type else { continue }
+            if case .list(let elements, _) = value, elements.isEmpty, expected.type.hasSuffix(Self.listSuffix) {
+                // A list without elements has the type that the schema knows.
+                fields[name]?.value = .list([], of: Self.element(ofList: expected.type))
+                continue
+            }
             guard let converted = Self.convert(value, to: expected.type) else {
                 throw WireError(
                     .badRequest,
@@ -90,6 +95,15 @@ struct SchemaCheck {
     private static func typeName(of value: FieldValue) -> String? {
         if case .list(_, let element) = value { return element.map { $0.rawValue + listSuffix } }
         return value.type?.rawValue
+    }
+
+    /// The type of a list's elements; nil for one of the numbers, which may be of both kinds.
+    private static func element(ofList type: String) -> FieldType? {
+        switch type {
+        case "NUMBER_INT64_LIST": .int64
+        case "NUMBER_DOUBLE_LIST": .double
+        default: FieldType(rawValue: String(type.dropLast(listSuffix.count)))
+        }
     }
 
     private static func convert(_ value: FieldValue, to type: String) -> FieldValue? {

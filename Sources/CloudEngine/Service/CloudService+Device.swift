@@ -40,6 +40,9 @@ extension CloudService {
                 body: .events(wantsChanges ? listener.guarded { [call] in await self.mayRead(request, call) } : listener), endpoint: path.operation.rawValue)
         case .createToken, .registerToken:
             let message = try PushTokenRequest(json: Self.withoutMark(try await collect(request)))
+            guard path.operation == .createToken || message.apnsToken?.isEmpty == false else {
+                throw WireError(.badRequest, "the request has no apnsToken to register: tokens/create makes one")
+            }
             response = .json(
                 try courier(for: message, call).encoded(), endpoint: path.operation.rawValue)
         case .webAuthToken:

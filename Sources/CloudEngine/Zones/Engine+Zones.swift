@@ -9,7 +9,10 @@ extension Engine {
         let state = try view.state()
         var zones = try view.zones()
         if call.partition.scope != .shared, !zones.contains(where: \.isDefault) { zones.insert(.untouchedDefault, at: 0) }
-        return ZonesResponse(zones: try zones.map { .zone(try described($0, state, view, call)) })
+        let token = ChangeToken(subject: .database, epoch: state.epoch, number: state.counter)
+        return ZonesResponse(
+            zones: try zones.map { .zone(try described($0, state, view, call)) },
+            syncToken: call.partition.scope == .public ? nil : token.sealed(for: call.partition, by: sealer), moreComing: false)
     }
 
     package func lookupZones(

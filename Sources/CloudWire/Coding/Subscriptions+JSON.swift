@@ -253,7 +253,11 @@ extension SubscriptionResult: WireMessage {
     package func write(to writer: inout JSONWriter) {
         switch self {
         case .subscription(let subscription): subscription.write(to: &writer)
-        case .deleted(let subscriptionID): writer.object { $0.member("subscriptionID", subscriptionID) }
+        case .deleted(let subscriptionID):
+            writer.object { writer in
+                writer.member("subscriptionID", subscriptionID)
+                writer.member("deleted", true)
+            }
         case .failure(let subscriptionID, let error):
             writer.object { writer in
                 // A subscription without one may be refused before it gets one.

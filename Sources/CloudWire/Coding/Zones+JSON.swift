@@ -122,10 +122,25 @@ extension ZoneResult: WireMessage {
 
 extension ZonesResponse: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
-        self.init(zones: try reader.readList("zones", orFault: "the answer has no zones"))
+        var zones: [ZoneResult]?
+        self.init(zones: [])
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "zones": zones = try reader.readArray()
+            case "syncToken": syncToken = try reader.readString()
+            case "moreComing": moreComing = try reader.readFlag()
+            default: try reader.skipValue()
+            }
+        }
+        self.zones = try zones.required("the answer has no zones", at: start)
     }
 
     package func write(to writer: inout JSONWriter) {
-        writer.object { $0.member("zones", zones) }
+        writer.object { writer in
+            writer.member("zones", zones)
+            writer.member("syncToken", syncToken)
+            writer.member("moreComing", moreComing)
+        }
     }
 }

@@ -87,8 +87,14 @@ package enum ZoneResult: Hashable, Sendable {
 /// Answer of `zones/list`, `zones/lookup` and `zones/modify`; the latter two have one result for each item, in order.
 package struct ZonesResponse: Hashable, Sendable {
     package var zones: [ZoneResult]
+    /// The present point of the database's change feed, in responses of `zones/list`; nil for the public database.
+    package var syncToken: String?
+    /// Always false: a response has all zones. In responses of `zones/list`, as the live service sends it.
+    package var moreComing: Bool?
 
-    package init(zones: [ZoneResult]) {
+    package init(zones: [ZoneResult], syncToken: String? = nil, moreComing: Bool? = nil) {
         self.zones = zones
+        self.syncToken = syncToken
+        self.moreComing = moreComing
     }
 }

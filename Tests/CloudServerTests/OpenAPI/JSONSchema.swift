@@ -31,6 +31,16 @@ struct JSONSchema {
                 if !branches.contains(where: \.isEmpty) {
                     issues.append("\(place): fits no branch: \(branches.min { $0.count < $1.count } ?? [])")
                 }
+            case "oneOf":
+                let branches = rule.list.map { self.issues(of: value, $0, at: place) }
+                if branches.count(where: \.isEmpty) != 1 { issues.append("\(place): fits \(branches.count(where: \.isEmpty)) branches of oneOf") }
+            case "discriminator":
+                let name = value[rule["propertyName"]?.string ?? ""]?.string ?? ""
+                guard let target = rule["mapping"]?[name] else {
+                    issues.append("\(place): the discriminator has no '\(name)'")
+                    break
+                }
+                issues += self.issues(of: value, .object(["$ref": target]), at: place)
             case "properties", "additionalProperties", "propertyNames": break
             case "required":
                 for name in rule.list.compactMap(\.string) where value[name] == nil { issues.append("\(place): has no \(name)") }
@@ -72,7 +82,7 @@ struct JSONSchema {
         let schema = resolved(schema)
         if let constant = schema["const"] { return constant }
         if let choices = schema["enum"]?.list.randomElement(using: &random) { return choices }
-        if let branch = schema["anyOf"]?.list.randomElement(using: &random) { return value(of: branch, depth: depth, using: &random) }
+        if let branch = (schema["anyOf"] ?? schema["oneOf"])?.list.randomElement(using: &random) { return value(of: branch, depth: depth, using: &random) }
         if let example = schema["examples"]?.list.randomElement(using: &random), Int.random(in: 0..<8, using: &random) > 0 { return example }
         let types = schema["type"].map { $0.string.map { [$0] } ?? $0.list.compactMap(\.string) } ?? []
         switch types.randomElement(using: &random) {
