@@ -30,6 +30,8 @@ extension CloudKitScript {
           get containerIdentifier() { return this._config.containerIdentifier; }
           get environment() { return this._config.environment; }
           get apnsEnvironment() { return this._config.apnsEnvironment || this._config.environment; }
+          /** What the container was configured with; changing it changes nothing. */
+          getConfig() { return JSON.parse(JSON.stringify(this._config)); }
           get isRegisteredForNotifications() { return this._courier !== null; }
 
           getDatabaseWithDatabaseScope(scope) {
@@ -212,10 +214,16 @@ extension CloudKitScript {
           // The older forms, which answer names in place of identities
 
           fetchUserInfo() { return this._database("public", "users/current"); }
-          async _userInfos(kind, body) { return new UserIdentitiesResponse(await this._database("public", "users/lookup/" + kind, body)); }
+          async _userInfos(kind, body) { return new UserInfosResponse(await this._database("public", "users/lookup/" + kind, body)); }
           discoverUserInfoWithEmailAddress(emailAddress) { return this._userInfos("email", { users: [{ emailAddress }] }); }
           discoverUserInfoWithUserRecordName(userRecordName) { return this._userInfos("id", { users: [{ userRecordName }] }); }
           discoverAllContactUserInfos() { return this._userInfos("contacts", { contacts: [] }); }
+
+          /** People agree to be found in their profile, which the server's operator keeps. */
+          async requestApplicationPermission() {
+            throw failure("SERVICE_UNAVAILABLE", "this server asks nobody for permission: 'tarn user profile NAME --discoverable' lets a user be found, "
+              + "and discoverUserIdentities finds who is");
+          }
 
           // Shares
 
@@ -262,7 +270,7 @@ extension CloudKitScript {
                 // Longer than the server holds a request.
                 const { answer, text } = await this._exchange(address, { signal }, 2 * this._services.timeoutSeconds);
                 if (!answer.ok) throw failure("SERVICE_UNAVAILABLE", "status " + answer.status);
-                if (text) this._tell(new Notification_(JSON.parse(text)));
+                if (text) this._tell(CKNotification.of(JSON.parse(text)));
                 pause = 0;
               } catch (error) {
                 if (signal.aborted) return;
@@ -276,7 +284,7 @@ extension CloudKitScript {
         promising(Container, ["setUpAuth", "whenUserSignsIn", "whenUserSignsOut", "signIn", "signOut", "fetchCurrentUserIdentity",
           "discoverUserIdentities", "discoverUserIdentityWithEmailAddress", "discoverUserIdentityWithPhoneNumber",
           "discoverUserIdentityWithUserRecordName", "discoverAllUserIdentities", "fetchUserInfo",
-          "discoverUserInfoWithEmailAddress", "discoverUserInfoWithUserRecordName", "discoverAllContactUserInfos", "fetchRecordInfos", "acceptShares",
+          "discoverUserInfoWithEmailAddress", "discoverUserInfoWithUserRecordName", "discoverAllContactUserInfos", "fetchRecordInfos", "acceptShares", "requestApplicationPermission",
           "registerForNotifications"]);
         """#
 }

@@ -8,19 +8,36 @@ extension CloudKitScript {
         const scriptAddress = document.currentScript ? new URL(document.currentScript.src) : new URL(location.href);
         const serverAddress = scriptAddress.origin;
 
+        /** A table of constants. A name that it lacks is an error: `code === undefined` would quietly never be true. */
+        const constants = (owner, values) => new Proxy(values, {
+          get(table, name, receiver) {
+            if (typeof name === "string" && /^[A-Z][A-Z_]*$/.test(name) && !(name in table)) {
+              throw failure("INVALID_ARGUMENTS", `${owner} has no ${name}; it has ${Object.keys(table).join(", ")}`);
+            }
+            return Reflect.get(table, name, receiver);
+          }
+        });
+        const named = names => Object.fromEntries(names.split(" ").map(name => [name, name]));
+
         class CKError extends Error {
           constructor(values) {
             super(values.reason || values.serverErrorCode || values.ckErrorCode);
             this.name = "CKError";
             this.ckErrorCode = values.ckErrorCode || values.serverErrorCode || "UNKNOWN_ERROR";
             for (const key of ["serverErrorCode", "reason", "uuid", "retryAfter", "redirectURL", "recordName", "zoneID",
-              "subscriptionID", "serverRecord", "shortGUID"]) {
+              "subscriptionID", "serverRecord", "shortGUID", "extensionErrorCode"]) {
               if (values[key] !== undefined) this[key] = values[key];
             }
             this.isCKError = true;
             this.isServerError = values.serverErrorCode !== undefined;
           }
         }
+
+        // The server's codes, then those that only this script makes.
+        Object.assign(CKError, named("ACCESS_DENIED ATOMIC_ERROR AUTHENTICATION_FAILED AUTHENTICATION_REQUIRED BAD_REQUEST CONFLICT EXISTS "
+          + "INTERNAL_ERROR NOT_FOUND QUOTA_EXCEEDED THROTTLED TRY_AGAIN_LATER UNIQUE_FIELD_ERROR VALIDATING_REFERENCE_ERROR ZONE_NOT_FOUND "
+          + "AUTH_PERSIST_ERROR CONFIGURATION_ERROR INVALID_ARGUMENTS NETWORK_ERROR SERVICE_UNAVAILABLE SHARE_UI_TIMEOUT SIGN_IN_FAILED "
+          + "UNEXPECTED_SERVER_RESPONSE UNKNOWN_ERROR"));
 
         const failure = (ckErrorCode, reason) => new CKError({ ckErrorCode, reason });
         const unexpected = reason => failure("UNEXPECTED_SERVER_RESPONSE", reason);
@@ -66,6 +83,8 @@ extension CloudKitScript {
             this._query = query;
             this._options = options;
           }
+          get query() { return this._query; }
+          get resultsLimit() { return this._options && this._options.resultsLimit; }
           get continuationMarker() { return this._body.continuationMarker; }
           get moreComing() { return Boolean(this._body.continuationMarker); }
         }
@@ -73,12 +92,11 @@ extension CloudKitScript {
         class RecordZonesResponse extends Response {
           constructor(body) { super(body, "zones"); }
           get zones() { return this._results; }
-        }
-
-        class DatabaseChangesResponse extends RecordZonesResponse {
           get syncToken() { return this._body.syncToken; }
           get moreComing() { return Boolean(this._body.moreComing); }
         }
+
+        class DatabaseChangesResponse extends RecordZonesResponse {}
 
         class RecordZoneChangesResponse extends Response {
           constructor(body) { super(body, "zones"); }
@@ -96,7 +114,6 @@ extension CloudKitScript {
 
         class RecordZoneListChangesResponse extends RecordZonesResponse {
           get syncToken() { return this._body.metaSyncToken; }
-          get moreComing() { return Boolean(this._body.moreComing); }
         }
 
         class UserIdentitiesResponse extends Response {
@@ -104,9 +121,20 @@ extension CloudKitScript {
           get users() { return this._results; }
         }
 
+        class UserInfosResponse extends UserIdentitiesResponse {}
+
         class RecordInfosResponse extends Response {
           constructor(body) { super(body, "results"); }
           get results() { return this._results; }
+        }
+
+        const responseKinds = {
+          RecordsResponse, QueryResponse, RecordZonesResponse, DatabaseChangesResponse, RecordZoneChangesResponse, SubscriptionsResponse,
+          RecordChangesResponse, RecordZoneListChangesResponse, UserIdentitiesResponse, UserInfosResponse, RecordInfosResponse
+        };
+        /** `isQueryResponse` and its like. */
+        for (const [name, kind] of Object.entries(responseKinds)) {
+          Object.defineProperty(Response.prototype, "is" + name, { get() { return this instanceof kind; } });
         }
 
         const array = value => Array.isArray(value) ? value : value === undefined || value === null ? [] : [value];

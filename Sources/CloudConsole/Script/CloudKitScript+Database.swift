@@ -15,6 +15,9 @@ extension CloudKitScript {
 
           get databaseScope() { return this._scope.toUpperCase(); }
           get isPublic() { return this._scope === "public"; }
+          get isPublicDatabase() { return this._scope === "public"; }
+          get isPrivateDatabase() { return this._scope === "private"; }
+          get isSharedDatabase() { return this._scope === "shared"; }
           get isPrivate() { return this._scope === "private"; }
           get isShared() { return this._scope === "shared"; }
           get containerIdentifier() { return this._container.containerIdentifier; }

@@ -5,7 +5,7 @@ extension CloudKitScript {
     /// Notifications, batches and `CloudKit` itself of `/cloudkit.js`.
     static let namespace = #"""
         /** What a subscription says when it fires. */
-        class Notification_ {
+        class CKNotification {
           constructor(payload) {
             const ck = payload.ck || {};
             const part = ck.qry || ck.fet || ck.met || {};
@@ -15,17 +15,39 @@ extension CloudKitScript {
             this.subscriptionID = part.sid;
             this.zoneID = part.zid ? { zoneName: part.zid, ownerRecordName: part.zoid } : undefined;
             this.databaseScope = { 1: "PUBLIC", 2: "PRIVATE", 3: "SHARED" }[part.dbs];
+            this.isPublicDatabase = part.dbs === 1;
             this.isQueryNotification = Boolean(ck.qry);
             this.isRecordZoneNotification = Boolean(ck.fet);
-            if (ck.qry) {
-              this.recordName = part.rid;
-              this.queryNotificationReason = { 1: "RECORD_CREATED", 2: "RECORD_UPDATED", 3: "RECORD_DELETED" }[part.fo];
-              this.fields = part.af;
-            }
-            const alert = payload.aps && payload.aps.alert;
-            this.alertBody = typeof alert === "string" ? alert : alert && alert.body;
+            this.isPruned = Boolean(ck.p);
+            const aps = payload.aps || {};
+            const alert = typeof aps.alert === "string" ? { body: aps.alert } : aps.alert || {};
+            this.alertBody = alert.body;
+            this.alertLocalizationKey = alert["loc-key"];
+            this.alertLocalizationArgs = alert["loc-args"];
+            this.alertActionLocalizationKey = alert["action-loc-key"];
+            this.alertLaunchImage = alert["launch-image"];
+            this.soundName = aps.sound;
+            this.badge = aps.badge;
+            this.category = aps.category;
+          }
+          static of(payload) {
+            const ck = payload.ck || {};
+            return ck.qry ? new QueryNotification(payload) : ck.fet ? new RecordZoneNotification(payload) : new CKNotification(payload);
           }
         }
+
+        class QueryNotification extends CKNotification {
+          constructor(payload) {
+            super(payload);
+            const match = (payload.ck || {}).qry || {};
+            this.recordName = match.rid;
+            this.queryNotificationReason = { 1: "RECORD_CREATED", 2: "RECORD_UPDATED", 3: "RECORD_DELETED" }[match.fo];
+            this.recordFields = match.af;
+            this.fields = match.af;
+          }
+        }
+
+        class RecordZoneNotification extends CKNotification {}
 
         /** Operations of several kinds that are sent as one. */
         class RecordsBatch {
@@ -66,26 +88,26 @@ extension CloudKitScript {
         const configured = { containers: [], services: null };
 
         const CloudKit = {
-          CKError,
-          QueryFilterComparator: Object.fromEntries([
-            "EQUALS", "NOT_EQUALS", "LESS_THAN", "LESS_THAN_OR_EQUALS", "GREATER_THAN", "GREATER_THAN_OR_EQUALS", "NEAR",
-            "CONTAINS_ALL_TOKENS", "CONTAINS_ANY_TOKENS", "IN", "NOT_IN", "LIST_CONTAINS", "NOT_LIST_CONTAINS", "LIST_CONTAINS_ANY",
-            "NOT_LIST_CONTAINS_ANY", "LIST_CONTAINS_ALL", "NOT_LIST_CONTAINS_ALL", "BEGINS_WITH", "NOT_BEGINS_WITH",
-            "LIST_MEMBER_BEGINS_WITH", "NOT_LIST_MEMBER_BEGINS_WITH"
-          ].map(name => [name, name])),
-          ReferenceAction: { NONE: "NONE", DELETE_SELF: "DELETE_SELF", VALIDATE: "VALIDATE" },
-          DatabaseScope: { PUBLIC: "PUBLIC", PRIVATE: "PRIVATE", SHARED: "SHARED" },
-          ShareParticipantPermission: { NONE: "NONE", READ_ONLY: "READ_ONLY", READ_WRITE: "READ_WRITE", UNKNOWN: "UNKNOWN" },
-          // What shares and subscriptions that are fetched have, under the names of the documents.
-          ShareParticipantType: { OWNER: "OWNER", PRIVATE_USER: "USER", PUBLIC_USER: "PUBLIC_USER", UNKNOWN: "UNKNOWN" },
-          ShareParticipantAcceptanceStatus: { ACCEPTED: "ACCEPTED", PENDING: "INVITED", UNKNOWN: "UNKNOWN" },
-          SubscriptionType: { ...subscriptionTypes },
-          // Buttons look as the page's style has them.
-          AppleIDButtonTheme: { BLACK: "BLACK", WHITE: "WHITE", WHITE_WITH_OUTLINE: "WHITE_WITH_OUTLINE" },
-          NotificationType: { QUERY: "QUERY", RECORD_ZONE: "RECORD_ZONE", DATABASE: "DATABASE" },
-          QueryNotificationReason: {
-            RECORD_CREATED: "RECORD_CREATED", RECORD_UPDATED: "RECORD_UPDATED", RECORD_DELETED: "RECORD_DELETED"
-          },
+          CKError: constants("CloudKit.CKError", CKError),
+          ...responseKinds, Response, Container, Database, RecordsBatch, Notification: CKNotification, QueryNotification, RecordZoneNotification,
+          ...Object.fromEntries(Object.entries({
+            QueryFilterComparator: named("EQUALS NOT_EQUALS LESS_THAN LESS_THAN_OR_EQUALS GREATER_THAN GREATER_THAN_OR_EQUALS NEAR "
+              + "CONTAINS_ALL_TOKENS CONTAINS_ANY_TOKENS IN NOT_IN LIST_CONTAINS NOT_LIST_CONTAINS LIST_CONTAINS_ANY "
+              + "NOT_LIST_CONTAINS_ANY LIST_CONTAINS_ALL NOT_LIST_CONTAINS_ALL BEGINS_WITH NOT_BEGINS_WITH "
+              + "LIST_MEMBER_BEGINS_WITH NOT_LIST_MEMBER_BEGINS_WITH"),
+            ReferenceAction: named("NONE DELETE_SELF VALIDATE"),
+            DatabaseScope: named("PUBLIC PRIVATE SHARED"),
+            ShareParticipantPermission: named("NONE READ_ONLY READ_WRITE UNKNOWN"),
+            // What shares and subscriptions that are fetched have, under the names of the documents.
+            ShareParticipantType: { OWNER: "OWNER", PRIVATE_USER: "USER", PUBLIC_USER: "PUBLIC_USER", UNKNOWN: "UNKNOWN" },
+            ShareParticipantAcceptanceStatus: { ACCEPTED: "ACCEPTED", PENDING: "INVITED", UNKNOWN: "UNKNOWN" },
+            SubscriptionType: { ...subscriptionTypes },
+            // Buttons look as the page's style has them.
+            AppleIDButtonTheme: named("BLACK WHITE WHITE_WITH_OUTLINE"),
+            NotificationType: named("QUERY RECORD_ZONE DATABASE"),
+            QueryNotificationReason: named("RECORD_CREATED RECORD_UPDATED RECORD_DELETED")
+          }).map(([name, values]) => [name, constants("CloudKit." + name, values)])),
+          ShareRecordType: "cloudkit.share",
           DEVELOPMENT_ENVIRONMENT: "development",
           PRODUCTION_ENVIRONMENT: "production",
 

@@ -17,7 +17,7 @@ async () => {
     Container: [container, "acceptShares addNotificationListener discoverAllContactUserInfos discoverAllUserIdentities discoverUserIdentities "
       + "discoverUserIdentityWithEmailAddress discoverUserIdentityWithPhoneNumber discoverUserIdentityWithUserRecordName "
       + "discoverUserInfoWithEmailAddress discoverUserInfoWithUserRecordName fetchCurrentUserIdentity fetchRecordInfos fetchUserInfo "
-      + "getDatabaseWithDatabaseScope registerForNotifications removeNotificationListener setUpAuth unregisterForNotifications "
+      + "getDatabaseWithDatabaseScope getConfig registerForNotifications removeNotificationListener requestApplicationPermission setUpAuth unregisterForNotifications "
       + "whenUserSignsIn whenUserSignsOut"],
     Database: [database, "deleteRecordZones deleteRecords deleteSubscriptions fetchAllRecordZones fetchAllSubscriptions fetchChangedRecordZones "
       + "fetchChangedRecords fetchDatabaseChanges fetchRecordZoneChanges fetchRecordZones fetchRecords fetchSubscriptions newRecordsBatch "
@@ -34,6 +34,51 @@ async () => {
     ShareParticipantPermission: "NONE READ_ONLY READ_WRITE UNKNOWN", AppleIDButtonTheme: "BLACK WHITE WHITE_WITH_OUTLINE"
   };
   for (const [name, keys] of Object.entries(constants)) expect(name, Object.keys(CloudKit[name] || {}).join(" "), keys);
+  const codes = "ACCESS_DENIED ATOMIC_ERROR AUTHENTICATION_FAILED AUTHENTICATION_REQUIRED AUTH_PERSIST_ERROR BAD_REQUEST CONFIGURATION_ERROR "
+    + "CONFLICT EXISTS INTERNAL_ERROR INVALID_ARGUMENTS NETWORK_ERROR NOT_FOUND QUOTA_EXCEEDED SERVICE_UNAVAILABLE SHARE_UI_TIMEOUT "
+    + "SIGN_IN_FAILED THROTTLED TRY_AGAIN_LATER UNEXPECTED_SERVER_RESPONSE UNIQUE_FIELD_ERROR UNKNOWN_ERROR VALIDATING_REFERENCE_ERROR ZONE_NOT_FOUND";
+  for (const code of codes.split(" ")) expect(`CKError.${code}`, CloudKit.CKError[code], code);
+  expect("ShareRecordType", CloudKit.ShareRecordType, "cloudkit.share");
+  // A constant that there is not is an error that says which there are.
+  for (const [owner, name, known] of [["CKError", "CONFLICTS", "CONFLICT"], ["DatabaseScope", "PUBLIK", "PUBLIC"], ["SubscriptionType", "ZONE", "RECORD_ZONE"]]) {
+    try {
+      complaints.push(`${owner}.${name} is ${CloudKit[owner][name]}`);
+    } catch (error) {
+      expect(`${owner}.${name}`, [error instanceof CloudKit.CKError, error.ckErrorCode, error.reason.includes(known)], [true, "INVALID_ARGUMENTS", true]);
+    }
+  }
+  const config = container.getConfig();
+  expect("getConfig", [config.containerIdentifier, config.environment, typeof config.apiTokenAuth.apiToken],
+    [container.containerIdentifier, container.environment, "string"]);
+  config.apiTokenAuth.apiToken = "another";
+  if (container.getConfig().apiTokenAuth.apiToken === "another") complaints.push("getConfig gives the configuration away");
+  for (const [name, seen] of [["isPublicDatabase", container.publicCloudDatabase], ["isPrivateDatabase", database], ["isSharedDatabase", container.sharedCloudDatabase]]) {
+    expect(name, [seen[name], container.privateCloudDatabase.isPublicDatabase], [true, false]);
+  }
+  try {
+    await container.requestApplicationPermission("USER_DISCOVERABILITY");
+    complaints.push("requestApplicationPermission asked");
+  } catch (error) {
+    expect("requestApplicationPermission", [error.ckErrorCode, /discoverUserIdentities/.test(error.reason)], ["SERVICE_UNAVAILABLE", true]);
+  }
+
+  // Notifications, of each kind.
+  const aps = {
+    alert: { body: "b", "loc-key": "k", "loc-args": ["x"], "action-loc-key": "a", "launch-image": "i" }, sound: "s", badge: 3, category: "c"
+  };
+  const fired = CloudKit.Notification.of({ aps, ck: { cid: "c", nid: "n", qry: { sid: "q", rid: "r", dbs: 1, fo: 2, zid: "z", zoid: "o", af: { f: 1 } } } });
+  expect("a query's notification", { ...fired }, {
+    notificationID: "n", containerIdentifier: "c", notificationType: CloudKit.NotificationType.QUERY, subscriptionID: "q",
+    zoneID: { zoneName: "z", ownerRecordName: "o" }, databaseScope: "PUBLIC", isPublicDatabase: true, isQueryNotification: true,
+    isRecordZoneNotification: false, isPruned: false, alertBody: "b", alertLocalizationKey: "k", alertLocalizationArgs: ["x"],
+    alertActionLocalizationKey: "a", alertLaunchImage: "i", soundName: "s", badge: 3, category: "c", recordName: "r",
+    queryNotificationReason: CloudKit.QueryNotificationReason.RECORD_UPDATED, recordFields: { f: 1 }, fields: { f: 1 }
+  });
+  expect("the classes of notifications", [
+    fired instanceof CloudKit.QueryNotification, fired instanceof CloudKit.Notification,
+    CloudKit.Notification.of({ ck: { fet: { sid: "z", zid: "g", dbs: 2 } } }) instanceof CloudKit.RecordZoneNotification,
+    CloudKit.Notification.of({ aps: { alert: "text" }, ck: { met: { sid: "d", dbs: 3 } } }).alertBody
+  ], [true, true, true, "text"]);
   expect("environments", [CloudKit.DEVELOPMENT_ENVIRONMENT, CloudKit.PRODUCTION_ENVIRONMENT], ["development", "production"]);
   try {
     await database.shareWithUI({ record: { recordName: "r" } });
@@ -60,6 +105,21 @@ async () => {
   expect("changed records", [changed.records.map(one => one.recordName), changed.moreComing], [["p"], false]);
   const after = await database.fetchChangedRecordZones({ syncToken: before.syncToken });
   expect("changed zones", after.zones.map(one => one.zoneID.zoneName), ["Surface"]);
+
+  // Each response says of which kind it is.
+  const kinds = {
+    RecordsResponse: await database.fetchRecords("p", zone), RecordZonesResponse: await database.fetchAllRecordZones(),
+    DatabaseChangesResponse: await database.fetchDatabaseChanges(), RecordZoneChangesResponse: await database.fetchRecordZoneChanges(zone),
+    SubscriptionsResponse: await database.fetchAllSubscriptions(), UserIdentitiesResponse: await container.discoverUserIdentityWithUserRecordName(me.userRecordName),
+    UserInfosResponse: await container.discoverAllContactUserInfos(), RecordInfosResponse: await container.fetchRecordInfos("none"),
+    QueryResponse: await database.performQuery({ recordType: "Page", filterBy: { fieldName: "n", comparator: "EQUALS", fieldValue: 1 } }, { ...zone, resultsLimit: 5 })
+  };
+  for (const [kind, response] of Object.entries(kinds)) {
+    expect(kind, [response["is" + kind], response instanceof CloudKit[kind], response instanceof CloudKit.Response], [true, true, true]);
+    if (kind !== "QueryResponse") expect(`${kind} is a query's`, response.isQueryResponse, false);
+  }
+  expect("a query", [kinds.QueryResponse.query.recordType, kinds.QueryResponse.resultsLimit], ["Page", 5]);
+  expect("all zones", [kinds.RecordZonesResponse.moreComing, typeof kinds.RecordZonesResponse.syncToken], [false, "string"]);
 
   // Constants are what is answered.
   await database.saveSubscriptions([{ subscriptionID: "z", subscriptionType: CloudKit.SubscriptionType.RECORD_ZONE, ...zone }]);
