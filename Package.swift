@@ -42,6 +42,8 @@ let package = Package(
         // MARK: Objects and their store
         // What the C library says and takes of its heap, which Swift's module of it leaves out.
         .systemLibrary(name: "CMalloc"),
+        // The system's zlib, which the HTTP client links already: compressed responses.
+        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .target(name: "CRuntimeRecords"),
         .target(name: "ManagedModel"),
         .target(name: "PredicateKit"),
@@ -105,7 +107,7 @@ let package = Package(
         .target(
             name: "CloudServer",
             dependencies: [
-                "CloudEngine", "CloudPush", "CloudWire",
+                "CZlib", "CloudEngine", "CloudPush", "CloudWire",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -215,7 +217,7 @@ let package = Package(
         .testTarget(
             name: "CloudServerTests",
             dependencies: [
-                "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudInProcess", "CloudKit", "CloudPush", "CloudServer",
+                "CZlib", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudInProcess", "CloudKit", "CloudPush", "CloudServer",
                 "CloudWire", "ManagedModel", "SQLiteStore", "TarnCommands",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -264,7 +266,7 @@ if Context.environment["TARN_BENCH"] != nil {
     ]
 }
 
-for target in package.targets where target.type != .plugin && !["CRuntimeRecords", "CAllocationCounter", "CFaultyDisk", "CMalloc", "TypicalCloudCodeTests"].contains(target.name) {
+for target in package.targets where target.type != .plugin && !["CRuntimeRecords", "CAllocationCounter", "CFaultyDisk", "CMalloc", "CZlib", "TypicalCloudCodeTests"].contains(target.name) {
     target.swiftSettings = (target.swiftSettings ?? []) + [
         .treatAllWarnings(as: .error),
         .enableUpcomingFeature("ExistentialAny"),

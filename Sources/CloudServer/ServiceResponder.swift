@@ -61,7 +61,7 @@ package struct ServiceResponder: HTTPResponder {
             body: .stream(PacedBody(reader: reader)),
             baseURL: "\(scheme(headers))://\(request.head.authority ?? fallbackHost)",
             network: network(of: request, context))
-        if let page = await pages?.respond(to: incoming) { return response(to: page, unread: unread(reader, of: request)) }
+        if let page = await pages?.respond(to: incoming) { return response(to: page, incoming, unread: unread(reader, of: request)) }
         let answer = await answer(to: incoming, context)
         let duration = ContinuousClock.now - start
         metrics.count(endpoint: answer.endpoint, status: answer.status, took: duration)
@@ -74,7 +74,7 @@ package struct ServiceResponder: HTTPResponder {
                 errorCode: answer.errorCode, milliseconds: duration / .milliseconds(1), requestUUID: answer.requestUUID))
         // A device that went is not heard of again: nothing is kept for it until something cannot be sent to it.
         if case .events(let listener) = answer.body { context.whenClosed(listener.close) }
-        return response(to: answer, unread: unread(reader, of: request))
+        return response(to: answer, incoming, unread: unread(reader, of: request))
     }
 
     /// The body of a request, if there is more of it than the service wanted.
@@ -110,10 +110,18 @@ package struct ServiceResponder: HTTPResponder {
         proxies.sender(NetworkAddress(context.remoteAddress), forwarded: Self.forwardedFor.map { request.headers[values: $0] } ?? [])?.network ?? ""
     }
 
-    private func response(to answer: ServiceResponse, unread: BodyReader?) -> Response {
+    private func response(to answer: ServiceResponse, _ request: ServiceRequest, unread: BodyReader?) -> Response {
         var headers = HTTPFields()
         for (name, value) in answer.headers {
             if let name = HTTPFields.Element.Name(name) { headers[name] = value }
+        }
+        var answer = answer
+        if Gzip.applies(to: answer, path: request.path) {
+            headers[.vary] = [headers[.vary], "Accept-Encoding"].compactMap(\.self).joined(separator: ", ")
+            if Gzip.isAccepted(request.header("accept-encoding")), case .bytes(let bytes) = answer.body, let compressed = Gzip.compressed(bytes) {
+                headers[.contentEncoding] = "gzip"
+                answer.body = .bytes(compressed)
+            }
         }
         let body: ResponseBody =
             switch answer.body {
