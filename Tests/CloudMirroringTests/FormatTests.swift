@@ -28,12 +28,18 @@ import Testing
     /// What they were before deletions were remembered.
     private static let thirdFormat = ["DROP TABLE TARN_DELETED", "UPDATE TARN_STATE SET value = 3 WHERE key = 'format'"]
 
+    /// What they were before deletions had indexes of their own.
+    private static let ninthFormat = [
+        "DROP INDEX TARN_RECORD_DELETION", "DROP INDEX TARN_LINK_DELETION", "DROP INDEX TARN_LACKING_NAME",
+        "UPDATE TARN_STATE SET value = 9 WHERE key = 'format'",
+    ]
+
     private func change(_ device: Device, _ statements: [String]) throws {
         let store = try #require(device.container.persistentStoreCoordinator.persistentStores.first)
         try store.storage.write { writer in for statement in statements { try writer.execute(statement) } }
     }
 
-    @Test(arguments: [firstFormat, thirdFormat]) func aStoreOfAnEarlierFormatGoesOnWhereItWas(_ statements: [String]) async throws {
+    @Test(arguments: [firstFormat, thirdFormat, ninthFormat]) func aStoreOfAnEarlierFormatGoesOnWhereItWas(_ statements: [String]) async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         let first = try Device("tablet", transport)
@@ -54,6 +60,11 @@ import Testing
         // It knew how far it was, and which record was which.
         #expect(try again.container.fetchShares(in: nil).isEmpty && again.read { try $0.all("Post").count } == 1)
         #expect(try again.container.conflicts().isEmpty)
+        var indexes: Set<String> = []
+        try again.container.persistentStoreCoordinator.persistentStores.first?.storage.read { reader in
+            try reader.query("SELECT name FROM sqlite_master WHERE type = 'index'") { row in if let name = row.text(0) { indexes.insert(name) } }
+        }
+        #expect(indexes.isSuperset(of: ["TARN_RECORD_DELETION", "TARN_LINK_DELETION", "TARN_LACKING_NAME"]))
         for device in [again, phone] { try await device.discard() }
     }
 

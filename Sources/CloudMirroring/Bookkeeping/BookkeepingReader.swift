@@ -75,16 +75,17 @@ struct BookkeepingReader {
     ///
     /// - Parameter names: Of records that are passed over.
     func pendingRecords(limit: Int, passingOver names: Set<String> = []) throws -> [RecordState] {
-        try pendingRecords("1, 2", limit: limit, passingOver: names)
+        try pendingRecords("IN (1, 2)", limit: limit, passingOver: names)
     }
 
-    func pendingDeletions(limit: Int) throws -> [RecordState] { try pendingRecords("2", limit: limit, passingOver: []) }
+    func pendingDeletions(limit: Int) throws -> [RecordState] { try pendingRecords("= 2", limit: limit, passingOver: []) }
 
+    /// - Parameter stages: As the condition of an index has it.
     private func pendingRecords(_ stages: String, limit: Int, passingOver names: Set<String>) throws -> [RecordState] {
         let waits = mapping.hasUniqueness ? "AND NOT (\(MergedTable.waits))" : ""
         return try records(
             """
-            zone = ? AND stage IN (\(stages)) AND failure IS NULL \(waits) AND (pk > 0 OR NOT EXISTS (SELECT 1 FROM TARN_RECORD m \
+            zone = ? AND stage \(stages) AND failure IS NULL \(waits) AND (pk > 0 OR NOT EXISTS (SELECT 1 FROM TARN_RECORD m \
             WHERE m.entity = TARN_RECORD.entity AND m.pk = -TARN_RECORD.pk AND m.tag IS NULL)) ORDER BY mark, rowid LIMIT ?
             """, [.int(zone), .int(Int64(limit + names.count))], passingOver: names)
     }
@@ -137,14 +138,21 @@ struct BookkeepingReader {
 
     func link(named name: String) throws -> LinkState? { try links("zone = ? AND name = ?", [.int(zone), .text(name)]).first }
 
+    /// Returns the links with a record at either end, in the order of their names.
+    ///
+    /// Two queries: SQLite plans an `OR` over both ends, or an `ORDER BY name`, as a scan of all links of the zone.
     func links(touching name: String) throws -> [LinkState] {
-        try links("zone = ?2 AND first = ?1 OR zone = ?2 AND second = ?1 ORDER BY name", [.text(name), .int(zone)])
+        let arguments: [SQLValue] = [.int(zone), .text(name)]
+        let atSecond = try links("zone = ? AND second = ?", arguments).filter { $0.pair.first != name }
+        return (try links("zone = ? AND first = ?", arguments) + atSecond).sorted { $0.recordName < $1.recordName }
     }
 
+    /// Returns the links of a pair, in the order of their names.
     func links(of pair: LinkPair) throws -> [LinkState] {
         try links(
-            "zone = ? AND first = ? AND second = ? AND entities = ? AND relationships = ? ORDER BY name",
-            [.int(zone), .text(pair.first), .text(pair.second), .text(pair.kind.entityNames), .text(pair.kind.relationships)])
+            "zone = ? AND first = ? AND second = ? AND entities = ? AND relationships = ?",
+            [.int(zone), .text(pair.first), .text(pair.second), .text(pair.kind.entityNames), .text(pair.kind.relationships)]
+        ).sorted { $0.recordName < $1.recordName }
     }
 
     func pendingLinks(limit: Int) throws -> [LinkState] {

@@ -25,8 +25,10 @@ enum BookkeepingFormat: Int, CaseIterable {
     case outbox = 8
     /// What the server last said is kept in fewer bytes. What earlier versions wrote stays until it changes.
     case keptAncestors = 9
+    /// Deletions, and records that wait, are searched by indexes of their own.
+    case deletionIndexes = 10
 
-    static let current = BookkeepingFormat.keptAncestors
+    static let current = BookkeepingFormat.deletionIndexes
 }
 
 /// The mirror's tables, in the file of the store whose rows they are about, so that a row and what the mirror knows of
@@ -53,6 +55,7 @@ enum BookkeepingTables {
         "CREATE UNIQUE INDEX IF NOT EXISTS TARN_RECORD_ROW ON TARN_RECORD (entity, pk)",
         // What was made in one save has one mark and is sent in the order in which it lies in the file, not all over it.
         "CREATE INDEX IF NOT EXISTS TARN_RECORD_QUEUE ON TARN_RECORD (zone, mark) WHERE stage IN (1, 2) AND failure IS NULL",
+        "CREATE INDEX IF NOT EXISTS TARN_RECORD_DELETION ON TARN_RECORD (zone, mark) WHERE stage = 2",
         "CREATE INDEX IF NOT EXISTS TARN_RECORD_MISSING ON TARN_RECORD (zone, name) WHERE stage = 3",
         "CREATE INDEX IF NOT EXISTS TARN_RECORD_REFUSED ON TARN_RECORD (failure) WHERE failure IS NOT NULL",
         """
@@ -63,6 +66,7 @@ enum BookkeepingTables {
         "CREATE INDEX IF NOT EXISTS TARN_LINK_FIRST ON TARN_LINK (zone, first, second)",
         "CREATE INDEX IF NOT EXISTS TARN_LINK_SECOND ON TARN_LINK (zone, second)",
         "CREATE INDEX IF NOT EXISTS TARN_LINK_QUEUE ON TARN_LINK (zone, mark) WHERE stage IN (1, 2) AND failure IS NULL",
+        "CREATE INDEX IF NOT EXISTS TARN_LINK_DELETION ON TARN_LINK (zone, mark) WHERE stage = 2",
         "CREATE INDEX IF NOT EXISTS TARN_LINK_REFUSED ON TARN_LINK (failure) WHERE failure IS NOT NULL",
         """
         CREATE TABLE IF NOT EXISTS TARN_PARKED (zone INTEGER NOT NULL, source TEXT NOT NULL, relationship TEXT NOT NULL, \

@@ -17,6 +17,7 @@ enum IncompleteTable {
         CREATE TABLE IF NOT EXISTS TARN_LACKING (zone INTEGER NOT NULL, target TEXT NOT NULL, name TEXT NOT NULL, \
         PRIMARY KEY (zone, target, name)) WITHOUT ROWID
         """,
+        "CREATE INDEX IF NOT EXISTS TARN_LACKING_NAME ON TARN_LACKING (zone, name)",
     ]
 
     static let tables = ["TARN_INCOMPLETE", "TARN_LACKING"]

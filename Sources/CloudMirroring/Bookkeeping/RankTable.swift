@@ -46,9 +46,10 @@ extension BookkeepingReader {
         var found: [RowKey: Ranking.Member] = [:]
         for (entity, keys) in Dictionary(grouping: keys, by: \.entityIndex) {
             let name = mapping.model.entities[entity].name
+            // The CROSS JOIN reads the list first. Without it SQLite may read all records of the entity for each list.
             try reader.query(
                 """
-                SELECT r.pk, r.name, k.rank FROM json_each(?1) j JOIN TARN_RECORD r ON r.entity = ?2 AND r.pk = j.value \
+                SELECT r.pk, r.name, k.rank FROM json_each(?1) j CROSS JOIN TARN_RECORD r ON r.entity = ?2 AND r.pk = j.value \
                 LEFT JOIN TARN_RANK k ON k.entity = r.entity AND k.pk = r.pk AND k.relationship = ?3
                 """,
                 [.text("[\(keys.map { String($0.primaryKey) }.joined(separator: ","))]"), .text(name), .text(relationship)]

@@ -22,15 +22,15 @@ extension MirrorFile {
         if scope == .public { return }
         var names = changes.removedLinks
         if sent.zone.isHome {
-            names += changes.removedRecords.filter { name in records[name].map { !$0.isMovedOut || $0.isGone } ?? true }
-            for name in changes.removedLinks {
+            names = try changes.removedLinks.filter { name in
                 var isMoved = false
                 try writer.query(
                     "SELECT 1 FROM TARN_LINK WHERE zone IN (SELECT number FROM TARN_ZONE WHERE number > \(MirrorZone.home)) AND name = ? LIMIT 1",
                     [.text(name)]
                 ) { _ in isMoved = true }
-                if isMoved { names.removeAll { $0 == name } }
+                return !isMoved
             }
+            names += changes.removedRecords.filter { name in records[name].map { !$0.isMovedOut || $0.isGone } ?? true }
         }
         try DeletionTable.add(names, writer)
     }

@@ -200,8 +200,10 @@ extension MirrorFile {
                 for item in sent.batch.items {
                     for table in ["TARN_RECORD", "TARN_LINK"] {
                         try writer.execute(
-                            "UPDATE \(table) SET mark = (SELECT MAX(mark) + 1 FROM \(table)) WHERE zone = ? AND name = ?",
-                            [.int(sent.zone.number), .text(item.recordName)])
+                            """
+                            UPDATE \(table) SET mark = 1 + COALESCE((SELECT MAX(mark) FROM \(table) WHERE zone = ?1 \
+                            AND stage IN (1, 2) AND failure IS NULL), mark) WHERE zone = ?1 AND name = ?2
+                            """, [.int(sent.zone.number), .text(item.recordName)])
                     }
                 }
             }

@@ -206,7 +206,8 @@ extension MirrorFile {
         if !deletes.isEmpty {
             // References that no inverse told of, and pairs; rows that lose one are told to contexts, too.
             let touched = try writer.nullifyReferences(to: deletes)
-            commit.updated += touched.filter { !commit.inserted.contains($0) && !commit.updated.contains($0) }
+            let known = Set(commit.inserted).union(commit.updated)
+            commit.updated += touched.filter { !known.contains($0) }
             commit.relationshipOwners.formUnion(touched)
             var removal = StoreChanges()
             removal.author = MirrorNames.importAuthor

@@ -44,9 +44,10 @@ extension MirrorFile {
             let key: [SQLValue] = [.text(moved.entity), .int(moved.pk)]
             let place: [SQLValue] = [.int(moved.zone), .text(moved.name)]
             try exchange(key, isThere: moved.isThere, writer)
-            try writer.execute("DELETE FROM TARN_LINK WHERE zone = ?1 AND tag IS NULL AND (first = ?2 OR second = ?2)", place)
-            try writer.execute(
-                "UPDATE TARN_LINK SET stage = \(MirrorStage.needsDelete.rawValue) WHERE zone = ?1 AND (first = ?2 OR second = ?2)", place)
+            for end in ["first", "second"] {
+                try writer.execute("DELETE FROM TARN_LINK WHERE zone = ?1 AND +tag IS NULL AND \(end) = ?2", place)
+                try writer.execute("UPDATE TARN_LINK SET stage = \(MirrorStage.needsDelete.rawValue) WHERE zone = ?1 AND \(end) = ?2", place)
+            }
             try writer.execute("DELETE FROM TARN_PARKED WHERE zone = ?1 AND source = ?2", place)
         }
     }

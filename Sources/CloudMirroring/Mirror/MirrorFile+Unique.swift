@@ -132,21 +132,23 @@ extension MirrorFile {
         var found = plan.takenBack
         var heldBack: Set<String> = []
         var owners: [UniqueValues: RowKey] = [:]
+        let deleted = plan.deletedKeys, names = plan.recordNames
         for (unique, key) in plan.unique {
-            let all = try writer.keys(with: unique.constraint, values: unique.values).filter { $0 != key && !plan.deletes($0) }
+            let all = try writer.keys(with: unique.constraint, values: unique.values).filter { $0 != key && !deleted.contains($0) }
             var same = try all.filter { try bookkeeping.zone(of: $0) == zone }
-            if same.count < all.count, let name = plan.name(of: key) { heldBack.insert(name) }
+            if same.count < all.count, let name = names[key] { heldBack.insert(name) }
             if let owner = owners[unique], owner != key { same.append(owner) }
             owners[unique] = key
             if !same.isEmpty { found += same + [key] }
         }
         for (unique, key) in plan.given {
             found += try writer.keys(with: unique.constraint, values: unique.values).filter {
-                try $0 != key && !plan.deletes($0) && bookkeeping.zone(of: $0) == zone
+                try $0 != key && !deleted.contains($0) && bookkeeping.zone(of: $0) == zone
             }
         }
         var new: [RowKey] = []
-        for key in found where !key.isTemporary && !loaded.surrounded.contains(key) && !new.contains(key) { new.append(key) }
+        var seen = Set(loaded.surrounded)
+        for key in found where !key.isTemporary && seen.insert(key).inserted { new.append(key) }
         heldBack.subtract(loaded.heldBack)
         loaded.heldBack.formUnion(heldBack)
         if new.isEmpty { return !heldBack.isEmpty }

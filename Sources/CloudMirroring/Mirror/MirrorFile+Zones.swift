@@ -126,19 +126,20 @@ extension MirrorFile {
             try writer.execute("DELETE FROM TARN_RECORD WHERE entity = ? AND pk = ?", [.text(bookkeeping.entityName(key)), .int(key.primaryKey)])
         }
         let number = SQLValue.int(zone.number)
-        try writer.execute("DELETE FROM TARN_RECORD WHERE zone = ? AND stage = ?", [number, .int(Int64(MirrorStage.needsDelete.rawValue))])
+        try writer.execute("DELETE FROM TARN_RECORD WHERE zone = ? AND stage = \(MirrorStage.needsDelete.rawValue)", [number])
         if keepingUnsent {
             let home = SQLValue.int(MirrorZone.home)
             try writer.execute("UPDATE TARN_RECORD SET zone = ?, failure = NULL WHERE zone = ?", [home, number])
             try writer.execute(
                 """
                 UPDATE OR IGNORE TARN_LINK SET zone = ?1, failure = NULL WHERE zone = ?2 AND tag IS NULL \
-                AND first IN (SELECT name FROM TARN_RECORD WHERE zone = ?1) AND second IN (SELECT name FROM TARN_RECORD WHERE zone = ?1)
+                AND EXISTS (SELECT 1 FROM TARN_RECORD WHERE zone = ?1 AND name = TARN_LINK.first) \
+                AND EXISTS (SELECT 1 FROM TARN_RECORD WHERE zone = ?1 AND name = TARN_LINK.second)
                 """, [home, number])
             try writer.execute(
                 """
                 UPDATE OR REPLACE TARN_MERGED SET zone = ?1 WHERE zone = ?2 \
-                AND successor IN (SELECT name FROM TARN_RECORD WHERE zone = ?1)
+                AND EXISTS (SELECT 1 FROM TARN_RECORD WHERE zone = ?1 AND name = TARN_MERGED.successor)
                 """, [home, number])
         }
         for table in ["TARN_RECORD", "TARN_LINK", "TARN_PARKED", "TARN_MERGED"] + IncompleteTable.tables { try writer.execute("DELETE FROM \(table) WHERE zone = ?", [number]) }
@@ -222,7 +223,7 @@ extension MirrorFile {
     func keep(_ share: Record, of zone: MirrorZone, _ writer: StoreWriter) throws {
         try ZoneTable.set("share", .blob(Data(share.encoded())), of: zone.number, writer)
         for table in ["TARN_RECORD", "TARN_LINK"] {
-            try writer.execute("UPDATE \(table) SET failure = NULL WHERE zone = ? AND failure IS NOT NULL", [.int(zone.number)])
+            try writer.execute("UPDATE \(table) SET failure = NULL WHERE +zone = ? AND failure IS NOT NULL", [.int(zone.number)])
         }
     }
 

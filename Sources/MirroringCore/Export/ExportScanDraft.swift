@@ -17,6 +17,7 @@ extension ExportScan {
         private var linkOrder: [String] = []
         private var linksByPair: [LinkPair: [String]] = [:]
         private var linksByEnd: [String: [String]] = [:]
+        private let parkedBySource: [String: [ParkedRelationship]]
         private var keyByName: [String: RowKey]
         private var unparked: [ParkedRelationship.Key] = []
         private var conflicts: [ConflictEntry] = []
@@ -32,6 +33,7 @@ extension ExportScan {
             recordOrder.reserveCapacity(count)
             keyByName = Dictionary(loaded.records.values.map { ($0.recordName, $0.key) }, uniquingKeysWith: { first, _ in first })
             links = [:]
+            parkedBySource = Dictionary(grouping: loaded.parked, by: \.key.source)
             for link in loaded.links where links[link.recordName] == nil { index(link) }
         }
 
@@ -119,7 +121,7 @@ extension ExportScan {
             for name in linksByEnd[record.recordName] ?? [] {
                 if let link = links[name], link.stage != .needsDelete { delete(link) }
             }
-            for parked in loaded.parked where parked.key.source == record.recordName {
+            for parked in parkedBySource[record.recordName] ?? [] {
                 unparked.append(parked.key)
                 // Whoever deleted it could not see what had not come.
                 conflicts.append(parked.lost(of: mapping.model.entities[key.entityIndex].name, to: .localDeletion, at: record.modified))

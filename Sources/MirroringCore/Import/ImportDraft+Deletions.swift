@@ -28,7 +28,7 @@ extension ImportDraft {
             park(ParkedRelationship.Key(source: name, relationship: property.name), at: nil)
         }
         // Links at the gone object that somebody else made at the same time would stay on the server for ever.
-        for link in links.touching(name) where !page.deletions.contains(link.recordName) { links.markForDeletion(link.recordName) }
+        for link in links.touching(name) where !deletions.contains(link.recordName) { links.markForDeletion(link.recordName) }
         states[name] = nil
         removed.append(name)
     }
@@ -48,7 +48,7 @@ extension ImportDraft {
     private mutating func dropReferences(to gone: RecordState) {
         var referrers = loaded.referrers[gone.key] ?? []
         // A deletion that was set aside comes when rows of the page refer to the row already.
-        if isGoingTwin(gone.recordName) { referrers += rows.touchedKeys }
+        if isGoingTwin(gone.recordName) { referrers += rows.referrers(to: gone.key) }
         for referrer in referrers {
             guard let row = rows[referrer], let entity = mapping.entities[referrer.entityIndex] else { continue }
             let source = name(of: referrer).flatMap { states[$0] }

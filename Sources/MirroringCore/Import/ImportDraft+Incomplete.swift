@@ -38,19 +38,19 @@ extension ImportDraft {
     /// All rows of the page are there at first, so that objects that need each other come together.
     mutating func takeBackIncomplete() {
         guard mapping.hasRequirements else { return }
-        var isSettled = false
-        while !isSettled {
-            isSettled = true
-            for key in rows.touchedKeys {
-                guard let row = rows[key], let entity = mapping.entities[key.entityIndex], let name = name(of: key),
-                    entity.required.contains(where: { row.values[$0.slot].isNull })
-                else { continue }
-                isSettled = false
-                if fallBack(name, row, entity) { continue }
-                let targets = entity.required.filter { row.values[$0.slot].isNull }
-                    .compactMap { parked[ParkedRelationship.Key(source: name, relationship: $0.name)] }
-                takeBack(name, row, entity, lacking: targets)
-            }
+        var open = rows.touchedKeys
+        var place = 0
+        while place < open.count {
+            let key = open[place]
+            place += 1
+            guard let row = rows[key], let entity = mapping.entities[key.entityIndex], let name = name(of: key),
+                entity.required.contains(where: { row.values[$0.slot].isNull })
+            else { continue }
+            if fallBack(name, row, entity) { continue }
+            let targets = entity.required.filter { row.values[$0.slot].isNull }
+                .compactMap { parked[ParkedRelationship.Key(source: name, relationship: $0.name)] }
+            // What referred to the row lacks it now.
+            open += takeBack(name, row, entity, lacking: targets)
         }
     }
 
@@ -74,8 +74,10 @@ extension ImportDraft {
         return true
     }
 
-    private mutating func takeBack(_ name: String, _ row: Row, _ entity: EntityMapping, lacking: [String]) {
-        guard let state = states[name] else { return }
+    /// - Returns: The rows that referred to it.
+    @discardableResult
+    private mutating func takeBack(_ name: String, _ row: Row, _ entity: EntityMapping, lacking: [String]) -> [RowKey] {
+        guard let state = states[name] else { return [] }
         let isNew = row.key.isTemporary
         if !isNew {
             takenBack.append(row.key)
@@ -83,14 +85,24 @@ extension ImportDraft {
             logLocalEdits(of: row, state, entity)
         }
         if state.changeTag != nil {
-            let record = page.records.last { $0.recordName == name } ?? entity.record(of: state)
+            let record = record(named: name) ?? entity.record(of: state)
             incomplete.append(IncompleteRecord(record: record, lacking: lacking, generation: page.generation ?? state.generation))
         }
-        for key in rows.touchedKeys + (loaded.referrers[row.key] ?? []) { dropReference(of: key, to: state, row.key) }
+        let referrers = rows.referrers(to: row.key) + (loaded.referrers[row.key] ?? [])
+        for key in referrers { dropReference(of: key, to: state, row.key) }
         rows.delete(row.key)
         for property in entity.properties where property.isToOne { park(ParkedRelationship.Key(source: name, relationship: property.name), at: nil) }
         states[name] = nil
-        if isNew { inserted.removeAll { $0 == name } } else { removed.append(name) }
+        if isNew { inserted.remove(name) } else { removed.append(name) }
+        return referrers
+    }
+
+    /// The page's last record of a name.
+    private mutating func record(named name: String) -> Record? {
+        if recordPlaces.isEmpty {
+            for (place, record) in page.records.enumerated() { recordPlaces[record.recordName] = place }
+        }
+        return recordPlaces[name].map { page.records[$0] }
     }
 
     private mutating func dropReference(of key: RowKey, to gone: RecordState, _ goneKey: RowKey) {

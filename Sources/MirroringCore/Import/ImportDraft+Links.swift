@@ -100,8 +100,7 @@ extension ImportDraft {
 
     /// A pair is linked while any record for it exists and both its objects do.
     mutating func settleLinks() {
-        let inserted = Set(inserted)
-        for name in self.inserted { for link in links.touching(name) where link.isLive { links.touch(link.pair) } }
+        for name in inserted { for link in links.touching(name) where link.isLive { links.touch(link.pair) } }
         var seen: Set<LinkPair> = []
         for pair in links.pairsTouched where seen.insert(pair).inserted {
             guard let link = mapping.links[pair.kind] else { continue }

@@ -25,7 +25,7 @@ extension ImportDraft {
         var next = successors[name]
         var seen: Set<String> = [name]
         while let record = next, seen.insert(record).inserted {
-            if coming.contains(record) || isThere(record) && !page.deletions.contains(record) { return record }
+            if coming.contains(record) || isThere(record) && !deletions.contains(record) { return record }
             next = successors[record]
         }
         return nil
@@ -60,7 +60,7 @@ extension ImportDraft {
         guard mapping.hasUniqueness, let state = states[name], isMergedHere(state), let into = successor(of: name), let staying = states[into],
             state.key.entityIndex == staying.key.entityIndex, mapping.mergedNames(of: record).names.contains(into), !isSeparate(record, state)
         else { return }
-        if name < into || staying.stage == .missing || page.deletions.contains(into) { goOn(into, as: name) }
+        if name < into || staying.stage == .missing || deletions.contains(into) { goOn(into, as: name) }
     }
 
     /// An object that is gone from the server may go on as one that was merged into it here, if nobody else knows of that, or says the
@@ -69,7 +69,7 @@ extension ImportDraft {
         guard mapping.hasUniqueness, let state = states[name], rows.exists(state.key) else { return nil }
         return state.merged.names.sorted().first { other in
             guard let taken = states[other], isMergedHere(taken), taken.key.entityIndex == state.key.entityIndex,
-                !page.deletions.contains(other)
+                !deletions.contains(other)
             else { return false }
             // Whoever deleted it could not know of the merge, or merged them the other way.
             return !state.ancestor.mergedNames.names.contains(other) || taken.ancestor.mergedNames.names.contains(name)
@@ -102,7 +102,7 @@ extension ImportDraft {
             park(ParkedRelationship.Key(source: other, relationship: property.name), at: target)
             park(waiting, at: nil)
         }
-        if old.changeTag == nil || page.deletions.contains(name) {
+        if old.changeTag == nil || deletions.contains(name) {
             states[name] = nil
             removed.append(name)
         } else {
@@ -121,7 +121,7 @@ extension ImportDraft {
         for merged in new.merged.names { successors[merged] = other }
         // What refers to it has to be known: the page is planned again if it is not.
         if !key.isTemporary { takenBack.append(key) }
-        let referrers = Set(rows.touchedKeys + (loaded.referrers[key] ?? []))
+        let referrers = Set(rows.referrers(to: key) + (loaded.referrers[key] ?? []))
         for referrer in referrers.sorted(by: { ($0.entity, $0.primaryKey) < ($1.entity, $1.primaryKey) }) {
             guard rows[referrer]?.values.contains(.reference(key)) == true, let source = self.name(of: referrer), var state = states[source],
                 state.stage == .uploaded

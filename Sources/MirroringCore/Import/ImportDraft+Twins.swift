@@ -17,10 +17,9 @@ extension ImportDraft {
         guard mapping.hasUniqueness, !page.deletions.isEmpty else { return }
         let coming = Set(records.map(\.recordName))
         var others: [UniqueValues: String] = [:]
-        let deleted = Set(page.deletions)
         for key in loaded.surrounded {
             // Nobody else could merge anything into what only this device knows.
-            guard let name = names[key], !deleted.contains(name), let state = states[name], state.changeTag != nil else { continue }
+            guard let name = names[key], !deletions.contains(name), let state = states[name], state.changeTag != nil else { continue }
             for unique in values(of: state) { others[unique] = name }
         }
         for record in records { for unique in mapping.uniqueValues(of: record) { others[unique] = record.recordName } }
@@ -28,7 +27,7 @@ extension ImportDraft {
             guard let state = states[name], state.changeTag != nil, rows[state.key] != nil, mapping.isUnique(state.key.entityIndex) else { continue }
             let values = values(of: state)
             given += values.map { ($0, state.key) }
-            if let into = successor(of: name, coming: coming) ?? values.lazy.compactMap({ others[$0] }).first { goingTwins.append((name, into)) }
+            if let into = successor(of: name, coming: coming) ?? values.lazy.compactMap({ others[$0] }).first { addGoingTwin(name, into: into) }
         }
     }
 
@@ -45,14 +44,18 @@ extension ImportDraft {
         return !mapping.uniqueValues(of: record).contains { mapping.recordName(for: $0) == values }
     }
 
-    func isGoingTwin(_ name: String) -> Bool { goingTwins.contains { $0.name == name } }
-
     /// Merges until all values that must be unique are.
     mutating func mergeTwins() {
         guard mapping.hasUniqueness else { return }
-        while let (one, other) = twins {
-            let isOneFirst = stays(one, rather: other)
-            merge(isOneFirst ? other : one, into: isOneFirst ? one : other)
+        var owners: [UniqueValues: RowKey] = [:]
+        var open = (rows.touchedKeys + loaded.surrounded + goingTwins.compactMap { states[$0.name]?.key }).reversed() as [RowKey]
+        while let key = open.popLast() {
+            guard let owner = claimValues(of: key, &owners) else { continue }
+            let isOwnerFirst = stays(owner, rather: key)
+            let staying = isOwnerFirst ? owner : key
+            merge(isOwnerFirst ? key : owner, into: staying)
+            // What stays may have got values of what goes.
+            open.append(staying)
         }
         for (name, into) in goingTwins where !removed.contains(name) {
             guard let key = states[name]?.key, rows[key] != nil else { continue }
@@ -66,20 +69,25 @@ extension ImportDraft {
         }
     }
 
-    /// Two rows that have the same values.
-    private var twins: (RowKey, RowKey)? {
-        var owners: [UniqueValues: RowKey] = [:]
-        for key in rows.touchedKeys + loaded.surrounded + goingTwins.compactMap({ states[$0.name]?.key }) {
-            guard mapping.isUnique(key.entityIndex), let row = rows[key] else { continue }
-            for unique in mapping.uniqueValues(of: row) {
-                if let owner = owners[unique], owner != key, name(of: owner) != nil, name(of: key) != nil { return (owner, key) }
-                owners[unique] = owners[unique] ?? key
+    /// Makes a row the owner of its values, unless another row has one of them: that row is returned.
+    private func claimValues(of key: RowKey, _ owners: inout [UniqueValues: RowKey]) -> RowKey? {
+        guard mapping.isUnique(key.entityIndex), let row = rows[key] else { return nil }
+        for unique in mapping.uniqueValues(of: row) {
+            // An owner may have been merged into another row since.
+            if let owner = owners[unique], owner != key, let other = rows[owner], mapping.uniqueValues(of: other).contains(unique) {
+                if name(of: owner) != nil, name(of: key) != nil { return owner }
+            } else {
+                owners[unique] = key
             }
         }
         return nil
     }
 
-    func name(of key: RowKey) -> String? { names[key] ?? inserted.first { states[$0]?.key == key } }
+    func name(of key: RowKey) -> String? {
+        if let name = names[key] { return name }
+        guard let name = inserted.name(of: key), inserted.contains(name), states[name]?.key == key else { return nil }
+        return name
+    }
 
     /// The same on every device, whatever else it knows: what says more, then the smaller name. What the server has no more goes, then what
     /// the other took over elsewhere.
@@ -157,7 +165,7 @@ extension ImportDraft {
 
     /// Rows that refer to the one refer to the other, and say so to the server.
     private mutating func repoint(from going: RowKey, to staying: RowKey) {
-        for key in Set(rows.touchedKeys + (loaded.referrers[going] ?? [])).sorted(by: { ($0.entity, $0.primaryKey) < ($1.entity, $1.primaryKey) }) {
+        for key in Set(rows.referrers(to: going) + (loaded.referrers[going] ?? [])).sorted(by: { ($0.entity, $0.primaryKey) < ($1.entity, $1.primaryKey) }) {
             guard key != going, let row = rows[key], let entity = mapping.entities[key.entityIndex] else { continue }
             for property in entity.properties where property.isToOne && row.values[property.slot] == .reference(going) {
                 // Of a one-to-one relationship only one end can stay.
@@ -193,7 +201,7 @@ extension ImportDraft {
                     links.put(new)
                 }
             }
-            if !page.deletions.contains(link.recordName) { links.markForDeletion(link.recordName) }
+            if !deletions.contains(link.recordName) { links.markForDeletion(link.recordName) }
         }
     }
 }

@@ -8,6 +8,8 @@ import ManagedModel
 /// that goes; relationships come after all rows, so that the order of records does not matter; links come last.
 struct ImportDraft {
     let page: ImportPage
+    /// Names of the page's deletions.
+    let deletions: Set<String>
     let loaded: ImportPlan.Loaded
     let mapping: RecordMapping
     var rows: WorkingRows
@@ -20,7 +22,7 @@ struct ImportDraft {
     /// Names that rows' records had before the page, with those that they have.
     private(set) var renamed: [String: String] = [:]
     private var touched: [String] = []
-    var removed: [String] = []
+    var removed = RecordNames()
     var parked: [ParkedRelationship.Key: String]
     private let parkedByDestination: [String: [ParkedRelationship]]
     /// Relationships that are parked, or were, by source.
@@ -29,17 +31,20 @@ struct ImportDraft {
     var conflicts: [ConflictEntry] = []
     var links: LinkLedger
     /// Records that were merged into others elsewhere, and are to be here.
-    var goingTwins: [(name: String, into: String)] = []
+    private(set) var goingTwins: [(name: String, into: String)] = []
+    private var goingTwinNames: Set<String> = []
     /// Values of records that the page says are deleted.
     var given: [(values: UniqueValues, key: RowKey)] = []
     /// Which record took another's object over, by the other's name.
     var successors: [String: String]
     /// Records that no row shows.
     var incomplete: [IncompleteRecord] = []
+    /// Places of the page's records by name, made when the first is looked up.
+    var recordPlaces: [String: Int] = [:]
     /// Rows that were there before the page and lost what they must have, or were merged into others.
     var takenBack: [RowKey] = []
     /// Record names of rows that this page inserts.
-    var inserted: [String] = []
+    var inserted = InsertedRecords()
     /// To-one fields that rows take, to be resolved when all rows are known.
     private var references: [(source: String, property: PropertyMapping, target: String?)] = []
     /// Ends of one-to-one relationships that may have to let go.
@@ -47,6 +52,7 @@ struct ImportDraft {
 
     init(page: ImportPage, loaded: ImportPlan.Loaded, mapping: RecordMapping) {
         self.page = page
+        deletions = Set(page.deletions)
         self.loaded = loaded
         self.mapping = mapping
         rows = WorkingRows(loaded: loaded.rows, existing: loaded.existing)
@@ -60,7 +66,6 @@ struct ImportDraft {
     }
 
     mutating func run() {
-        let deletions = Set(page.deletions)
         // In a page that names a record twice the later state counts.
         var latest: [String: Int] = [:]
         for (index, record) in page.records.enumerated() { latest[record.recordName] = index }
@@ -175,7 +180,7 @@ struct ImportDraft {
         state.adopt(new, of: record)
         adopt(record, into: &state)
         put(state)
-        inserted.append(record.recordName)
+        inserted.append(record.recordName, key)
         for (property, target) in new.references { references.append((record.recordName, property, target)) }
     }
 
@@ -264,11 +269,18 @@ struct ImportDraft {
 
     // MARK: Bookkeeping
 
+    mutating func addGoingTwin(_ name: String, into staying: String) {
+        goingTwins.append((name, staying))
+        goingTwinNames.insert(name)
+    }
+
+    func isGoingTwin(_ name: String) -> Bool { goingTwinNames.contains(name) }
+
     /// The row has another record from now on.
     mutating func rename(_ key: RowKey, from old: String, to name: String) {
         names[key] = name
         renamed[old] = name
-        inserted = inserted.map { $0 == old ? name : $0 }
+        inserted.rename(old, to: name)
     }
 
     mutating func put(_ state: RecordState) {
@@ -290,7 +302,7 @@ struct ImportDraft {
         var changes = BookkeepingChanges()
         var seen: Set<String> = []
         changes.records = touched.compactMap { seen.insert($0).inserted ? states[$0] : nil }
-        changes.removedRecords = removed
+        changes.removedRecords = removed.array
         changes.links = links.changed
         changes.removedLinks = links.removed
         var seenParked: Set<ParkedRelationship.Key> = []

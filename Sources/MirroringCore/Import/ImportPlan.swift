@@ -114,10 +114,14 @@ package struct ImportPlan: Sendable {
         return inserted + bookkeeping.records.map(\.key).filter { $0.isTemporary && !known.contains($0) }
     }
 
-    /// Of the record that the plan writes for a row.
-    package func name(of key: RowKey) -> String? { bookkeeping.records.last { $0.key == key }?.recordName }
+    /// Names of the records that the plan writes, by their rows.
+    package var recordNames: [RowKey: String] {
+        Dictionary(bookkeeping.records.map { ($0.key, $0.recordName) }, uniquingKeysWith: { _, last in last })
+    }
 
-    package func deletes(_ key: RowKey) -> Bool { rows.contains { if case .delete(key, _) = $0 { true } else { false } } }
+    package var deletedKeys: Set<RowKey> {
+        Set(rows.compactMap { if case .delete(let key, _) = $0 { key } else { nil } })
+    }
 
     /// Puts keys that the store allocated in the place of temporary ones, everywhere.
     package func assigning(_ keys: [RowKey: RowKey]) -> ImportPlan {

@@ -16,6 +16,8 @@ struct WorkingRows {
     private let loaded: [RowKey: Row]
     private let existing: Set<RowKey>
     private var newCount: Int64 = 0
+    /// Which touched rows refer to a row, or did; nil until it is first asked for.
+    private var referrersByTarget: [RowKey: [RowKey]]?
 
     init(loaded: [RowKey: Row], existing: Set<RowKey>) {
         self.loaded = loaded
@@ -38,24 +40,41 @@ struct WorkingRows {
         let key = RowKey(store: RowKey.temporaryStore, entity: entity.index, primaryKey: -newCount)
         order.append(key)
         rows[key] = Working(before: nil, row: Row(key: key, version: 1, values: values ?? entity.defaultValues))
+        noteReferences(of: key)
         return key
     }
 
     mutating func set(_ value: StoredValue, slot: Int, of key: RowKey) {
         guard let row = self[key], row.values[slot] != value else { return }
-        if rows[key] == nil {
-            order.append(key)
-            rows[key] = Working(before: row, row: row)
-        }
+        touch(row)
         rows[key]?.row.values[slot] = value
+        if let target = value.reference { referrersByTarget?[target, default: []].append(key) }
+    }
+
+    private mutating func touch(_ row: Row) {
+        guard rows[row.key] == nil else { return }
+        order.append(row.key)
+        rows[row.key] = Working(before: row, row: row)
+        noteReferences(of: row.key)
+    }
+
+    private mutating func noteReferences(of key: RowKey) {
+        guard referrersByTarget != nil, let row = rows[key]?.row else { return }
+        for value in row.values { if let target = value.reference { referrersByTarget?[target, default: []].append(key) } }
+    }
+
+    /// Returns the touched rows that refer to a row, and some that did before. A row may be there more than once.
+    mutating func referrers(to key: RowKey) -> [RowKey] {
+        if referrersByTarget == nil {
+            referrersByTarget = [:]
+            for key in order { noteReferences(of: key) }
+        }
+        return referrersByTarget?[key] ?? []
     }
 
     mutating func delete(_ key: RowKey) {
         guard let row = self[key] else { return }
-        if rows[key] == nil {
-            order.append(key)
-            rows[key] = Working(before: row, row: row)
-        }
+        touch(row)
         rows[key]?.isDeleted = true
     }
 

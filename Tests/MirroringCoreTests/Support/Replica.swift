@@ -363,14 +363,15 @@ struct Replica {
     /// Loads what has the same values as rows of a plan, with what refers to it.
     private func surround(_ plan: ImportPlan, in loaded: inout ImportPlan.Loaded) -> Bool {
         var found = Set(plan.takenBack)
+        let deleted = plan.deletedKeys
         for (unique, key) in plan.unique {
             let same = plan.unique.filter { $0.values == unique && $0.key != key }.map(\.key)
-                + liveKeys.filter { rows[$0].map { mapping.uniqueValues(of: $0).contains(unique) } == true && $0 != key && !plan.deletes($0) }
+                + liveKeys.filter { rows[$0].map { mapping.uniqueValues(of: $0).contains(unique) } == true && $0 != key && !deleted.contains($0) }
             if !same.isEmpty { found.formUnion(same + [key]) }
         }
         for (unique, key) in plan.given {
             let same = liveKeys.filter { rows[$0].map { mapping.uniqueValues(of: $0).contains(unique) } == true }
-            found.formUnion(same.filter { $0 != key && !plan.deletes($0) })
+            found.formUnion(same.filter { $0 != key && !deleted.contains($0) })
         }
         let new = found.filter { !$0.isTemporary && !loaded.surrounded.contains($0) }.sorted { $0.primaryKey < $1.primaryKey }
         for key in new {
