@@ -18,6 +18,8 @@ package enum Gzip {
     package static let bytesMin = 1400
     /// zlib's level: half the time of its default for a few percent more bytes.
     private static let level: Int32 = 4
+    /// Clients refuse what becomes many times larger: the HTTP client of most Swift programs ends at 25 times.
+    package static let ratioMax = 20
 
     private static let types = ["application/json", "text/javascript", "text/css", "image/svg+xml"]
 
@@ -49,10 +51,18 @@ package enum Gzip {
         return any ?? false
     }
 
+    /// At most ``ratioMax`` times smaller than the bytes.
+    ///
     /// - Returns: Nil if compression fails or saves nothing.
     package static func compressed(_ bytes: [UInt8]) -> [UInt8]? {
+        guard let small = compressed(bytes, Z_DEFAULT_STRATEGY) else { return nil }
+        // Without repetitions a byte takes a bit at least.
+        return small.count * ratioMax >= bytes.count ? small : compressed(bytes, Z_HUFFMAN_ONLY)
+    }
+
+    private static func compressed(_ bytes: [UInt8], _ strategy: Int32) -> [UInt8]? {
         var stream = z_stream()
-        guard bytes.count < Int(UInt32.max / 2), tarn_deflate_init_gzip(&stream, level) == Z_OK else { return nil }
+        guard bytes.count < Int(UInt32.max / 2), tarn_deflate_init_gzip(&stream, level, strategy) == Z_OK else { return nil }
         defer { deflateEnd(&stream) }
         var isComplete = false
         var input = bytes
