@@ -201,7 +201,7 @@ let otherGoldens: [Golden] = [
             + #"{"systemFieldName":"modifiedTimestamp","comparator":"GREATER_THAN","#
             + #""fieldValue":{"type":"TIMESTAMP","value":4},"distance":1.5}],"#
             + #""sortBy":[{"fieldName":"name","ascending":false}]},"firesOn":["create","delete"],"firesOnce":true},"#
-            + #"{"subscriptionID":"old"},"#
+            + #"{"subscriptionID":"old","deleted":true},"#
             + #"{"subscriptionID":"x","serverErrorCode":"NOT_FOUND","reason":"no such subscription"}]}"#),
     Golden(
         UserIdentity(userRecordName: "_7a1c", givenName: "Mia", familyName: "Ott"),
