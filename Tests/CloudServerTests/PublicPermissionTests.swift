@@ -141,7 +141,13 @@ import Testing
         }
         #expect(try await scene.rights(scene.ben) == "yyyyy")
         #expect(try await scene.rights(scene.ann) == "ynnnn")
-        try await scene.set(.none)
+        try await scene.owner.change(scene.share) { details in
+            guard let index = details.participants.firstIndex(where: { $0.identity.userRecordName == scene.ann.name }) else { return }
+            details.participants[index].kind = .user
+            details.participants[index].permission = .readOnly
+            details.publicPermission = .none
+        }
         #expect(try await scene.rights(scene.ben) == "yyyyy")
+        #expect(try await scene.rights(scene.ann) == "ynnnn")
     }
 }

@@ -19,6 +19,8 @@ enum ShareDecision {
         var details = current ?? ShareDetails()
         details.currentParticipantID = nil
         details.allowsAccessRequests = details.allowsAccessRequests ?? false
+        // Closing the link removes public participants, but not those whom the same request invites by name.
+        let before = details
         if let incoming {
             if let allows = incoming.allowsAccessRequests { details.allowsAccessRequests = allows }
             if current == nil { details.rootRecordName = incoming.rootRecordName }
@@ -28,7 +30,7 @@ enum ShareDecision {
             }
             if !incoming.participants.isEmpty {
                 let unseen = seesAll ? [] : details.participants.filter(\.isUnknown)
-                details.participants = try participants(incoming.participants, over: details, now, makeIdentifier) + unseen
+                details.participants = try participants(incoming.participants, over: before, now, makeIdentifier) + unseen
             }
             details.carryOut(incoming.answers)
         }
