@@ -118,6 +118,17 @@ struct Reference {
         arrangements = [:]
     }
 
+    /// The server may reject an edit, after which the rows that it deletes are restored and their links with them.
+    mutating func allowRestoring(_ edit: Edit) {
+        var deleted: Set<String> = []
+        for case .delete(let label, _) in edit.changes {
+            deleted.insert(label)
+            objects[label]?.mayBeThere = true
+            objects[label]?.mayBeOlder = true
+        }
+        for pair in links.keys where deleted.contains(pair.first) || deleted.contains(pair.second) { links[pair] = nil }
+    }
+
     /// What a device did may have gone with what it had no right to any more: the share that it left.
     mutating func giveUp(_ device: String) {
         for (label, object) in objects {

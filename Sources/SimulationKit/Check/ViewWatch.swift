@@ -11,8 +11,13 @@ struct ViewWatch {
     /// What is shown from now on has nothing to do with what was.
     mutating func forget() { self = ViewWatch() }
 
-    /// - Parameter mayReturn: Whether an object that was gone may be there once more, to go for good.
-    mutating func look(_ picture: Picture, mayReturn: (String) -> Bool = { _ in false }) -> [String] {
+    /// - Parameters:
+    ///   - mayRevert: Whether an object may show a value again that it replaced: the server rejected its deletion, and the row was
+    ///     restored with the server's values.
+    ///   - mayReturn: Whether an object that was gone may be there once more, to go for good.
+    mutating func look(
+        _ picture: Picture, mayRevert: (String) -> Bool = { _ in false }, mayReturn: (String) -> Bool = { _ in false }
+    ) -> [String] {
         var found: [String] = []
         for (label, entry) in picture.entries {
             if gone.contains(label), !mayReturn(label) { found.append("\(label) was gone and is there again") }
@@ -20,7 +25,7 @@ struct ViewWatch {
             // What is merged takes values over, and gives them back when it goes on by itself.
             let isMerging = entry.entity == Reference.mergingEntity
             for (key, value) in entry.values where !isMerging && before[key] != value && picture.entries[value] == nil {
-                if left["\(label).\(key)"]?.contains(value) == true { found.append("\(label).\(key) went back to \(value)") }
+                if left["\(label).\(key)"]?.contains(value) == true, !mayRevert(label) { found.append("\(label).\(key) went back to \(value)") }
             }
             for (key, value) in before where entry.values[key] != value { left["\(label).\(key)", default: []].insert(value) }
         }

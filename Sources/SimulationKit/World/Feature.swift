@@ -21,6 +21,10 @@ package enum Feature: String, CaseIterable, Sendable {
     case extensions
     /// Devices send a few items at once, and plan the next while some are on their way.
     case batches
+    /// Several shares at once, of objects that are not related to each other. Needs `sharing`.
+    case severalShares
+    /// The owner changes what participants may do, one of whom joined by the link. Needs `sharing`.
+    case permissions
 
     /// Seeds have features by numbers of their own, so that a seed is the same run without them.
     static func draw(seed: UInt64) -> Set<Feature> {
@@ -38,6 +42,8 @@ package enum Feature: String, CaseIterable, Sendable {
         }
         var last = SeededNumbers(seed: ~seed &+ 6)
         if last.percent(30) { features.insert(.batches) }
+        var shares = SeededNumbers(seed: ~seed &+ 8)
+        for feature in [Feature.severalShares, .permissions] where shares.percent(40) && features.contains(.sharing) { features.insert(feature) }
         return features
     }
 }

@@ -84,7 +84,8 @@ extension Simulation {
         let kept = {
             self.say("\(device.name) is in step")
             // A later life of the app has nothing to do with what the earlier one was told.
-            guard device.life?.transport === life.transport, let saved, device.role != .reader else { return }
+            guard device.life?.transport === life.transport, let saved, device.role != .reader, device.role != .guest || !self.features.contains(.permissions)
+            else { return }
             // Who was sent away meanwhile has nothing any more.
             guard !self.sharing.leavers.contains(device.user) else { return }
             self.attempt {

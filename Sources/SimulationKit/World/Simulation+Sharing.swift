@@ -8,57 +8,52 @@ import CloudWire
 import CoreData
 import Foundation
 
-/// Where sharing stands: one share of the owner's, to which one guest may write, and another may not.
-struct Sharing: Sendable {
-    /// Where invitations lead to; nil before somebody shared something.
-    var url: URL?
-    var zone: String?
-    /// Until when what did not work is tried again.
-    var until = Double.infinity
-    var joined: Set<String> = []
-    /// Who left the share, or was sent away: what they had not sent is theirs alone.
-    var leavers: Set<String> = []
-    /// What their conflict logs held then: what a lost reference led to goes with the share.
-    var leftLogs: Set<String> = []
-    /// Devices on which something was deleted, or taken apart.
-    var dividers: Set<String> = []
-    /// What somebody saved who may only read.
-    var refused: [(edit: Edit, device: String, version: Int)] = []
-}
-
 extension Simulation {
     func planSharing(_ span: Double) {
-        agenda.after(extra.seconds(0...span / 4)) { self.share() }
-        for user in users.dropFirst() { agenda.after(extra.seconds(span / 8...span / 2)) { self.join(user) } }
+        planShare(0, span)
         let due = extra.seconds(span / 2...span), isSentAway = extra.percent(50)
         if extra.percent(25) { agenda.after(due) { isSentAway ? self.sendAway("bo") : self.leave("bo") } }
+        for number in sharing.shares.indices.dropFirst() { planShare(number, span) }
+        if features.contains(.permissions) {
+            for _ in 0..<4 { agenda.after(extra.seconds(span / 8...span)) { self.changePermissions(allowingAll: false) } }
+        }
+    }
+
+    private func planShare(_ number: Int, _ span: Double) {
+        agenda.after(extra.seconds(0...span / 4)) { self.share(number) }
+        for user in users.dropFirst() { agenda.after(extra.seconds(span / 8...span / 2)) { self.join(user, number) } }
     }
 
     private func devices(of user: String) -> SimulatedDevice? {
         devices.first { $0.user == user && $0.life != nil && deaths[$0.name] == nil && $0.store != nil }
     }
 
-    /// What goes wrong is tried again; what the disk of a device does to it is seen elsewhere.
+    /// Retries what fails every ten seconds; faults of a device's disk are checked elsewhere.
     private func attempt(again: @escaping @Sendable () -> Void, _ body: () throws -> Bool) {
         attempt { if try ask(body) != true, agenda.now < sharing.until { agenda.after(10, again) } }
     }
 
     // MARK: The owner
 
-    private func share() {
-        attempt(again: { self.share() }) {
+    private func share(_ number: Int) {
+        attempt(again: { self.share(number) }) {
             guard !cloud.isStopped, let device = devices(of: "mia"), let life = device.life, let store = device.store else { return false }
             let context = life.container.newBackgroundContext()
+            let isSingle = sharing.shares.count == 1
             let posts = try context.performAndWait {
-                try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Post")).sorted { Picture.label($0) < Picture.label($1) }
+                try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Post"))
+                    .filter { isSingle || Sharing.group(of: Picture.label($0)) == number }.sorted { Picture.label($0) < Picture.label($1) }
             }
             guard let post = posts.first else { return false }
             say("\(device.name) shares \(context.performAndWait { Picture.label(post) })")
             let objects = Box([post]), container = life.container
+            let isOpen = features.contains(.permissions)
             let share = Box(
                 try executor.run {
                     let (_, share, _) = try await container.share(objects.value, to: nil)
-                    let people = ["bo", "ada"].map { CKUserIdentity.LookupInfo(emailAddress: "\($0)@example.org") }
+                    // With permissions, the reader joins by the link.
+                    if isOpen { share.publicPermission = .readOnly }
+                    let people = (isOpen ? ["bo"] : ["bo", "ada"]).map { CKUserIdentity.LookupInfo(emailAddress: "\($0)@example.org") }
                     for person in try await container.fetchParticipants(matching: people, into: store) {
                         person.permission = person.userIdentity.nameComponents?.givenName == "bo" ? .readWrite : .readOnly
                         share.addParticipant(person)
@@ -66,28 +61,23 @@ extension Simulation {
                     return try await container.persistUpdatedShare(share, in: store)
                 }
             ).value
-            sharing.url = share.url
-            sharing.zone = share.recordID.zoneID.zoneName
+            sharing.shares[number].url = share.url
+            sharing.shares[number].zone = share.recordID.zoneID.zoneName
             return true
         }
     }
 
-    /// The owner takes somebody out of the share.
+    /// The owner removes a participant from a share.
     private func sendAway(_ user: String) {
         attempt(again: {}) {
-            guard !cloud.isStopped, let device = devices(of: "mia"), let life = device.life, let store = device.store, sharing.joined.contains(user),
-                let share = try life.container.fetchShares(in: store).first,
-                let participant = share.participants.first(where: { $0.userIdentity.nameComponents?.givenName == user })
+            guard !cloud.isStopped, let device = devices(of: "mia"), let life = device.life, let store = device.store, sharing.hasJoined(user),
+                let share = try life.container.fetchShares(in: store).first(where: { $0.participant(named: user) != nil }),
+                let participant = share.participant(named: user)
             else { return true }
             say("\(device.name) takes \(user) out of the share")
             try part(from: user)
             share.removeParticipant(participant)
-            let (container, changed) = (life.container, Box(share))
-            do {
-                _ = try executor.run { Box(try await container.persistUpdatedShare(changed.value, in: store)) }
-            } catch let error as CKError where error.code == .serverRecordChanged {
-                say("somebody else changed the share")
-            }
+            if try !persist(share, life.container, store) { say("somebody else changed the share") }
             return true
         }
     }
@@ -97,12 +87,26 @@ extension Simulation {
         for device in devices where device.user == user { sharing.leftLogs.formUnion(try device.conflictLog().values) }
     }
 
+    /// - Returns: Whether the share was saved; not if its change tag is stale.
+    private func persist(_ share: CKShare, _ container: NSPersistentCloudKitContainer, _ store: NSPersistentStore) throws -> Bool {
+        let changed = Box(share)
+        do {
+            _ = try executor.run { Box(try await container.persistUpdatedShare(changed.value, in: store)) }
+            return true
+        } catch let error as CKError where error.code == .serverRecordChanged {
+            return false
+        }
+    }
+
     // MARK: Guests
 
-    private func join(_ user: String) {
-        attempt(again: { self.join(user) }) {
-            guard devices.contains(where: { $0.user == user }), !sharing.joined.contains(user) else { return true }
-            guard !cloud.isStopped, let url = sharing.url, let device = devices(of: user), let life = device.life, let store = device.store else { return false }
+    private func join(_ user: String, _ number: Int) {
+        attempt(again: { self.join(user, number) }) {
+            guard devices.contains(where: { $0.user == user }), !sharing.shares[number].joined.contains(user), !sharing.leavers.contains(user)
+            else { return true }
+            guard !cloud.isStopped, let url = sharing.shares[number].url, let device = devices(of: user), let life = device.life,
+                let store = device.store
+            else { return false }
             say("\(device.name) joins the share")
             let way = AccountTransport(base: try base(device), simulation: executor), container = life.container
             try executor.run {
@@ -111,16 +115,16 @@ extension Simulation {
                 let metadata = try await account.shareMetadata(for: url)
                 try await container.acceptShareInvitations(from: [metadata], into: store)
             }
-            sharing.joined.insert(user)
+            sharing.shares[number].joined.insert(user)
             return true
         }
     }
 
     private func leave(_ user: String) {
-        guard let device = devices(of: user), let life = device.life, let store = device.store, sharing.joined.contains(user),
+        guard let device = devices(of: user), let life = device.life, let store = device.store, sharing.hasJoined(user),
             let zone = try? life.container.fetchShares(in: store).first?.recordID.zoneID
         else { return }
-        // Leaving asks the server for something, and is not what pausing keeps a mirror from.
+        // Leaving is a request of the user's, which pausing does not hold back.
         resume(device)
         say("\(device.name) leaves the share")
         attempt { try part(from: user) }
@@ -135,27 +139,45 @@ extension Simulation {
         }
     }
 
-    // MARK: The end
+    // MARK: Permissions
 
-    /// Whoever waits for an invitation gets it; sometimes who could only read may write in the end, and then what they wrote
-    /// is sent.
+    /// The owner raises or lowers what participants may do with each share, by invitation and by the link.
+    ///
+    /// - Parameter allowingAll: Whether everybody may write from now on.
+    private func changePermissions(allowingAll: Bool) {
+        let again: @Sendable () -> Void = { if allowingAll { self.changePermissions(allowingAll: true) } }
+        attempt(again: again) {
+            guard !cloud.isStopped, let device = devices(of: "mia"), let life = device.life, let store = device.store else { return !allowingAll }
+            let shares = try life.container.fetchShares(in: store).sorted { $0.recordID.zoneID.zoneName < $1.recordID.zoneID.zoneName }
+            if allowingAll, shares.count < sharing.zones().count { return false }
+            for share in shares {
+                share.publicPermission = allowingAll || extra.percent(50) ? .readWrite : .readOnly
+                let invited = share.participant(named: "bo")
+                invited?.permission = allowingAll || extra.percent(50) ? .readWrite : .readOnly
+                say("\(device.name): the link may \(share.publicPermission.rawValue), bo may \(invited?.permission.rawValue ?? 0)")
+                if try !persist(share, life.container, store), allowingAll { return false }
+            }
+            return true
+        }
+    }
+
+    /// Users who wait for an invitation get it. In some runs a participant with read-only access may write in the end, and what they
+    /// wrote is sent.
     func finishSharing() throws {
+        if features.contains(.permissions) { return agenda.after(600) { self.changePermissions(allowingAll: true) } }
         guard extra.percent(50), !sharing.refused.isEmpty else { return }
         agenda.after(600) { self.promote() }
     }
 
     private func promote() {
         attempt(again: { self.promote() }) {
-            guard let device = devices(of: "mia"), let life = device.life, let store = device.store,
-                let share = try life.container.fetchShares(in: store).first
-            else { return false }
+            guard let device = devices(of: "mia"), let life = device.life, let store = device.store else { return false }
+            let shares = try life.container.fetchShares(in: store)
+            guard shares.count >= sharing.zones().count, !shares.isEmpty else { return false }
             say("ada may write now")
-            for participant in share.participants where participant.userIdentity.nameComponents?.givenName == "ada" { participant.permission = .readWrite }
-            let (container, changed) = (life.container, Box(share))
-            do {
-                _ = try executor.run { Box(try await container.persistUpdatedShare(changed.value, in: store)) }
-            } catch let error as CKError where error.code == .serverRecordChanged {
-                return false
+            for share in shares {
+                share.participant(named: "ada")?.permission = .readWrite
+                guard try persist(share, life.container, store) else { return false }
             }
             for (edit, name, version) in sharing.refused { references["mia"]?.take(edit, by: name, version: version) }
             sharing.refused = []
@@ -163,28 +185,31 @@ extension Simulation {
         }
     }
 
-    /// Whether a guest has made something of no share: they deleted what it was connected with, or took it apart, before anybody
-    /// looked.
+    // MARK: The end
+
+    /// Whether a guest has made objects that are in no share: it deleted or unlinked what they were connected with before they
+    /// were sent.
     func hasStrays(_ device: SimulatedDevice) throws -> Bool {
         guard device.role == .guest, sharing.dividers.contains(device.name) else { return false }
         return try device.picture { !self.isShared($0, on: device) }?.entries.isEmpty == false
     }
 
-    private func isShared(_ object: NSManagedObject, on device: SimulatedDevice) -> Bool {
-        guard let zone = sharing.zone else { return false }
-        return device.life?.container.recordID(for: object.objectID)?.zoneID.zoneName == zone
+    private func isShared(_ object: NSManagedObject, on device: SimulatedDevice, in zones: Set<String>? = nil) -> Bool {
+        guard let zone = device.life?.container.recordID(for: object.objectID)?.zoneID.zoneName else { return false }
+        return (zones ?? sharing.zones()).contains(zone)
     }
 
-    /// Guests show what is in the share's zone, as the owner does.
+    /// Compares what guests show with what the owner shows of the shares that they have accepted.
     func compareShared(_ all: [SimulatedDevice], with owner: SimulatedDevice) throws {
-        guard let shared = try owner.picture(where: { self.isShared($0, on: owner) }) else { return }
         for device in all where device.role == .guest || device.role == .reader {
+            let zones = sharing.zones(joinedBy: device.user)
+            guard let shared = try owner.picture(where: { self.isShared($0, on: owner, in: zones) }) else { return }
             let hasStrays = try hasStrays(device)
             if hasStrays, let strays = try device.picture(where: { !self.isShared($0, on: device) }) {
                 for (label, entry) in strays.entries { references[circle(of: device.user)]?.kept.formUnion([label] + entry.values.values) }
             }
             guard let picture = try device.picture(where: { !hasStrays || self.isShared($0, on: device) }) else { continue }
-            guard sharing.joined.contains(device.user) else {
+            guard sharing.hasJoined(device.user) else {
                 if !picture.entries.isEmpty { fail("\(device.name) shows \(picture.entries.count) objects of a share that it is not in") }
                 continue
             }
@@ -192,5 +217,11 @@ extension Simulation {
             for case .set(let label, let key, _, _) in sharing.refused.flatMap(\.edit.changes) { changed[label, default: []].insert(key) }
             try compare(device, picture.without(changed), with: shared.without(changed), of: owner)
         }
+    }
+}
+
+extension CKShare {
+    fileprivate func participant(named givenName: String) -> Participant? {
+        participants.first { $0.userIdentity.nameComponents?.givenName == givenName }
     }
 }

@@ -82,7 +82,7 @@ package final class Simulation: @unchecked Sendable {
     /// At which write a device dies.
     var deaths: [String: Int] = [:]
     var promises: [String: Promises] = [:]
-    var sharing = Sharing()
+    var sharing: Sharing
     /// For features.
     var extra: SeededNumbers
     var transports: [String: InProcessTransport] = [:]
@@ -117,6 +117,7 @@ package final class Simulation: @unchecked Sendable {
         self.features = features
         random = SeededNumbers(seed: seed)
         faults = FaultPlan(&random, seed: seed, without: features.excluded)
+        sharing = Sharing(features)
         later = SeededNumbers(seed: ~seed &+ 1)
         extra = SeededNumbers(seed: ~seed &+ 3)
         let trace = Box(Trace(keepsLines: keepsTrace))
@@ -176,10 +177,12 @@ package final class Simulation: @unchecked Sendable {
             }
         }
         if divides { sharing.dividers.insert(device.name) }
-        if device.role == .reader { return sharing.refused.append((edit, device.name, device.version)) }
+        let mayBeRejected = features.contains(.permissions) && device.role != .owner
+        if device.role == .reader, !mayBeRejected { return sharing.refused.append((edit, device.name, device.version)) }
         let circle = circle(of: device.user)
         for (owner, part) in edit.split(by: { label in references.first { $0.value.objects[label] != nil }?.key ?? circle }) {
             references[owner]?.take(part, by: device.name, version: device.version)
+            if mayBeRejected { references[owner]?.allowRestoring(part) }
             // The mirror has not noticed yet that the objects are those of whoever was signed in before.
             if owner != circle { references[owner]?.giveUp() }
         }
@@ -213,7 +216,7 @@ package final class Simulation: @unchecked Sendable {
             }
             // What was deleted in one zone while it moved to another comes with the other before it goes there, too.
             let objects = references[circle(of: device.user)]?.objects ?? [:]
-            let found = device.watch.look(picture) {
+            let found = device.watch.look(picture, mayRevert: { objects[$0]?.mayBeThere == true }) {
                 features.contains(.sharing) && objects[$0]?.isDeleted == true || Reference.comesAndGoes(objects[$0]?.entity)
             }
             for fault in found { fail("\(device.name): \(fault)") }

@@ -19,6 +19,9 @@ struct Workload {
     private let ownPrefixes: Set<Character>
     /// Whether deletions reach everybody.
     private let deletes: Bool
+    /// How many groups of objects there are that are never related to each other, each of which has a share of its own.
+    private let groups: Int
+    private var group = 0
     private var made = 0
 
     init(_ random: SeededNumbers, prefix: String, _ features: Set<Feature>, _ role: Role, ownPrefixes: Set<Character>, seed: UInt64) {
@@ -31,6 +34,7 @@ struct Workload {
         hasAssets = features.contains(.assets)
         deletes = !features.contains(.publicQueries)
         isExtended = features.contains(.extensions)
+        groups = features.contains(.severalShares) ? Sharing.groups : 1
         var extra = SeededNumbers(seed: ~seed &+ 5)
         deletesTopics = extra.percent(50)
     }
@@ -45,7 +49,7 @@ struct Workload {
 
     mutating func label(_ kind: String) -> String {
         made += 1
-        return "\(kind)-\(prefix)\(made)"
+        return "\(kind)-\(prefix)\(made)\(groups > 1 ? Sharing.suffix(ofGroup: group) : "")"
     }
 
     /// A value that nobody else writes, in some runs a long one.
@@ -71,7 +75,9 @@ struct Workload {
         _ entity: String, _ context: NSManagedObjectContext, where isWanted: (NSManagedObject) -> Bool = { _ in true }
     ) throws -> NSManagedObject? {
         let draw = random.next()
-        let objects = try context.fetch(NSFetchRequest<NSManagedObject>(entityName: entity)).filter { !$0.isDeleted && isWanted($0) }
+        let objects = try context.fetch(NSFetchRequest<NSManagedObject>(entityName: entity)).filter {
+            !$0.isDeleted && (groups == 1 || Sharing.group(of: Picture.label($0)) == group) && isWanted($0)
+        }
         if objects.isEmpty { return nil }
         return objects.sorted { Picture.label($0) < Picture.label($1) }[Int(draw % UInt64(objects.count))]
     }
@@ -83,6 +89,7 @@ struct Workload {
     }
 
     private mutating func changeOne(_ context: NSManagedObjectContext) throws {
+        if groups > 1 { group = Int.random(in: 0..<groups, using: &random) }
         // Who may only read tries all the same.
         if role == .reader { return try any("Post", context)?.setValue(text("content"), forKey: "content") ?? () }
         if isExtended, random.percent(60) { return try changeExtended(context) }
