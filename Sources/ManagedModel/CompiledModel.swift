@@ -3,10 +3,11 @@
 
 package import Foundation
 
-/// What a `.momd` file holds here: every version of a model, and which one is current.
+/// What a compiled model holds: every version of a model, and which one is current.
 ///
-/// It is JSON with sorted keys, so that the same model gives the same bytes on every machine. Apple's compiled
-/// models are key-value archives of private classes in a folder of the same name; neither side reads the other's.
+/// A `.momd` is a folder with a `.mom` file for each version and a `VersionInfo.plist`, as Apple's compiler writes it, so that
+/// code finds one version's file. What the `.mom` files hold is JSON with sorted keys: the same model gives the same bytes on
+/// every machine. Apple's are key-value archives of private classes; neither side reads the other's.
 package struct CompiledModel: Hashable, Sendable {
     /// Versions only grow; a case is never used for something else.
     package enum Format: Int, CaseIterable, Sendable {
@@ -74,6 +75,60 @@ package struct CompiledModel: Hashable, Sendable {
         let format: Int
         let current: String
         let versions: [String: Model]
+    }
+}
+
+// MARK: Files
+
+extension CompiledModel {
+    /// The property list in a compiled model's folder that names the current version, as Apple's compiler writes it.
+    package static let versionInfoName = "VersionInfo.plist"
+    private static let currentVersionKey = "NSManagedObjectModel_CurrentVersionName"
+
+    /// The files of a `.momd` folder by name: `NAME.mom` for each version, and `VersionInfo.plist`.
+    ///
+    /// - Throws: ``CompiledModelError`` with `.cannotBeWritten`.
+    package func files() throws(CompiledModelError) -> [String: Data] {
+        var files: [String: Data] = [:]
+        for (name, model) in versions {
+            files["\(name).mom"] = try CompiledModel(currentVersion: name, versions: [name: model]).encoded()
+        }
+        let name = currentVersion.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+        files[Self.versionInfoName] = Data(
+            """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+            <plist version="1.0">
+            <dict>
+            \t<key>\(Self.currentVersionKey)</key>
+            \t<string>\(name)</string>
+            </dict>
+            </plist>
+
+            """.utf8)
+        return files
+    }
+
+    /// Reads a `.momd` folder, or one file: a `.mom`, or a `.momd` as earlier releases wrote it.
+    ///
+    /// - Throws: a file error, or ``CompiledModelError``. A folder without `VersionInfo.plist` has one version.
+    package init(contentsOf url: URL) throws {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder), isFolder.boolValue else {
+            try self.init(data: try Data(contentsOf: url))
+            return
+        }
+        var versions: [String: Model] = [:]
+        for file in try FileManager.default.contentsOfDirectory(at: url, includingPropertiesForKeys: nil) where file.pathExtension == "mom" {
+            versions[file.deletingPathExtension().lastPathComponent] = try CompiledModel(data: try Data(contentsOf: file)).current
+        }
+        let info = FileManager.default.contents(atPath: url.appendingPathComponent(Self.versionInfoName).path)
+        let values = try info.map { try PropertyListSerialization.propertyList(from: $0, format: nil) } as? [String: Any]
+        let named = values?[Self.currentVersionKey] as? String
+        guard let current = named ?? (versions.count == 1 ? versions.keys.first : nil) else {
+            throw CompiledModelError(.noCurrentVersion, detail: "\(versions.count) versions and no \(Self.versionInfoName)")
+        }
+        try self.init(currentVersion: current, versions: versions)
     }
 }
 

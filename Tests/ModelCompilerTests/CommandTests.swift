@@ -31,7 +31,8 @@ import Testing
         #expect(result.code == 0 && result.words.isEmpty)
         let contents = model.url.appending(path: "Shop.xcdatamodel/contents").path
         #expect(result.complaints == ["\(contents):2: warning: Note.title has an unknown attribute 'wobbly'"])
-        #expect(try CompiledModel(data: try Data(contentsOf: compiled)).current.entities.map(\.name) == ["Note"])
+        #expect(try CompiledModel(contentsOf: compiled).current.entities.map(\.name) == ["Note"])
+        #expect(Set(try FileManager.default.contentsOfDirectory(atPath: compiled.path)) == ["Shop.mom", "VersionInfo.plist"])
         #expect(try String(contentsOf: swift, encoding: .utf8) == model.swift(module: "App"))
     }
 
@@ -39,10 +40,25 @@ import Testing
         let compiled = model.folder.appending(path: "Shop.momd")
         #expect(run("compile", model.url.path, "--compiled", compiled.path).code == 0)
         let past = Date(timeIntervalSinceReferenceDate: 1000)
-        try FileManager.default.setAttributes([.modificationDate: past], ofItemAtPath: compiled.path)
+        let file = compiled.appending(path: "Shop.mom")
+        try FileManager.default.setAttributes([.modificationDate: past], ofItemAtPath: file.path)
         #expect(run("compile", model.url.path, "--compiled", compiled.path).code == 0)
-        let attributes = try FileManager.default.attributesOfItem(atPath: compiled.path)
+        let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
         #expect(attributes[.modificationDate] as? Date == past)
+    }
+
+    @Test func aCompiledModelIsAFolderThatReplacesTheFileAndTheVersionsOfBefore() throws {
+        let compiled = model.folder.appending(path: "Shop.momd")
+        try Data("{}".utf8).write(to: compiled)
+        #expect(run("compile", model.url.path, "--compiled", compiled.path).code == 0)
+        try Data().write(to: compiled.appending(path: "Old.mom"))
+        #expect(run("compile", model.url.path, "--compiled", compiled.path).code == 0)
+        #expect(Set(try FileManager.default.contentsOfDirectory(atPath: compiled.path)) == ["Shop.mom", "VersionInfo.plist"])
+        #expect(try CompiledModel(contentsOf: compiled.appending(path: "Shop.mom")).currentVersion == "Shop")
+        try FileManager.default.removeItem(at: compiled.appending(path: "VersionInfo.plist"))
+        #expect(try CompiledModel(contentsOf: compiled).currentVersion == "Shop")
+        try Data().write(to: compiled.appending(path: "Shop.mom"))
+        #expect(throws: CompiledModelError.self) { try CompiledModel(contentsOf: compiled) }
     }
 
     @Test func aBrokenModelWritesNothing() throws {

@@ -52,7 +52,7 @@ package enum ModelCompilerCommand {
 
           MODEL       an .xcdatamodeld folder, or a single .xcdatamodel
           --swift     where to write the generated classes and the model's registration
-          --compiled  where to write the compiled model
+          --compiled  where to write the compiled model: a folder with a file for each version
           --module    the module that the generated classes will be part of
 
         A file is written only when its contents change.
@@ -98,7 +98,7 @@ package enum ModelCompilerCommand {
                 let source = try SwiftWriter(compilation, module: arguments.module).source()
                 try write(Data(source.utf8), to: path)
             }
-            if let path = arguments.compiled { try write(try compilation.compiled.encoded(), to: path) }
+            if let path = arguments.compiled { try writeFolder(try compilation.compiled.files(), to: path) }
             return 0
         } catch let error as ModelCompilerError {
             for diagnostic in error.diagnostics { complain(diagnostic.description) }
@@ -106,6 +106,22 @@ package enum ModelCompilerCommand {
             complain("\(arguments.model): error: \(error)")
         }
         return 1
+    }
+
+    /// Makes a folder hold these files and no others. A file in the folder's place, as earlier releases wrote it, is replaced.
+    private static func writeFolder(_ files: [String: Data], to path: String) throws {
+        let manager = FileManager.default
+        var isFolder: ObjCBool = false
+        do {
+            if manager.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue { try manager.removeItem(atPath: path) }
+            try manager.createDirectory(atPath: path, withIntermediateDirectories: false)
+        } catch where isFolder.boolValue {
+            // The folder exists.
+        } catch {
+            throw ModelCompilerError([Diagnostic(.error, file: path, "cannot be written: \(error.localizedDescription)")])
+        }
+        for name in try manager.contentsOfDirectory(atPath: path) where files[name] == nil { try manager.removeItem(atPath: "\(path)/\(name)") }
+        for (name, data) in files.sorted(by: { $0.key < $1.key }) { try write(data, to: "\(path)/\(name)") }
     }
 
     /// Leaves a file with the same bytes alone, so that nothing is built anew because of it.

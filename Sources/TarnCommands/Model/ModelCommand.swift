@@ -54,7 +54,7 @@ struct ModelDiffCommand: ParsableCommand {
         let url = URL(fileURLWithPath: path)
         do {
             guard ["xcdatamodel", "xcdatamodeld"].contains(url.pathExtension) else {
-                return try CompiledModel(data: try Data(contentsOf: url)).current
+                return try CompiledModel(contentsOf: url).current
             }
             return try ModelCompiler.compile(contentsOf: url).compiled.current
         } catch let error as ModelCompilerError {

@@ -45,7 +45,7 @@ struct ModelWriteCommand: ParsableCommand {
     private func read(_ url: URL) throws -> (versions: [String: ModelDocument], current: String) {
         do {
             guard ["xcdatamodel", "xcdatamodeld"].contains(url.pathExtension) else {
-                let compiled = try CompiledModel(data: try Data(contentsOf: url))
+                let compiled = try CompiledModel(contentsOf: url)
                 return (compiled.versions.mapValues { ModelDocument($0) }, compiled.currentVersion)
             }
             let compilation = try ModelCompiler.compile(contentsOf: url)
