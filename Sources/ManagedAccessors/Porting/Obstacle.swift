@@ -9,7 +9,14 @@ package struct Obstacle: Equatable, Sendable {
         case members = "@objcMembers"
         case exposed = "@objc"
         case optionalRequirement = "optional"
-        case erasedRequest = "as! NSFetchRequest"
+        case erasedRequest = "as NSFetchRequest"
+        case observer = "addObserver(_:selector:name:object:)"
+        case overrideInExtension = "override in an extension"
+        case missingImport = "missing import"
+        case qualifiedName = "Foundation."
+        case keyValueObserving = "key-value observing"
+        case absentFramework = "absent framework"
+        case absentName = "absent name"
 
         /// Why it does not compile, or does not work, and what to do where no edit is made.
         package var reason: String {
@@ -20,6 +27,13 @@ package struct Obstacle: Equatable, Sendable {
             case .exposed: "@objc needs the Objective-C runtime; pass the access notes to the compiler, or keep it for Apple's platforms"
             case .optionalRequirement: "optional requirements need the Objective-C runtime; give the method an empty body in an extension"
             case .erasedRequest: "fetch requests of other result types cannot be cast; make the request with the wanted type"
+            case .observer: "#selector needs the Objective-C runtime; an observer's block means the same"
+            case .overrideInExtension: "Swift overrides members in the class's own body only, without the Objective-C runtime"
+            case .missingImport: "the name comes from a module that this file does not import"
+            case .qualifiedName: "Foundation has no such class that works off Apple's platforms; CoreData declares it"
+            case .keyValueObserving: "there is no key-value observing; observe the context's notifications, or set isObservationEnabled"
+            case .absentFramework: "this framework exists on Apple's platforms only; put the file, or what needs it, behind #if canImport"
+            case .absentName: "this is absent off Apple's platforms (see the parity ledger); put what needs it behind #if canImport(ObjectiveC)"
             }
         }
     }
@@ -38,4 +52,14 @@ package struct Obstacle: Equatable, Sendable {
     package var text: String
     /// The least change after which the source compiles with and without Objective-C; nil where a person has to decide.
     package var edit: Edit?
+    /// What stands in the way of an edit, or what a person should know about it.
+    package var note: String?
+
+    package init(kind: Kind, line: Int, text: String, edit: Edit? = nil, note: String? = nil) {
+        self.kind = kind
+        self.line = line
+        self.text = text
+        self.edit = edit
+        self.note = note
+    }
 }

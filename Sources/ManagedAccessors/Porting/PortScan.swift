@@ -3,23 +3,45 @@
 
 /// Finds what does not compile without Objective-C in one file.
 package struct PortScan {
-    private let bytes: [UInt8]
-    private let tokens: [SwiftToken]
-    private var obstacles: [Obstacle] = []
+    let bytes: [UInt8]
+    let tokens: [SwiftToken]
+    var obstacles: [Obstacle] = []
+    /// Overrides that stand in extensions, for edits that may need another file.
+    var movable: [MovableOverride] = []
 
     /// - Parameter keepsAttributes: Whether the compiler is given access notes, so that `@objc` may stay as it is.
     /// - Returns: In the order of the source; nil for a file whose brackets do not match.
     package static func obstacles(in text: String, keepsAttributes: Bool) -> [Obstacle]? {
-        var scan = PortScan(text)
-        guard scan.isBalanced else { return nil }
-        scan.run(keepsAttributes: keepsAttributes)
-        return scan.obstacles
+        PortScan(text, keepsAttributes: keepsAttributes)?.obstacles
+    }
+
+    /// - Returns: nil for a file whose brackets do not match.
+    init?(_ text: String, keepsAttributes: Bool) {
+        self.init(text)
+        guard isBalanced else { return nil }
+        run(keepsAttributes: keepsAttributes)
+        scanImports()
+        scanOverrides()
+        obstacles.sort { $0.line < $1.line }
     }
 
     /// The text with the edits of the obstacles that have one.
     package static func applying(_ obstacles: [Obstacle], to text: String) -> String {
+        applying(obstacles.compactMap(\.edit), to: text)
+    }
+
+    /// The text with edits. One that lies within another is part of what that one moves, and is left out.
+    static func applying(_ edits: [Obstacle.Edit], to text: String) -> String {
         var bytes = Array(text.utf8)
-        for edit in obstacles.compactMap(\.edit).sorted(by: { $0.range.lowerBound > $1.range.lowerBound }) {
+        let outer = edits.enumerated().filter { index, edit in
+            !edits.enumerated().contains { other, around in
+                other != index && !around.range.isEmpty && around.range != edit.range && around.range.lowerBound <= edit.range.lowerBound
+                    && edit.range.upperBound <= around.range.upperBound && edit.range.count < around.range.count
+                    && (!edit.range.isEmpty || edit.range.lowerBound > around.range.lowerBound)
+            }
+        }
+        // From the end to the start; insertions at one place keep their order.
+        for (_, edit) in outer.sorted(by: { ($0.element.range.lowerBound, $0.offset) > ($1.element.range.lowerBound, $1.offset) }) {
             bytes.replaceSubrange(edit.range, with: edit.text.utf8)
         }
         return String(decoding: bytes, as: UTF8.self)
@@ -79,7 +101,8 @@ package struct PortScan {
             if isForObjectiveC.contains(true) { continue }
             if token.kind == .literal { scanInterpolations(of: token) }
             if token.isWord("#keyPath") { addKeyPath(index) }
-            if token.isWord("#selector"), let end = closing(index + 1) { add(.selector, index, to: end, edit: nil) }
+            if token.isWord("#selector"), let end = closing(index + 1), !addObserver(index, end) { add(.selector, index, to: end, edit: nil) }
+            scanName(index)
             if token.isMark("@"), tokens[index + 1].isWord("objcMembers") { addAttribute(.members, index, to: index + 1) }
             if token.isMark("@"), tokens[index + 1].isWord("objc"), !keepsAttributes, !isBeforeEnum(index) {
                 let hasName = tokens[index + 2].isMark("(") && !tokens[index + 2].startsLine
@@ -88,7 +111,9 @@ package struct PortScan {
             if token.isWord("optional"), tokens[index + 1].isWord("func") || tokens[index + 1].isWord("var") {
                 add(.optionalRequirement, index, to: index + 1, edit: nil)
             }
-            if token.isWord("as"), tokens[index + 1].isMark("!"), index + 2 < tokens.count, tokens[index + 2].isWord("NSFetchRequest") {
+            if token.isWord("as"), index + 2 < tokens.count, tokens[index + 1].isMark("!") || tokens[index + 1].isMark("?"),
+                tokens[index + 2].isWord("NSFetchRequest")
+            {
                 add(.erasedRequest, index, to: index + 2, edit: nil)
             }
         }
@@ -104,18 +129,21 @@ package struct PortScan {
     }
 
     /// The index of the bracket that closes the one at `start`.
-    private func closing(_ start: Int) -> Int? {
-        guard start < tokens.count, tokens[start].isMark("(") else { return nil }
+    func closing(_ start: Int) -> Int? {
+        guard start < tokens.count, tokens[start].isMark("(") || tokens[start].isMark("{") else { return nil }
+        let (open, close) = tokens[start].isMark("(") ? ("(", ")") : ("{", "}")
         var depth = 0
         for index in start..<tokens.count {
-            if tokens[index].isMark("(") { depth += 1 }
-            if tokens[index].isMark(")") { depth -= 1 }
+            if tokens[index].isMark(open) { depth += 1 }
+            if tokens[index].isMark(close) { depth -= 1 }
             if depth == 0 { return index }
         }
         return nil
     }
 
-    private mutating func add(_ kind: Obstacle.Kind, _ first: Int, to last: Int, edit: String?) {
+    func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+
+    mutating func add(_ kind: Obstacle.Kind, _ first: Int, to last: Int, edit: String?) {
         let range = tokens[first].range.lowerBound..<tokens[last].range.upperBound
         obstacles.append(
             Obstacle(

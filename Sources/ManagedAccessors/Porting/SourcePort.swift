@@ -11,6 +11,8 @@ package struct SourcePort {
         package var path: String
         package var text: String
         package var obstacles: [Obstacle]
+        /// Edits that obstacles of other files, or of other places, ask for here.
+        package var insertions: [Obstacle.Edit] = []
     }
 
     package let folder: URL
@@ -32,18 +34,49 @@ package struct SourcePort {
         }
         folder = isFolder.boolValue ? url : url.deletingLastPathComponent()
         var index = SourceIndex(module: "")
+        var scans: [PortScan] = []
         for file in isFolder.boolValue ? Self.sources(in: url) : [url] {
             let path = file.path.hasPrefix(folder.path + "/") ? String(file.path.dropFirst(folder.path.count + 1)) : file.path
             guard let data = FileManager.default.contents(atPath: file.path), let text = String(data: data, encoding: .utf8),
-                let obstacles = PortScan.obstacles(in: text, keepsAttributes: keepsAttributes)
+                let scan = PortScan(text, keepsAttributes: keepsAttributes)
             else {
                 unreadable.append(path)
                 continue
             }
             index.add(text, file: path)
-            files.append(File(url: file, path: path, text: text, obstacles: obstacles))
+            files.append(File(url: file, path: path, text: text, obstacles: scan.obstacles))
+            scans.append(scan)
         }
         exposed = index.exposed
+        for file in files.indices { move(scans[file].movable, from: file, scans) }
+    }
+
+    /// Moves overrides from extensions into the bodies of their classes.
+    private mutating func move(_ overrides: [MovableOverride], from file: Int, _ scans: [PortScan]) {
+        for override in overrides {
+            guard let place = files[file].obstacles.firstIndex(where: { $0.kind == .overrideInExtension && $0.line == override.line }) else { continue }
+            let homes = scans.indices.compactMap { home in scans[home].classEnd(override.type).map { (home, $0) } }
+            let note: String?
+            if homes.isEmpty {
+                note = "no file here declares \(override.type): the model's generated classes have no place for it, so write the class by hand"
+            } else if homes.count > 1 {
+                note = "several classes are named \(override.type)"
+            } else if override.isConditional {
+                note = "it stands in an #if"
+            } else if homes[0].0 != file, !override.hiddenNames.isEmpty {
+                note = "it uses \(override.hiddenNames.joined(separator: ", ")), which \(files[homes[0].0].path) cannot see"
+            } else {
+                note = nil
+                let (home, end) = homes[0]
+                let text = override.text.hasSuffix("\n") ? override.text : override.text + "\n"
+                files[file].obstacles[place].edit = Obstacle.Edit(range: override.range, text: "")
+                let before = Array(files[home].text.utf8)[..<end]
+                let isOwnLine = before.last { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") } == UInt8(ascii: "\n")
+                let position = isOwnLine ? (before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? end) : end
+                files[home].insertions.append(Obstacle.Edit(range: position..<position, text: "\n" + text))
+            }
+            files[file].obstacles[place].note = note ?? "into the class"
+        }
     }
 
     package var obstacles: [(path: String, obstacle: Obstacle)] {
@@ -57,8 +90,8 @@ package struct SourcePort {
     /// - Returns: The paths of the files that changed.
     package func write() throws -> [String] {
         var changed: [String] = []
-        for file in files where file.obstacles.contains(where: { $0.edit != nil }) {
-            try Data(PortScan.applying(file.obstacles, to: file.text).utf8).write(to: file.url, options: .atomic)
+        for file in files where !file.insertions.isEmpty || file.obstacles.contains(where: { $0.edit != nil }) {
+            try Data(PortScan.applying(file.obstacles.compactMap(\.edit) + file.insertions, to: file.text).utf8).write(to: file.url, options: .atomic)
             changed.append(file.path)
         }
         return changed

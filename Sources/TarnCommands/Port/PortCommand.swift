@@ -10,7 +10,8 @@ struct PortCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "port", abstract: "Say what keeps sources from compiling without Objective-C, and mend it.",
         discussion: """
-            Nothing is written unless --write is given. @objc stays as it is: access notes tell the compiler to pass over it, \
+            Nothing is written unless --write is given. Observers by #selector become blocks, overrides move from extensions into \
+            their class, and missing imports of CoreData and CloudKit are added. @objc stays as it is: access notes tell the compiler to pass over it, \
             with the flags that are printed. Packages that cannot set flags keep @objc for Apple's platforms by --no-flags.
             """)
 
@@ -34,16 +35,28 @@ struct PortCommand: ParsableCommand {
         for (path, obstacle) in port.obstacles {
             print("\(path):\(obstacle.line): \(obstacle.text)\n    \(obstacle.kind.reason)\(remedy(obstacle))")
         }
-        if write { for path in try port.write() { print("changed \(path)") } }
+        if write { for path in try changed(by: port) { print("changed \(path)") } }
         if !hasNoFlags, !port.exposed.isEmpty { try notes(port) }
         let left = port.obstacles.filter { $0.obstacle.edit == nil }.count
         let mended = port.obstacles.count - left
         print("\(port.files.count) files read, \(mended) places \(write ? "mended" : "that --write mends"), \(left) that need you")
     }
 
+    /// Makes the edits, and then those in what the first ones moved.
+    private func changed(by port: SourcePort) throws -> [String] {
+        let paths = try port.write()
+        let moved = try SourcePort(URL(fileURLWithPath: path), keepsAttributes: !hasNoFlags)
+        return Set(paths).union(try moved.write()).sorted()
+    }
+
     private func remedy(_ obstacle: Obstacle) -> String {
-        guard let edit = obstacle.edit, obstacle.kind == .keyPath else { return "" }
-        return write ? ": changed to \(edit.text)" : ": --write makes it \(edit.text)"
+        guard let edit = obstacle.edit else { return obstacle.note.map { "; by hand, for \($0)" } ?? "" }
+        switch obstacle.kind {
+        case .keyPath, .qualifiedName, .observer: return write ? ": changed to \(edit.text)" : ": --write makes it \(edit.text)"
+        case .missingImport: return write ? ": added \(obstacle.note ?? "")" : ": --write adds \(obstacle.note ?? "")"
+        case .overrideInExtension: return write ? ": moved into the class" : ": --write moves it into the class"
+        default: return ""
+        }
     }
 
     private func notes(_ port: SourcePort) throws {
