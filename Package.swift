@@ -191,7 +191,8 @@ let package = Package(
         .testTarget(
             name: "ModelCompilerTests", dependencies: ["ManagedModel", "ModelCompiler"], exclude: ["Golden"]),
         .testTarget(
-            name: "ManagedAccessorsTests", dependencies: ["CoreData", "ManagedAccessors"], plugins: ["ModelCompilerPlugin"]),
+            name: "ManagedAccessorsTests", dependencies: ["CoreData", "ManagedAccessors"], exclude: ["Shelves.xcdatamodeld"],
+            plugins: ["ModelCompilerPlugin"]),
         .testTarget(name: "CloudWireTests", dependencies: ["CloudWire"]),
         .testTarget(name: "CloudKitTests", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
         .testTarget(name: "CloudKitTestingTests", dependencies: ["CloudKit", "CloudKitTesting", "CoreData"]),

@@ -35,7 +35,7 @@ extension NSManagedObjectContext {
         defer { settled = SettledConflicts() }
         try policy.resolve(mergeConflicts: met)
         // What the policy did not touch keeps its changes over what the store holds.
-        for conflict in met where conflict.sourceObject.managedObjectContext === self {
+        for conflict in met where conflict.sourceObject.contextReference === self {
             let object = conflict.sourceObject
             let isSettled = conflict.persisted == nil ? object.pendingPlace < 0 : object.version == conflict.persisted?.version
             if !isSettled {
@@ -52,12 +52,12 @@ extension NSManagedObjectContext {
         let object = conflict.sourceObject
         guard let persisted = conflict.persisted else { return settleGone(object) }
         if policy == .rollbackMergePolicyType {
-            let wasDeleted = object.isDeleted
+            let wasDeleted = object.isMarkedDeleted
             pending.remove(object)
             object.revertAlone()
             _ = object.merge(persisted)
             if wasDeleted { object.leaveDeleted() }
-        } else if object.isDeleted {
+        } else if object.isMarkedDeleted {
             // Property by property there is nothing that a deletion could be merged with, and its delete rules were
             // applied already: it stands.
             object.version = persisted.version
@@ -70,7 +70,7 @@ extension NSManagedObjectContext {
 
     private func settleGone(_ object: NSManagedObject) {
         dropReferences(to: [object])
-        if object.isDeleted {
+        if object.isMarkedDeleted {
             pending.remove(object)
             settled.deleted.append(object)
         } else {
@@ -81,20 +81,17 @@ extension NSManagedObjectContext {
 
     // MARK: Objects that did not change
 
-    /// Makes the next save check that nobody else changed the object's row, whether or not it changes here.
-    ///
-    /// The check is made just before the save writes.
-    public func detectConflicts(for object: NSManagedObject) {
+    func detectConflictsImplementation(for object: NSManagedObject) {
         preconditionIsCurrent()
         precondition(object.contextReference === self, "\(object.layout.name) is in another context")
-        guard !object.isInserted else { return }
+        guard !object.isMarkedInserted else { return }
         object.willRead()
         watched[ObjectIdentifier(object)] = object
     }
 
     /// Conflicts of objects that are watched, of one store.
     func watchedConflicts(in store: UInt16, _ coordinator: NSPersistentStoreCoordinator) throws -> [RowConflict] {
-        let objects = watched.values.filter { $0.key.store == store && $0.flags.isDisjoint(with: [.pending, .detached]) && !$0.isFault }
+        let objects = watched.values.filter { $0.key.store == store && $0.flags.isDisjoint(with: [.pending, .detached]) && !$0.isMarkedFault }
         guard !objects.isEmpty else { return [] }
         let rows = Dictionary(try coordinator.rows(objects.map(\.key)).map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
         return objects.sorted { $0.sequence < $1.sequence }.filter { rows[$0.key]?.version != $0.version }.map {

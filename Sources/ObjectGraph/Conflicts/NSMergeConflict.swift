@@ -15,14 +15,14 @@ import SQLiteStore
 ///
 /// Source: developer.apple.com/documentation/coredata/nsmergeconflict
 open class NSMergeConflict: NSObject {
-    public let sourceObject: NSManagedObject
+    open private(set) var sourceObject: NSManagedObject
     /// What the object's changes are measured against: its values when it was fetched or saved.
-    public let objectSnapshot: [String: Any]?
-    public let cachedSnapshot: [String: Any]?
-    public let persistedSnapshot: [String: Any]?
+    open private(set) var objectSnapshot: [String: Any]?
+    open private(set) var cachedSnapshot: [String: Any]?
+    open private(set) var persistedSnapshot: [String: Any]?
     /// 0 when the row is gone.
-    public let newVersionNumber: Int
-    public let oldVersionNumber: Int
+    open private(set) var newVersionNumber: Int
+    open private(set) var oldVersionNumber: Int
     /// What the store holds now; nil when the row is gone.
     let persisted: Row?
 

@@ -21,7 +21,7 @@ public enum NSMergePolicyType: UInt, Sendable {
 /// Source: developer.apple.com/documentation/coredata/nsmergepolicy
 open class NSMergePolicy: NSObject, @unchecked Sendable {
     // Unchecked: never changed after init.
-    public let mergeType: NSMergePolicyType
+    open private(set) var mergeType: NSMergePolicyType
 
     public init(merge type: NSMergePolicyType) { mergeType = type }
 
@@ -54,7 +54,7 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
     open func resolve(optimisticLockingConflicts list: [NSMergeConflict]) throws {
         let unresolvable = list.filter { conflict in
             // Who deletes what is gone already has nothing to settle.
-            if conflict.sourceObject.isDeleted, conflict.newVersionNumber == 0 { return false }
+            if conflict.sourceObject.isMarkedDeleted, conflict.newVersionNumber == 0 { return false }
             return switch mergeType {
             case .errorMergePolicyType: true
             case .mergeByPropertyObjectTrumpMergePolicyType, .overwriteMergePolicyType: conflict.newVersionNumber == 0
@@ -66,7 +66,7 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
                 .managedObjectMerge, sentence: "Could not merge changes: somebody else changed the same objects.",
                 userInfo: [NSPersistentStoreSaveConflictsErrorKey: unresolvable])
         }
-        for conflict in list { conflict.sourceObject.managedObjectContext?.settle(conflict, by: mergeType) }
+        for conflict in list { conflict.sourceObject.contextReference?.settle(conflict, by: mergeType) }
     }
 
     /// - Throws: ``CocoaError`` 133021 with every conflict that the policy does not settle; nothing was changed then.

@@ -8,17 +8,17 @@ public import Foundation
 /// Source: developer.apple.com/documentation/coredata/nsconstraintconflict
 open class NSConstraintConflict: NSObject {
     /// Names of the properties that together have to be unique.
-    public let constraint: [String]
+    open private(set) var constraint: [String]
     /// The values that they share.
-    public let constraintValues: [String: Any]
+    open private(set) var constraintValues: [String: Any]
     /// The object whose row is in the store; nil when only unsaved objects are in conflict.
-    public let databaseObject: NSManagedObject?
+    open private(set) var databaseObject: NSManagedObject?
     /// What the store holds for that object.
-    public let databaseSnapshot: [AnyHashable: Any]?
+    open private(set) var databaseSnapshot: [AnyHashable: Any]?
     /// The unsaved objects.
-    public let conflictingObjects: [NSManagedObject]
+    open private(set) var conflictingObjects: [NSManagedObject]
     /// Their values, in the same order.
-    public let conflictingSnapshots: [[AnyHashable: Any]]
+    open private(set) var conflictingSnapshots: [[AnyHashable: Any]]
 
     public init(
         constraint: [String], database databaseObject: NSManagedObject?, databaseSnapshot: [AnyHashable: Any]?,

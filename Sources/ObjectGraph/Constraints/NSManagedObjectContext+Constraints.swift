@@ -60,9 +60,9 @@ extension NSManagedObjectContext {
     private func pendingDuplicates() -> [NSConstraintConflict] {
         var groups: [Values: [NSManagedObject]] = [:]
         var order: [Values] = []
-        for object in pendingInOrder where !object.isDeleted {
+        for object in pendingInOrder where !object.isMarkedDeleted {
             for constraint in object.layout.entity.uniqueness {
-                let isChanged = object.isInserted || constraint.slots.contains { object.committed?[$0] != object.values[$0] }
+                let isChanged = object.isMarkedInserted || constraint.slots.contains { object.committed?[$0] != object.values[$0] }
                 let values = Values(constraint: constraint, values: constraint.slots.map { object.values[$0] })
                 guard isChanged, !values.values.contains(where: \.isNull) else { continue }
                 groups[values, default: []].append(object)

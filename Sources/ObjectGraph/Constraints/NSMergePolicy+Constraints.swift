@@ -13,8 +13,8 @@ extension NSMergePolicy {
     func settle(_ conflicts: [NSConstraintConflict]) throws {
         guard mergeType != .errorMergePolicyType else { throw CocoaError.unsettled(conflicts) }
         for conflict in conflicts {
-            let objects = conflict.conflictingObjects.filter { $0.contextReference != nil && !$0.isDeleted }
-            if let existing = conflict.databaseObject, !existing.isDeleted {
+            let objects = conflict.conflictingObjects.filter { $0.contextReference != nil && !$0.isMarkedDeleted }
+            if let existing = conflict.databaseObject, !existing.isMarkedDeleted {
                 for object in objects { settle(object, against: existing, conflict.constraint) }
             } else {
                 settle(objects, conflict.constraint)
@@ -26,7 +26,7 @@ extension NSMergePolicy {
         guard let context = object.contextReference else { return }
         switch mergeType {
         case .mergeByPropertyObjectTrumpMergePolicyType, .overwriteMergePolicyType:
-            if object.isInserted {
+            if object.isMarkedInserted {
                 object.handOver(to: existing, everything: mergeType == .overwriteMergePolicyType)
             } else {
                 context.delete(existing)
@@ -38,12 +38,12 @@ extension NSMergePolicy {
     /// Only unsaved objects: the last one wins, or else the first.
     private func settle(_ objects: [NSManagedObject], _ constraint: [String]) {
         guard objects.count > 1 else { return }
-        let stored = objects.first { !$0.isInserted }
+        let stored = objects.first { !$0.isMarkedInserted }
         switch mergeType {
         case .mergeByPropertyObjectTrumpMergePolicyType, .overwriteMergePolicyType:
             let survivor = stored ?? objects[objects.count - 1]
             for object in objects where object !== survivor {
-                if object.isInserted, stored != nil {
+                if object.isMarkedInserted, stored != nil {
                     object.handOver(to: survivor, everything: mergeType == .overwriteMergePolicyType)
                 } else {
                     object.contextReference?.delete(object)
@@ -57,7 +57,7 @@ extension NSMergePolicy {
 
     private func giveUp(_ object: NSManagedObject, _ constraint: [String]) {
         guard let context = object.contextReference else { return }
-        if object.isInserted {
+        if object.isMarkedInserted {
             context.delete(object)
         } else if mergeType == .rollbackMergePolicyType {
             context.refresh(object, mergeChanges: false)
@@ -94,7 +94,7 @@ extension NSManagedObject {
             setToMany(index, to: [])
         }
         // What has no inverse does not notice.
-        for object in context.pendingInOrder where !object.isDeleted && object !== self {
+        for object in context.pendingInOrder where !object.isMarkedDeleted && object !== self {
             for slot in object.values.indices where object.values[slot].reference == key { object.setSlot(slot, to: .reference(other.key)) }
         }
         context.delete(self)

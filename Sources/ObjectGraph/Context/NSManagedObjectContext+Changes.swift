@@ -7,10 +7,7 @@ import ManagedModel
 // Inserting, deleting, and telling about changes.
 
 extension NSManagedObjectContext {
-    /// Adds a new object. Its defaults are set; `awakeFromInsert` runs.
-    ///
-    /// An object of this context that waits for its deletion is kept instead; others are here already.
-    public func insert(_ object: NSManagedObject) {
+    func insertImplementation(_ object: NSManagedObject) {
         preconditionIsCurrent()
         if object.isIn(self) { return keep(object) }
         precondition(object.isAlone, "\(object.layout.name) is in another context")
@@ -43,10 +40,7 @@ extension NSManagedObjectContext {
         object.leaveDeleted()
     }
 
-    /// Marks an object for deletion. Delete rules are applied when changes are processed, at the latest by the save.
-    ///
-    /// Deleting an object that is gone already has no effect.
-    public func delete(_ object: NSManagedObject) {
+    func deleteImplementation(_ object: NSManagedObject) {
         preconditionIsCurrent()
         guard let context = object.contextReference, !object.flags.contains(.deleted) else { return }
         precondition(context === self, "\(object.layout.name) is in another context; get it with object(with:) before deleting it")
@@ -78,14 +72,15 @@ extension NSManagedObjectContext {
         guard !object.flags.contains(.unannounced) else { return }
         object.flags.insert(.unannounced)
         unannounced.append(object)
-        guard !isProcessingScheduled else { return }
+        // A context that is used off its queue tells of changes at its next save, fetch or processPendingChanges: an event
+        // on the queue would race with the caller.
+        guard !isProcessingScheduled, queue.isCurrent else { return }
         isProcessingScheduled = true
         // The end of the turn of the queue, where nothing else ends one (a main-queue context outside perform).
         queue.queue.async { [registry] in registry.context?.endEvent() }
     }
 
-    /// Applies delete rules and posts one notification about everything that changed since the last.
-    public func processPendingChanges() {
+    func processPendingChangesImplementation() {
         isProcessingScheduled = false
         guard !unannounced.isEmpty else { return }
         if propagatesDeletesAtEndOfEvent { propagateDeletions() }
@@ -97,8 +92,8 @@ extension NSManagedObjectContext {
         // What left the context meanwhile was told of then.
         for object in changed where object.isIn(self) {
             object.flags.remove(.unannounced)
-            let isNew = object.isInserted && !object.flags.contains(.presented)
-            switch (object.isDeleted, isNew) {
+            let isNew = object.isMarkedInserted && !object.flags.contains(.presented)
+            switch (object.isMarkedDeleted, isNew) {
             // An object that was inserted and deleted before anybody saw it never was.
             case (true, true): break
             case (true, false): if isObserved { deleted.append(object) }
@@ -107,7 +102,7 @@ extension NSManagedObjectContext {
                 if isObserved { inserted.append(object) }
             case (false, false): if isObserved { updated.append(object) }
             }
-            if object.isInserted && object.isDeleted { forget(object) }
+            if object.isMarkedInserted && object.isMarkedDeleted { forget(object) }
         }
         postObjectsDidChange(inserted: inserted, updated: updated, deleted: deleted, refreshed: [])
     }
@@ -165,7 +160,7 @@ extension NSManagedObjectContext {
     private func readAhead(_ keys: Set<RowKey>) -> [NSManagedObject] {
         let unread = keys.filter { key in
             guard !key.isTemporary || parent != nil else { return false }
-            return registry[key].map { $0.isFault && !$0.flags.contains(.hasRow) } ?? true
+            return registry[key].map { $0.isMarkedFault && !$0.flags.contains(.hasRow) } ?? true
         }
         // What cannot be read now is read, or missed, when its fault is fired.
         guard unread.count > 1, let rows = try? sourceRows(Array(unread)) else { return [] }
@@ -177,7 +172,7 @@ extension NSManagedObjectContext {
         case .noAction, .deny: break
         case .cascade: delete(destination)
         case .nullify:
-            if let inverse = relationship.inverse, !destination.isDeleted { destination.forget(object, at: inverse) }
+            if let inverse = relationship.inverse, !destination.isMarkedDeleted { destination.forget(object, at: inverse) }
         }
     }
 

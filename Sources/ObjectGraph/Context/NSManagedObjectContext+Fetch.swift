@@ -12,20 +12,31 @@ extension NSManagedObjectContext {
     /// - Throws: ``CocoaError`` 134070 if the predicate cannot run in the store (the sentence says why), or a file
     ///   error of the store.
     public func fetch<T>(_ request: NSFetchRequest<T>) throws -> [T] {
+        guard isPlain else { return try cast(fetch(request.untyped), of: request) }
+        guard request.resultType == .managedObjectResultType else { return try cast(results(of: request.parameters), of: request) }
         preconditionIsCurrent()
-        let parameters = request.parameters
+        return try cast(fetchObjects(request.parameters), of: request)
+    }
+
+    public func count<T>(for request: NSFetchRequest<T>) throws -> Int {
+        guard isPlain else { return try count(for: request.untyped) }
+        return try countChecked(request.parameters)
+    }
+
+    func results(of parameters: FetchParameters) throws -> [Any] {
+        preconditionIsCurrent()
         switch parameters.resultType {
-        case .managedObjectIDResultType: return try cast(fetchIDs(parameters), of: request)
-        case .countResultType: return try cast([NSNumber(value: count(parameters))], of: request)
-        case .managedObjectResultType: return try cast(fetchObjects(parameters), of: request)
-        case .dictionaryResultType: return try cast(fetchDictionaries(parameters), of: request)
+        case .managedObjectIDResultType: return try fetchIDs(parameters)
+        case .countResultType: return [NSNumber(value: try count(parameters))]
+        case .managedObjectResultType: return try fetchObjects(parameters)
+        case .dictionaryResultType: return try fetchDictionaries(parameters)
         default: throw CocoaError(.persistentStoreUnsupportedRequestType, sentence: "A fetch request has one result type.")
         }
     }
 
-    public func count<T>(for request: NSFetchRequest<T>) throws -> Int {
+    func countChecked(_ parameters: FetchParameters) throws -> Int {
         preconditionIsCurrent()
-        return try count(request.parameters)
+        return try count(parameters)
     }
 
     private func cast<T>(_ results: [Any], of request: NSFetchRequest<T>) throws -> [T] {
@@ -72,7 +83,7 @@ extension NSManagedObjectContext {
     /// What the stores count, with what is unsaved here taken out and counted anew.
     private func countOverlaid(_ plan: FetchPlan, _ parameters: FetchParameters) throws -> Int {
         let changed = pending.filter { plan.entities.contains($0.layout.index) }
-        var count = changed.count { !$0.isDeleted && plan.accepts($0) }
+        var count = changed.count { !$0.isMarkedDeleted && plan.accepts($0) }
         var query = plan.query
         (query.limit, query.offset) = (nil, 0)
         for store in plan.stores {
@@ -210,7 +221,7 @@ extension NSManagedObjectContext {
         let changed = pending.filter { plan.entities.contains($0.layout.index) }
         let changedKeys = Set(changed.map(\.key))
         let kept = stored.filter { !changedKeys.contains($0.key) }
-        let accepted = changed.filter { !$0.isDeleted && plan.accepts($0) }.sorted { $0.sequence < $1.sequence }
+        let accepted = changed.filter { !$0.isMarkedDeleted && plan.accepts($0) }.sorted { $0.sequence < $1.sequence }
         // Rows of one store are in order: few changes find their place among them, reading few.
         guard plan.stores.count == 1, parent == nil, accepted.count < kept.count / 8 else { return plan.sorted(kept + accepted) }
         var result: [NSManagedObject] = []

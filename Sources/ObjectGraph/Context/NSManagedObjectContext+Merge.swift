@@ -1,28 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-public import Foundation
+import Foundation
 import ManagedModel
 
 // What others saved, brought into this context.
 
 extension NSManagedObjectContext {
-    /// Brings another context's save into this one. Unsaved changes here stay on top; what was deleted there is
-    /// deleted here.
-    ///
-    /// - Parameter notification: A did-save notification, or what
-    ///   ``NSPersistentHistoryTransaction/objectIDNotification()`` makes.
-    public func mergeChanges(fromContextDidSave notification: Notification) {
+    func mergeChangesImplementation(fromContextDidSave notification: Notification) {
         preconditionIsCurrent()
         if notification.object as AnyObject? === self { return }
         mergeSave(notification.userInfo ?? [:])
     }
 
-    /// Brings a save that is known by its objects' IDs, or their addresses, into several contexts.
-    ///
-    /// - Parameter changeNotificationData: The keys of a did-save notification, with arrays or sets of IDs, addresses
-    ///   or objects.
-    public class func mergeChanges(
+    class func mergeChangesImplementation(
         fromRemoteContextSave changeNotificationData: [AnyHashable: Any], into contexts: [NSManagedObjectContext]
     ) {
         for context in contexts { context.performAndWait { context.mergeSave(changeNotificationData) } }
@@ -103,8 +94,8 @@ extension NSManagedObjectContext {
             undoManager.enableUndoRegistration()
         }
         postObjectsDidChange(
-            inserted: unique(merged.inserted).filter { !$0.isDeleted }, updated: [], deleted: deleted,
-            refreshed: unique(merged.refreshed).filter { !$0.isDeleted })
+            inserted: unique(merged.inserted).filter { !$0.isMarkedDeleted }, updated: [], deleted: deleted,
+            refreshed: unique(merged.refreshed).filter { !$0.isMarkedDeleted })
         postMerged(merged, deleted)
         for object in deleted { forget(object) }
         tellChildren(of: commits)
@@ -139,7 +130,7 @@ extension NSManagedObjectContext {
                 merged.inserted.append(register(row))
                 continue
             }
-            if row.version > known.version || known.isFault || parent != nil {
+            if row.version > known.version || known.isMarkedFault || parent != nil {
                 // A row older than what is here was read before this context's own save. What is to be deleted here
                 // takes the newer version along, so that the deletion can be saved.
                 merged.kept += known.merge(row)
@@ -166,15 +157,15 @@ extension NSManagedObjectContext {
     func dropReferences(to deleted: [NSManagedObject]) {
         guard !deleted.isEmpty else { return }
         let keys = Set(deleted.map(\.key))
-        for object in pendingInOrder where !object.isDeleted && !keys.contains(object.key) {
+        for object in pendingInOrder where !object.isMarkedDeleted && !keys.contains(object.key) {
             for (slot, definition) in object.layout.entity.slots.enumerated() {
                 guard case .toOne = definition, let key = object.values[slot].reference, keys.contains(key) else { continue }
                 // A reference that did not change here is the store's business, and comes with the row.
-                if object.isInserted || object.committed?[slot] != object.values[slot] { object.setSlot(slot, to: .null) }
+                if object.isMarkedInserted || object.committed?[slot] != object.values[slot] { object.setSlot(slot, to: .null) }
             }
             for index in object.toMany.indices { object.toMany[index].drop(keys) }
         }
-        for object in deleted where !object.isFault {
+        for object in deleted where !object.isMarkedFault {
             for (slot, definition) in object.layout.entity.slots.enumerated() {
                 guard case .toOne(let relationship) = definition, case .toMany(let index)? = relationship.inverse else { continue }
                 for owner in [object.values[slot].reference, object.committed?[slot].reference].compactMap(\.self) {

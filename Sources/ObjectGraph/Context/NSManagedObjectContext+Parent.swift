@@ -69,15 +69,15 @@ extension NSManagedObjectContext {
     func push(to parent: NSManagedObjectContext, _ saved: inout Saved) {
         let objects = pendingInOrder
         var commit = StoreCommit(store: RowKey.temporaryStore)
-        for object in objects where object.hasNewOrder && !object.isDeleted {
+        for object in objects where object.hasNewOrder && !object.isMarkedDeleted {
             for index in object.toMany.indices where object.toMany[index].order?.hasChanges == true { _ = object.toManyKeys(index) }
         }
         reading(parent) { $0.take(objects, from: self) }
         for object in objects {
             pending.remove(object)
             assignments[ObjectIdentifier(object)] = nil
-            if object.isDeleted {
-                if object.isInserted {
+            if object.isMarkedDeleted {
+                if object.isMarkedInserted {
                     forget(object)
                 } else {
                     commit.deleted.append(object.key)
@@ -85,7 +85,7 @@ extension NSManagedObjectContext {
                 }
                 continue
             }
-            if object.isInserted {
+            if object.isMarkedInserted {
                 commit.inserted.append(object.key)
                 saved.inserted.append(object)
             } else {
@@ -109,8 +109,8 @@ extension NSManagedObjectContext {
 
     /// Runs on this context's queue while the child's waits.
     private func take(_ objects: [NSManagedObject], from child: NSManagedObjectContext) {
-        let living = objects.filter { !$0.isDeleted }
-        for object in living where object.isInserted { takeNew(object, from: child) }
+        let living = objects.filter { !$0.isMarkedDeleted }
+        for object in living where object.isMarkedInserted { takeNew(object, from: child) }
         // The child's objects are counterparts only where neither deleted nor lost here meanwhile.
         for object in living {
             let mine = counterpart(of: object)
@@ -126,7 +126,7 @@ extension NSManagedObjectContext {
                 mine.arrange(index, state.orderedMembers.compactMap { existing($0)?.key })
             }
         }
-        for object in objects where object.isDeleted && !object.isInserted {
+        for object in objects where object.isMarkedDeleted && !object.isMarkedInserted {
             let mine = counterpart(of: object)
             guard mine.flags.isDisjoint(with: [.deleted, .detached]) else { continue }
             // The child ran prepareForDeletion.
@@ -138,9 +138,9 @@ extension NSManagedObjectContext {
     /// A new object has the same ID here as in the child, its values, and did awake there.
     private func takeNew(_ object: NSManagedObject, from child: NSManagedObjectContext) {
         let known = registry[object.key]
-        if let known, !known.flags.contains(.detached), !known.isFault {
+        if let known, !known.flags.contains(.detached), !known.isMarkedFault {
             // The child took a deletion back that it had saved here.
-            if known.isDeleted { insert(known) }
+            if known.isMarkedDeleted { insert(known) }
             return
         }
         let mine = known ?? NSManagedObject.make(object.key, layout: object.layout, in: self)
@@ -153,7 +153,7 @@ extension NSManagedObjectContext {
         let mine = self.object(for: object.key)
         // What the child read is what its change is measured against, also when the row is another by now: the save
         // to the store must find that out.
-        if mine.isFault, !mine.flags.contains(.hasRow), object.version > 0 { mine.take(object.baseRow) }
+        if mine.isMarkedFault, !mine.flags.contains(.hasRow), object.version > 0 { mine.take(object.baseRow) }
         mine.willRead()
         return mine
     }

@@ -11,14 +11,26 @@ extension NSManagedObjectContext {
         case enqueued
     }
 
-    /// Runs a block on the context's queue, later. Changes are announced when it ends.
-    public func perform(_ block: @escaping @Sendable () -> Void) {
+    func performImplementation(_ block: @escaping @Sendable () -> Void) {
         queue.queue.async { self.run(block) }
     }
 
     /// Runs a block on the context's queue before it returns; in place when the caller is there already, also through
-    /// `performAndWait` of other contexts.
+    /// `performAndWait` of other contexts. A subclass that overrides the form without a result runs this one by it.
     public func performAndWait<T>(_ block: () throws -> T) rethrows -> T {
+        if isPlain { return try performAndWaitImplementation(block) }
+        let result = resultByOverride(block)
+        return try result.rethrow { try $0() }
+    }
+
+    private func resultByOverride<T>(_ block: () throws -> T) -> Result<Unchecked<T>, any Error> {
+        var result: Result<Unchecked<T>, any Error>?
+        (performAndWait as (() -> Void) -> Void)({ result = Result { try Unchecked(block()) } })
+        guard let result else { preconditionFailure("\(type(of: self)).performAndWait(_:) returned without running its block") }
+        return result
+    }
+
+    func performAndWaitImplementation<T>(_ block: () throws -> T) rethrows -> T {
         let isNested = queue.isCurrent
         return try queue.sync { try run(announcing: !isNested, block) }
     }
@@ -33,7 +45,13 @@ extension NSManagedObjectContext {
                 let result = Result { try self.run { try Unchecked(work.value()) } }
                 continuation.resume(returning: result)
             }
-            if schedule == .immediate, queue.isCurrent { run() } else { queue.queue.async(execute: run) }
+            if schedule == .immediate, queue.isCurrent {
+                run()
+            } else if isPlain {
+                queue.queue.async(execute: run)
+            } else {
+                perform(run)
+            }
         }
         return try result.rethrow { try $0() }
     }

@@ -7,11 +7,10 @@ import ManagedModel
 // Dropping changes, and reading objects anew.
 
 extension NSManagedObjectContext {
-    /// Forgets every unsaved change. Inserted objects leave the context.
-    public func rollback() {
+    func rollbackImplementation() {
         preconditionIsCurrent()
         let objects = pendingInOrder
-        let gone = objects.filter(\.isInserted)
+        let gone = objects.filter(\.isMarkedInserted)
         let presented = gone.filter { $0.flags.contains(.presented) }
         unannounced = []
         pending.removeAll()
@@ -22,8 +21,7 @@ extension NSManagedObjectContext {
         postObjectsDidChange(inserted: [], updated: [], deleted: presented, refreshed: objects.filter { !$0.flags.contains(.detached) })
     }
 
-    /// Lets go of every object. Objects that the app still holds are of no use afterwards.
-    public func reset() {
+    func resetImplementation() {
         preconditionIsCurrent()
         let objects = registry.objects + pending.filter { registry[$0.key] !== $0 }
         let isObserved = ContextNotification.objectsDidChange.isRequested
@@ -49,31 +47,26 @@ extension NSManagedObjectContext {
         undoManager?.removeAllActions()
     }
 
-    /// Reads an object anew.
-    ///
-    /// - Parameter mergeChanges: Whether unsaved changes stay, on top of what the store holds now. Otherwise they are
-    ///   forgotten and the object becomes a fault; one that is only inserted stays as it is.
-    public func refresh(_ object: NSManagedObject, mergeChanges: Bool) {
+    func refreshImplementation(_ object: NSManagedObject, mergeChanges: Bool) {
         preconditionIsCurrent()
         refresh([object], mergeChanges: mergeChanges)
     }
 
-    /// Reads every object anew; unsaved changes stay on top.
-    public func refreshAllObjects() {
+    func refreshAllObjectsImplementation() {
         preconditionIsCurrent()
         prefetched = PrefetchedRows()
         refresh(registry.objects.sorted { $0.sequence < $1.sequence }, mergeChanges: true)
     }
 
     private func refresh(_ objects: [NSManagedObject], mergeChanges: Bool) {
-        let objects = objects.filter { $0.contextReference === self && !$0.isInserted }
+        let objects = objects.filter { $0.contextReference === self && !$0.isMarkedInserted }
         for object in objects where object.flags.contains(.detached) { object.revive() }
         for object in objects { fetchedPropertyResults.forget(object) }
         prefetched.forget(objects.lazy.map(\.key))
         if mergeChanges {
-            readAnew(objects.filter { !$0.isFault })
+            readAnew(objects.filter { !$0.isMarkedFault })
             // What a fault has at hand was read some time ago.
-            for object in objects where object.isFault && !object.hasChanges { object.flags.remove(.hasRow) }
+            for object in objects where object.isMarkedFault && !object.isMarkedChanged { object.flags.remove(.hasRow) }
         } else {
             for object in objects { forgetChanges(of: object) }
         }
@@ -90,7 +83,7 @@ extension NSManagedObjectContext {
             if let row = rows[object.key] {
                 kept += object.merge(row)
                 object.awake(fromSnapshotEvents: .refresh)
-            } else if !object.hasChanges {
+            } else if !object.isMarkedChanged {
                 // The next read finds that the row is missing; unsaved changes meet that when they are saved.
                 object.turnIntoFault()
             }
@@ -98,7 +91,7 @@ extension NSManagedObjectContext {
     }
 
     private func forgetChanges(of object: NSManagedObject) {
-        let wasDeleted = object.isDeleted
+        let wasDeleted = object.isMarkedDeleted
         pending.remove(object)
         eventSnapshots[ObjectIdentifier(object)] = nil
         object.revertAlone()

@@ -11,13 +11,7 @@ extension NSManagedObjectContext {
     /// How often a save may meet somebody else's change and resolve it by the merge policy.
     private static let conflictRoundsMax = 100
 
-    /// Writes everything that is pending: one transaction per store, history included.
-    ///
-    /// - Throws: a validation error (1550–1680), or 1560 with several; 133010 when objects of different stores are
-    ///   related; 133020 with `NSMergeConflict`s when somebody else changed the same rows and the merge policy is
-    ///   `error`; or a file error. Nothing was written then, and what was pending still is. With several stores some
-    ///   may be saved before another refuses: 134040 names that one and the objects that still wait.
-    public func save() throws {
+    func saveImplementation() throws {
         preconditionIsCurrent()
         processPendingChanges()
         guard hasChanges else {
@@ -32,7 +26,7 @@ extension NSManagedObjectContext {
         let outcome = Result { try writePending(to: coordinator, &saved) }
         postObjectsDidChange(
             inserted: [], updated: [], deleted: saved.gone,
-            refreshed: saved.merged.filter { $0.contextReference === self && !$0.isDeleted })
+            refreshed: saved.merged.filter { $0.contextReference === self && !$0.isMarkedDeleted })
         if case .success = outcome { watched = [:] }
         let failure: (any Error)? = if case .failure(let error) = outcome { error } else { nil }
         if let failure, saved.commits.isEmpty { throw failure }
@@ -51,14 +45,14 @@ extension NSManagedObjectContext {
         prefetched.forget(pending.lazy.map(\.key))
         try validatePending()
         if pending.layouts.contains(where: { !$0.transformableSlots.isEmpty }) {
-            for object in pending where !object.isDeleted { try object.encodeTransformables() }
+            for object in pending where !object.isMarkedDeleted { try object.encodeTransformables() }
         }
         if let parent { return push(to: parent, &saved) }
         if onlyStore(of: coordinator) != nil {
             try resolvePendingDuplicates()
             return try writeAtOnce(coordinator, &saved)
         }
-        try obtainPermanentKeys(for: pendingInOrder.filter { $0.isInserted && !$0.isDeleted }, coordinator)
+        try obtainPermanentKeys(for: pendingInOrder.filter { $0.isMarkedInserted && !$0.isMarkedDeleted }, coordinator)
         try checkReferences()
         try resolvePendingDuplicates()
         for store in pendingStores { try write(store, coordinator, &saved) }
@@ -83,9 +77,9 @@ extension NSManagedObjectContext {
         var errors: [CocoaError] = []
         for object in pendingInOrder {
             do {
-                if object.isDeleted {
+                if object.isMarkedDeleted {
                     try object.validateForDelete()
-                } else if object.isInserted {
+                } else if object.isMarkedInserted {
                     try object.validateForInsert()
                 } else {
                     try object.validateForUpdate()
@@ -127,7 +121,7 @@ extension NSManagedObjectContext {
         guard pending.layouts.contains(where: \.hasRelationships) else { return }
         for object in pending { object.dropTemporaryReferences() }
         var problems: [NSManagedObject] = []
-        for object in pendingInOrder where !object.isDeleted && object.hasReferenceBeyondStore { problems.append(object) }
+        for object in pendingInOrder where !object.isMarkedDeleted && object.hasReferenceBeyondStore { problems.append(object) }
         guard let first = problems.first else { return }
         throw CocoaError(
             .managedObjectExternalRelationship,
@@ -185,11 +179,11 @@ extension NSManagedObjectContext {
         for object in objects {
             pending.remove(object)
             if !assignments.isEmpty { assignments[ObjectIdentifier(object)] = nil }
-            if object.isDeleted {
-                if object.isInserted { forget(object) } else { saved.deleted.append(object) }
+            if object.isMarkedDeleted {
+                if object.isMarkedInserted { forget(object) } else { saved.deleted.append(object) }
                 continue
             }
-            if object.isInserted { saved.inserted.append(object) } else { saved.updated.append(object) }
+            if object.isMarkedInserted { saved.inserted.append(object) } else { saved.updated.append(object) }
             object.didCommit(version: draft.unwritten.contains(object.key) ? object.version : object.version + 1)
         }
     }
@@ -221,20 +215,19 @@ extension NSManagedObjectContext {
 
     // MARK: Permanent identity
 
-    /// Gives inserted objects the IDs they will have after the save.
-    public func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
+    func obtainPermanentIDsImplementation(for objects: [NSManagedObject]) throws {
         preconditionIsCurrent()
         try obtainPermanentKeys(for: objects, requireCoordinator())
         guard let parent else { return }
         // What was saved into the parent gets its ID there.
-        let above = objects.filter { $0.objectID.isTemporaryID && !$0.isInserted && $0.contextReference === self }
+        let above = objects.filter { $0.objectID.isTemporaryID && !$0.isMarkedInserted && $0.contextReference === self }
         guard !above.isEmpty else { return }
         try reading(parent) { parent in try parent.obtainPermanentIDs(for: above.map { parent.object(for: $0.key) }) }
         adoptPermanentKeys()
     }
 
     private func obtainPermanentKeys(for objects: [NSManagedObject], _ coordinator: NSPersistentStoreCoordinator) throws {
-        let temporary = objects.filter { $0.key.isTemporary && $0.isInserted }
+        let temporary = objects.filter { $0.key.isTemporary && $0.isMarkedInserted }
         guard !temporary.isEmpty else { return }
         var permanent: [RowKey: RowKey] = [:]
         // Whoever refers to a new object has changed with it, and is pending. Also after a failure: what got its key
@@ -281,8 +274,7 @@ extension NSManagedObjectContext {
         return candidates.first { related.contains($0.number) } ?? candidates.first
     }
 
-    /// Says which store a new object goes to.
-    public func assign(_ object: Any, to store: NSPersistentStore) {
+    func assignImplementation(_ object: Any, to store: NSPersistentStore) {
         preconditionIsCurrent()
         guard let object = object as? NSManagedObject else { preconditionFailure("only managed objects are assigned to stores") }
         precondition(object.objectID.isTemporaryID, "\(object.layout.name) is in a store already")
@@ -298,7 +290,7 @@ extension NSManagedObject {
             guard everywhere, case .reference(let key)? = committed?[slot], let permanent = translation[key] else { continue }
             committed?[slot] = .reference(permanent)
         }
-        for index in toMany.indices where everywhere || toMany[index].hasChanges || isInserted { toMany[index].translate(translation) }
+        for index in toMany.indices where everywhere || toMany[index].hasChanges || isMarkedInserted { toMany[index].translate(translation) }
     }
 
     /// Forgets references to objects that have no row and will not get one.

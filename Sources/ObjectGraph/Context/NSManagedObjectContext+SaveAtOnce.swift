@@ -96,5 +96,5 @@ private struct GivenKeys {
         for (object, key) in zip(objects, formerKeys) { object.setKey(key) }
     }
 
-    private static func isNew(_ object: NSManagedObject) -> Bool { object.key.isTemporary && object.isInserted && !object.isDeleted }
+    private static func isNew(_ object: NSManagedObject) -> Bool { object.key.isTemporary && object.isMarkedInserted && !object.isMarkedDeleted }
 }

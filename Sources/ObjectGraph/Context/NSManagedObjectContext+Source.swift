@@ -59,7 +59,7 @@ extension NSManagedObjectContext {
 
     private func currentRow(_ key: RowKey) throws -> Row? {
         guard let known = registry[key], !known.flags.contains(.detached) else { return try sourceRow(key) }
-        if known.isDeleted { return nil }
+        if known.isMarkedDeleted { return nil }
         return try known.currentRow ?? sourceRow(key)
     }
 
@@ -71,7 +71,7 @@ extension NSManagedObjectContext {
                 unknown.append(key)
                 continue
             }
-            if known.isDeleted { continue }
+            if known.isMarkedDeleted { continue }
             if let row = known.currentRow { rows.append(row) } else { unknown.append(key) }
         }
         return try rows + (unknown.isEmpty ? [] : sourceRows(unknown))
@@ -79,7 +79,7 @@ extension NSManagedObjectContext {
 
     private func currentDestinations(of key: RowKey, toMany index: Int) throws -> [RowKey] {
         guard let known = registry[key], !known.flags.contains(.detached) else { return try sourceDestinations(of: key, toMany: index) }
-        if known.isDeleted { return [] }
+        if known.isMarkedDeleted { return [] }
         _ = known.toManyKeys(index)
         return known.toMany[index].orderedMembers
     }

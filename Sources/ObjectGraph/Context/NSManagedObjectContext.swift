@@ -15,7 +15,10 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     // Unchecked: all state below is used on `queue` only, which each entry checks.
     public enum ConcurrencyType: Sendable { case privateQueue, mainQueue }
 
-    public let concurrencyType: NSManagedObjectContextConcurrencyType
+    open var concurrencyType: NSManagedObjectContextConcurrencyType { givenConcurrencyType }
+    private final let givenConcurrencyType: NSManagedObjectContextConcurrencyType
+    /// A context of the deprecated type, which belongs to a thread instead of a queue. Its uses are not checked.
+    final let isConfined: Bool
     let queue: ContextQueue
 
     /// Of a context with a parent: the coordinator at the end of the chain. Setting it there has no effect but for nil
@@ -138,11 +141,23 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     var aliases: [RowKey: RowKey] = [:]
 
     public init(concurrencyType: NSManagedObjectContextConcurrencyType) {
-        self.concurrencyType = concurrencyType
+        givenConcurrencyType = concurrencyType
+        isConfined = concurrencyType.rawValue == 0
         queue = ContextQueue(concurrencyType == .mainQueueConcurrencyType ? .mainQueue : .privateQueue)
         super.init()
         registry.belong(to: self)
     }
+
+    @available(*, deprecated, message: "use init(concurrencyType:)")
+    public convenience override init() { self.init(concurrencyType: .confinementConcurrencyType) }
+
+    // A convenience initialiser delegates through the vtable, so the symbol makes a context of a class that is known only
+    // at run time.
+    @_silgen_name("tarn_context_init")
+    convenience init(dynamicType: NSManagedObjectContextConcurrencyType) { self.init(concurrencyType: dynamicType) }
+
+    @_silgen_name("tarn_context_init")
+    static func dynamicInit(_ concurrencyType: NSManagedObjectContextConcurrencyType) -> NSManagedObjectContext
 
     public convenience init(_ type: ConcurrencyType) {
         self.init(concurrencyType: type == .mainQueue ? .mainQueueConcurrencyType : .privateQueueConcurrencyType)
@@ -155,9 +170,9 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
     open var hasChanges: Bool { !pending.isEmpty }
 
-    open var insertedObjects: Set<NSManagedObject> { Set(pending.filter { $0.isInserted && !$0.isDeleted }) }
-    open var updatedObjects: Set<NSManagedObject> { Set(pending.filter { $0.isUpdated && !$0.isDeleted }) }
-    open var deletedObjects: Set<NSManagedObject> { Set(pending.filter(\.isDeleted)) }
+    open var insertedObjects: Set<NSManagedObject> { Set(pending.filter { $0.isMarkedInserted && !$0.isMarkedDeleted }) }
+    open var updatedObjects: Set<NSManagedObject> { Set(pending.filter { $0.isMarkedUpdated && !$0.isMarkedDeleted }) }
+    open var deletedObjects: Set<NSManagedObject> { Set(pending.filter(\.isMarkedDeleted)) }
     open var registeredObjects: Set<NSManagedObject> { Set(registry.objects) }
 
     /// Called when a fault is fired whose row is gone.
@@ -188,8 +203,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     open func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
         preconditionIsCurrent()
         let key = localKey(of: objectID)
-        if let known = registry[key], !known.isFault, !known.isDeleted { return known }
-        let isDeletedHere = registry[key].map { $0.isDeleted && !$0.flags.contains(.detached) } ?? false
+        if let known = registry[key], !known.isMarkedFault, !known.isMarkedDeleted { return known }
+        let isDeletedHere = registry[key].map { $0.isMarkedDeleted && !$0.flags.contains(.detached) } ?? false
         guard !isDeletedHere, let row = try sourceRow(key) else {
             throw CocoaError(
                 .managedObjectReferentialIntegrity,
@@ -199,6 +214,123 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         object.willRead()
         return object
     }
+
+    // MARK: What subclasses may override
+    //
+    // Swift overrides only what a class declares in its body. These call the implementations in the extensions.
+
+    /// Writes everything that is pending: one transaction per store, history included.
+    ///
+    /// - Throws: a validation error (1550–1680), or 1560 with several; 133010 when objects of different stores are
+    ///   related; 133020 with `NSMergeConflict`s when somebody else changed the same rows and the merge policy is
+    ///   `error`; or a file error. Nothing was written then, and what was pending still is. With several stores some
+    ///   may be saved before another refuses: 134040 names that one and the objects that still wait.
+    open func save() throws { try saveImplementation() }
+
+    /// Adds a new object. Its defaults are set; `awakeFromInsert` runs.
+    ///
+    /// An object of this context that waits for its deletion is kept instead; others are here already.
+    open func insert(_ object: NSManagedObject) { insertImplementation(object) }
+
+    /// Marks an object for deletion. Delete rules are applied when changes are processed, at the latest by the save.
+    ///
+    /// Deleting an object that is gone already has no effect.
+    open func delete(_ object: NSManagedObject) { deleteImplementation(object) }
+
+    /// Applies delete rules and posts one notification about everything that changed since the last.
+    open func processPendingChanges() { processPendingChangesImplementation() }
+
+    /// Forgets every unsaved change. Inserted objects leave the context.
+    open func rollback() { rollbackImplementation() }
+
+    /// Lets go of every object. Objects that the app still holds are of no use afterwards.
+    open func reset() { resetImplementation() }
+
+    /// Reads an object anew.
+    ///
+    /// - Parameter mergeChanges: Whether unsaved changes stay, on top of what the store holds now. Otherwise they are
+    ///   forgotten and the object becomes a fault; one that is only inserted stays as it is.
+    open func refresh(_ object: NSManagedObject, mergeChanges: Bool) { refreshImplementation(object, mergeChanges: mergeChanges) }
+
+    /// Reads every object anew; unsaved changes stay on top.
+    open func refreshAllObjects() { refreshAllObjectsImplementation() }
+
+    /// Gives inserted objects the IDs they will have after the save.
+    open func obtainPermanentIDs(for objects: [NSManagedObject]) throws { try obtainPermanentIDsImplementation(for: objects) }
+
+    /// Says which store a new object goes to.
+    open func assign(_ object: Any, to store: NSPersistentStore) { assignImplementation(object, to: store) }
+
+    /// Brings another context's save into this one. Unsaved changes here stay on top; what was deleted there is
+    /// deleted here.
+    ///
+    /// - Parameter notification: A did-save notification, or what
+    ///   ``NSPersistentHistoryTransaction/objectIDNotification()`` makes.
+    open func mergeChanges(fromContextDidSave notification: Notification) { mergeChangesImplementation(fromContextDidSave: notification) }
+
+    /// Brings a save that is known by its objects' IDs, or their addresses, into several contexts.
+    ///
+    /// - Parameter changeNotificationData: The keys of a did-save notification, with arrays or sets of IDs, addresses
+    ///   or objects.
+    open class func mergeChanges(
+        fromRemoteContextSave changeNotificationData: [AnyHashable: Any], into contexts: [NSManagedObjectContext]
+    ) { mergeChangesImplementation(fromRemoteContextSave: changeNotificationData, into: contexts) }
+
+    /// Takes back the last group of changes that were not taken back yet, those since the last notification included.
+    open func undo() { undoImplementation() }
+
+    /// Does again what was undone last.
+    open func redo() { redoImplementation() }
+
+    /// Makes the next save check that nobody else changed the object's row, whether or not it changes here.
+    ///
+    /// The check is made just before the save writes.
+    open func detectConflicts(for object: NSManagedObject) { detectConflictsImplementation(for: object) }
+
+    /// Carries out a request: a fetch, an asynchronous fetch, a batch request, or one for history.
+    ///
+    /// - Throws: What the request throws, or ``CocoaError`` 134091 for a kind of request that contexts do not take,
+    ///   such as one that saves.
+    @discardableResult
+    open func execute(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult { try executeImplementation(request) }
+
+    /// Pins what this context reads: fetches and faults come from one state of the stores, whoever writes. Saving, and
+    /// merging another context's save, move the context on to the newest state; registered objects keep their values
+    /// until they are refreshed.
+    ///
+    /// Stores in memory stay unpinned without a word, as does a child context.
+    ///
+    /// - Parameter generation: ``NSQueryGenerationToken/current``, another context's token, or nil for what is there
+    ///   at each read.
+    /// - Throws: ``CocoaError`` 134060 when no context is pinned to the token's state any more.
+    open func setQueryGenerationFrom(_ generation: NSQueryGenerationToken?) throws { try setQueryGenerationFromImplementation(generation) }
+
+    /// Runs a block on the context's queue, later. Changes are announced when it ends.
+    open func perform(_ block: @escaping @Sendable () -> Void) { performImplementation(block) }
+
+    /// Runs a block on the context's queue before it returns; in place when the caller is there already, also through
+    /// `performAndWait` of other contexts.
+    open func performAndWait(_ block: () -> Void) { performAndWaitImplementation(block) }
+
+    /// Fetches without a type of results. The typed `fetch` of a subclass's contexts calls this one.
+    ///
+    /// - Throws: What the typed `fetch` throws.
+    open func fetch(_ request: NSFetchRequest<any NSFetchRequestResult>) throws -> [Any] { try results(of: request.parameters) }
+
+    /// Counts what a fetch would give. The typed `count` of a subclass's contexts calls this one.
+    ///
+    /// - Throws: What `fetch` throws.
+    open func count(for request: NSFetchRequest<any NSFetchRequestResult>) throws -> Int { try countChecked(request.parameters) }
+
+    /// The state that the context is pinned to; nil when it reads what is there, when no store keeps states, and in a
+    /// child context, which reads what its parent sees.
+    ///
+    /// Differs: asking pins a context that waits for its first read.
+    open var queryGenerationToken: NSQueryGenerationToken? { pinnedToken }
+
+    /// Whether this is the class itself, so that no method has an override.
+    @inline(__always)
+    final var isPlain: Bool { type(of: self) == NSManagedObjectContext.self }
 
     package func object(for key: RowKey) -> NSManagedObject {
         if let known = registry[key] { return known }
@@ -264,14 +396,13 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         }
         return persistentStoreCoordinator
     }
-
-    func preconditionIsCurrent() {
-        precondition(queue.isCurrent, "a context or object was used off the context's queue; wrap the call in perform")
-    }
 }
 
-/// Raw values are Apple's. The confinement type (0) is not supported.
+/// Raw values are Apple's.
 public enum NSManagedObjectContextConcurrencyType: UInt, Sendable {
+    /// Differs: such a context has a private queue of its own, so that `perform` works too. Its uses are not checked.
+    @available(*, deprecated, message: "use .privateQueueConcurrencyType or .mainQueueConcurrencyType")
+    case confinementConcurrencyType = 0
     case privateQueueConcurrencyType = 1
     case mainQueueConcurrencyType = 2
 }

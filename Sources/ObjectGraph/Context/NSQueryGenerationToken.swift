@@ -63,26 +63,13 @@ enum ReadingPoint {
 }
 
 extension NSManagedObjectContext {
-    /// The state that the context is pinned to; nil when it reads what is there, when no store keeps states, and in a
-    /// child context, which reads what its parent sees.
-    ///
-    /// Differs: asking pins a context that waits for its first read.
-    public var queryGenerationToken: NSQueryGenerationToken? {
+    var pinnedToken: NSQueryGenerationToken? {
         preconditionIsCurrent()
         guard parent == nil, let view = pinnedView() else { return nil }
         return NSQueryGenerationToken(view)
     }
 
-    /// Pins what this context reads: fetches and faults come from one state of the stores, whoever writes. Saving, and
-    /// merging another context's save, move the context on to the newest state; registered objects keep their values
-    /// until they are refreshed.
-    ///
-    /// Stores in memory stay unpinned without a word, as does a child context.
-    ///
-    /// - Parameter generation: ``NSQueryGenerationToken/current``, another context's token, or nil for what is there
-    ///   at each read.
-    /// - Throws: ``CocoaError`` 134060 when no context is pinned to the token's state any more.
-    public func setQueryGenerationFrom(_ generation: NSQueryGenerationToken?) throws {
+    func setQueryGenerationFromImplementation(_ generation: NSQueryGenerationToken?) throws {
         preconditionIsCurrent()
         prefetched = PrefetchedRows()
         guard let generation else { return readingPoint = .head }

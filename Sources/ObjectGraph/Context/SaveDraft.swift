@@ -37,7 +37,7 @@ struct SaveDraft {
         // One store is the rule: its part is not looked up for each object.
         var store = RowKey.temporaryStore
         var part = Part(commit: StoreCommit(store: store))
-        for object in objects where !(object.isInserted && object.isDeleted) {
+        for object in objects where !(object.isMarkedInserted && object.isMarkedDeleted) {
             if object.key.store != store {
                 if store != RowKey.temporaryStore { parts[store] = part }
                 store = object.key.store
@@ -54,12 +54,12 @@ struct SaveDraft {
 
     private mutating func add(_ object: NSManagedObject, of count: Int, _ part: inout Part) {
         let key = object.key
-        if object.isDeleted {
+        if object.isMarkedDeleted {
             // Whoever never read the row does not care which version goes.
-            let isRead = !object.isFault || object.flags.contains(.hasRow)
+            let isRead = !object.isMarkedFault || object.flags.contains(.hasRow)
             part.changes.deletes.append(RowDelete(key: key, expectedVersion: isRead ? object.version : nil))
             part.commit.deleted.append(key)
-        } else if object.isInserted {
+        } else if object.isMarkedInserted {
             if part.changes.inserts.isEmpty {
                 part.changes.inserts.reserveCapacity(count)
                 part.commit.inserted.reserveCapacity(count)
@@ -83,7 +83,7 @@ struct SaveDraft {
             }
             part.commit.updated.append(key)
         }
-        if !object.isDeleted, !object.toMany.isUntouched {
+        if !object.isMarkedDeleted, !object.toMany.isUntouched {
             Self.addLinks(of: object, &part.changes.links)
             if object.hasNewOrder { part.changes.orders += Self.orders(of: object) }
         }
@@ -120,7 +120,7 @@ struct SaveDraft {
         for slot in object.layout.referenceSlots {
             let before = object.committed?[slot].reference
             let after = object.values[slot].reference
-            if before != after || object.isInserted || object.isDeleted {
+            if before != after || object.isMarkedInserted || object.isMarkedDeleted {
                 for case let owner? in [before, after] { commit.relationshipOwners.insert(owner) }
             }
         }
@@ -129,7 +129,7 @@ struct SaveDraft {
             let state = object.toMany[index]
             if state.hasChanges { commit.relationshipOwners.formUnion(state.added.union(state.removed)) }
         }
-        if !object.isInserted, object.hasNewOrder {
+        if !object.isMarkedInserted, object.hasNewOrder {
             commit.relationshipOwners.insert(object.key)
         }
     }

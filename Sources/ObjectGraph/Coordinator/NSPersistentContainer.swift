@@ -12,11 +12,11 @@ public import Foundation
 /// Source: developer.apple.com/documentation/coredata/nspersistentcontainer
 open class NSPersistentContainer: NSObject, @unchecked Sendable {
     // Unchecked: descriptions are set before loading, by the one who configures the container.
-    public let name: String
-    public let managedObjectModel: NSManagedObjectModel
-    public let persistentStoreCoordinator: NSPersistentStoreCoordinator
+    open private(set) var name: String
+    open private(set) var managedObjectModel: NSManagedObjectModel
+    open private(set) var persistentStoreCoordinator: NSPersistentStoreCoordinator
     /// On the main queue. The main queue must be served: by `dispatchMain()`, a run loop, or an async `main`.
-    public let viewContext: NSManagedObjectContext
+    open private(set) var viewContext: NSManagedObjectContext
     open var persistentStoreDescriptions: [NSPersistentStoreDescription]
     private var modelProblem: (any Error)?
 
@@ -35,12 +35,31 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
     public init(name: String, managedObjectModel model: NSManagedObjectModel) {
         self.name = name
         managedObjectModel = model
-        persistentStoreCoordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
-        viewContext = NSManagedObjectContext(.mainQueue)
+        // Locals: a subclass may override the properties.
+        let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+        let context = NSManagedObjectContext(.mainQueue)
+        persistentStoreCoordinator = coordinator
+        viewContext = context
         let url = Self.defaultDirectoryURL().appendingPathComponent(name).appendingPathExtension("sqlite")
         persistentStoreDescriptions = [NSPersistentStoreDescription(url: url)]
         super.init()
-        viewContext.persistentStoreCoordinator = persistentStoreCoordinator
+        context.persistentStoreCoordinator = coordinator
+    }
+
+    @_silgen_name("tarn_container_init")
+    convenience init(dynamicName: String, model: NSManagedObjectModel) { self.init(name: dynamicName, managedObjectModel: model) }
+
+    @_silgen_name("tarn_container_init")
+    static func dynamicInit(_ name: __owned String, _ model: __owned NSManagedObjectModel) -> NSPersistentContainer
+
+    static func dynamicInit(finding name: String) -> NSPersistentContainer {
+        do {
+            return dynamicInit(name, NSManagedObjectModel(try ModelLookup.model(named: name)))
+        } catch {
+            let container = dynamicInit(name, NSManagedObjectModel())
+            container.modelProblem = error
+            return container
+        }
     }
 
     /// Where stores go unless a description says otherwise: `$XDG_DATA_HOME` or `~/.local/share`, and the

@@ -12,6 +12,8 @@ public let NSSQLiteStoreType = "SQLite"
 public let NSInMemoryStoreType = "InMemory"
 /// One file that is read and written as a whole.
 public let NSBinaryStoreType = "Binary"
+/// Apple's for macOS. Stores of this type are absent here: adding one fails with 134000.
+public let NSXMLStoreType = "XML"
 
 /// A place where a coordinator keeps rows: a file of a known type, or what a subclass of ``NSAtomicStore`` or
 /// ``NSIncrementalStore`` makes of it.
@@ -238,6 +240,8 @@ extension NSPersistentStore {
         public static let sqlite = StoreType(rawValue: NSSQLiteStoreType)
         public static let inMemory = StoreType(rawValue: NSInMemoryStoreType)
         public static let binary = StoreType(rawValue: NSBinaryStoreType)
+        /// Absent here: adding such a store fails with 134000.
+        public static let xml = StoreType(rawValue: NSXMLStoreType)
     }
 
     @_silgen_name("tarn_persistent_store_init")

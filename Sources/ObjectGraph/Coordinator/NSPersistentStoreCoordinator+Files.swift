@@ -8,14 +8,7 @@ import SQLiteStore
 // Stores as files: moving, replacing and destroying them.
 
 extension NSPersistentStoreCoordinator {
-    /// Empties a store's file; whoever else has it open finds no rows. A file that does not exist is none the less gone.
-    ///
-    /// A store that this coordinator has open is removed from it first.
-    ///
-    /// - Parameter options: As for adding the store; ``NSPersistentStoreForceDestroyOption`` also empties a file that
-    ///   cannot be read.
-    /// - Throws: ``CocoaError``, also for a read-only store.
-    public func destroyPersistentStore(at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil) throws {
+    func destroyPersistentStoreImplementation(at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil) throws {
         let storeClass = try StoreClasses.require(storeType)
         let description = NSPersistentStoreDescription(type: storeType, configuration: nil, url: url, options: options)
         guard !description.isReadOnly else {
@@ -34,11 +27,7 @@ extension NSPersistentStoreCoordinator {
         try destroyPersistentStore(at: url, ofType: type.rawValue, options: options)
     }
 
-    /// Copies a store's file over another's, UUID included. The destination need not exist; a store that this
-    /// coordinator has open there is removed from it first.
-    ///
-    /// - Throws: ``CocoaError`` when there is no such source. The destination is as it was then.
-    public func replacePersistentStore(
+    func replacePersistentStoreImplementation(
         at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil, withPersistentStoreFrom sourceURL: URL,
         sourceOptions: [AnyHashable: Any]? = nil, ofType storeType: String
     ) throws {
@@ -63,22 +52,10 @@ extension NSPersistentStoreCoordinator {
             ofType: type.rawValue)
     }
 
-    /// Lets a store live at another address. An atomic store is written there with its next save; of the others there
-    /// must be a store at the address, which takes the place of the open one.
-    ///
-    /// No context may be busy with the store meanwhile.
-    ///
-    /// - Returns: Whether the store is at the address now.
-    public func setURL(_ url: URL, for store: NSPersistentStore) -> Bool { store.relocate(to: url) }
+    func setURLImplementation(_ url: URL, for store: NSPersistentStore) -> Bool { store.relocate(to: url) }
 
-    /// Writes all objects of a store into a new one and removes the old one from this coordinator; its file stays.
-    ///
-    /// Objects get new IDs; those of the old store that contexts hold are of no use any more. Neither validation nor
-    /// `willSave` runs.
-    ///
-    /// - Throws: ``CocoaError``; the old store is still there then.
     @discardableResult
-    public func migratePersistentStore(
+    func migratePersistentStoreImplementation(
         _ store: NSPersistentStore, to URL: URL, options: [AnyHashable: Any]? = nil, withType storeType: String
     ) throws -> NSPersistentStore {
         let configuration = store.source?.configuration

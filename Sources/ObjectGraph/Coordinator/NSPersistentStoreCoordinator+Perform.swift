@@ -6,11 +6,12 @@ import Dispatch
 // Work on the coordinator's own queue.
 
 extension NSPersistentStoreCoordinator {
-    /// Runs a block on the coordinator's queue, later.
-    public func perform(_ block: @escaping @Sendable () -> Void) { work.queue.async(execute: block) }
+    func performImplementation(_ block: @escaping @Sendable () -> Void) { work.queue.async(execute: block) }
 
     /// Runs a block on the coordinator's queue before it returns; in place when the caller is there already.
-    public func performAndWait<T>(_ block: () throws -> T) rethrows -> T {
+    public func performAndWait<T>(_ block: () throws -> T) rethrows -> T { try performAndWaitImplementation(block) }
+
+    func performAndWaitImplementation<T>(_ block: () throws -> T) rethrows -> T {
         if work.isCurrent { return try block() }
         return try work.queue.sync(execute: block)
     }

@@ -9,11 +9,7 @@ import Synchronization
 // Adding and removing stores.
 
 extension NSPersistentStoreCoordinator {
-    /// Opens, or makes, the store that a description names.
-    ///
-    /// - Parameter block: Called once, before this returns unless the description asks for another thread, with an
-    ///   error (``CocoaError``) if the store could not be opened; nothing was added then.
-    public func addPersistentStore(
+    func addPersistentStoreImplementation(
         with description: NSPersistentStoreDescription,
         completionHandler block: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
     ) {
@@ -69,17 +65,8 @@ extension NSPersistentStoreCoordinator {
         return store
     }
 
-    /// Opens, or makes, a store.
-    ///
-    /// - Parameters:
-    ///   - configuration: A configuration of the model; nil for all its entities.
-    ///   - url: The file; nil for a store in memory.
-    ///   - options: Keys such as ``NSReadOnlyPersistentStoreOption`` and ``NSPersistentHistoryTrackingKey``. A store of
-    ///     an older model is brought up to date only with ``NSMigratePersistentStoresAutomaticallyOption`` and
-    ///     ``NSInferMappingModelAutomaticallyOption``.
-    /// - Throws: ``CocoaError`` whose description is one sentence; nothing was added then.
     @discardableResult
-    public func addPersistentStore(
+    func addPersistentStoreImplementation(
         ofType storeType: String, configurationName configuration: String?, at url: URL?, options: [AnyHashable: Any]? = nil
     ) throws -> NSPersistentStore {
         guard url != nil || storeType != NSSQLiteStoreType else {
@@ -95,8 +82,7 @@ extension NSPersistentStoreCoordinator {
         try addPersistentStore(ofType: type.rawValue, configurationName: configuration, at: url, options: options)
     }
 
-    /// Closes a store and takes it away. Its objects leave their contexts and are of no use any more.
-    public func remove(_ store: NSPersistentStore) throws {
+    func removeImplementation(_ store: NSPersistentStore) throws {
         guard persistentStores.contains(where: { $0 === store }) else {
             throw CocoaError(.persistentStoreOperation, sentence: "The store is not one of the coordinator's; it was removed already.")
         }
@@ -120,10 +106,7 @@ extension NSPersistentStoreCoordinator {
 
     // MARK: Classes of stores
 
-    /// Makes a class the one for stores of a type; nil takes the type away.
-    ///
-    /// - Precondition: The class is a subclass of ``NSAtomicStore`` or ``NSIncrementalStore``.
-    public class func registerStoreClass(_ storeClass: AnyClass?, forStoreType storeType: String) {
+    class func registerStoreClassImplementation(_ storeClass: AnyClass?, forStoreType storeType: String) {
         guard let storeClass else { return StoreClasses.register(nil, for: storeType) }
         guard let known = storeClass as? NSPersistentStore.Type else {
             preconditionFailure("\(storeClass) is not a subclass of NSPersistentStore")

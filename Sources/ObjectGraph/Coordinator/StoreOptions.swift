@@ -35,6 +35,9 @@ public let NSPersistentStoreDeferredLightweightMigrationOptionKey = "NSPersisten
 /// An ``NSStagedMigrationManager`` through whose stages the store goes when it is opened.
 public let NSPersistentStoreStagedMigrationManagerOptionKey = "NSPersistentStoreStagedMigrationManagerOptionKey"
 
+/// Accepted, without effect: there are no XML stores here.
+public let NSValidateXMLStoreOption = "NSValidateXMLStoreOption"
+
 public let NSStoreTypeKey = "NSStoreType"
 public let NSStoreModelVersionHashesKey = "NSStoreModelVersionHashes"
 public let NSStoreModelVersionIdentifiersKey = "NSStoreModelVersionIdentifiers"

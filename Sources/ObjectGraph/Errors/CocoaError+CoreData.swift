@@ -62,6 +62,8 @@ extension CocoaError.Code {
     public static var inferredMappingModel: Self { Self(rawValue: 134_190) }
     public static var persistentHistoryTokenExpired: Self { Self(rawValue: 134_301) }
     public static var sqlite: Self { Self(rawValue: 134_180) }
+    /// Declared for code that handles it. Nothing here writes external records.
+    public static var externalRecordImport: Self { Self(rawValue: 134_200) }
     // Apple has constants for these, and no names in Swift.
     static var modelReferenceNotFound: Self { Self(rawValue: 134_504) }
     static var stagedMigrationFrameworkVersionMismatch: Self { Self(rawValue: 134_505) }

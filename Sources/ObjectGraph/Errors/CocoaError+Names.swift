@@ -49,6 +49,7 @@ extension CocoaError {
     public static var inferredMappingModel: CocoaError.Code { .inferredMappingModel }
     public static var persistentHistoryTokenExpired: CocoaError.Code { .persistentHistoryTokenExpired }
     public static var sqlite: CocoaError.Code { .sqlite }
+    public static var externalRecordImport: CocoaError.Code { .externalRecordImport }
 }
 
 // What an error's user info holds, by name.
@@ -115,3 +116,9 @@ public var NSStagedMigrationBackwardMigrationError: Int { 134_506 }
 public var NSInferredMappingModelError: Int { 134_190 }
 public var NSPersistentHistoryTokenExpiredError: Int { 134_301 }
 public var NSSQLiteError: Int { 134_180 }
+public var NSManagedObjectConstraintValidationError: Int { 1551 }
+public var NSValidationInvalidURIError: Int { 1690 }
+public var NSExternalRecordImportError: Int { 134_200 }
+
+/// The domain of SQLite's own codes, and the key under which an error's user info holds such a code.
+public let NSSQLiteErrorDomain = "NSSQLiteErrorDomain"

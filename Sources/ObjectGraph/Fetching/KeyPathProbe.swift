@@ -3,6 +3,7 @@
 
 import Foundation
 import ManagedModel
+import PredicateKit
 import SQLiteStore
 
 /// Finds the properties that a Swift key path goes through.
@@ -25,14 +26,28 @@ final class KeyPathProbe {
         guard let root = type.rootType as? NSManagedObject.Type,
             let layout = layouts.first(where: { $0.managedClass == root }) ?? layouts.first(where: { isKind($0.managedClass, of: root) })
         else { return nil }
+        return name(of: keyPath, through: layout, as: root)
+    }
+
+    /// - Parameters:
+    ///   - layout: Of the class's entity, or ``UnknownEntity/layout``.
+    private static func name(of keyPath: AnyKeyPath, through layout: EntityLayout, as root: NSManagedObject.Type) -> String? {
+        let type = type(of: keyPath)
         let probe = KeyPathProbe()
-        current.with(probe) { _ = (probe.object(layout) as Any)[keyPath: keyPath] }
+        current.with(probe) { _ = (probe.object(layout, as: root) as Any)[keyPath: keyPath] }
         guard probe.isPath, !probe.names.isEmpty, probe.attribute.map({ $0.accepts(type.valueType) }) ?? true else { return nil }
         return probe.names.joined(separator: ".")
     }
 
-    /// The same for the model in which the key path's class is.
+    /// The same for the model in which the key path's class is, or for no model at all: the names are in the accessors.
     static func name(of keyPath: AnyKeyPath) -> String? {
+        guard let root = type(of: keyPath).rootType as? NSManagedObject.Type else { return nil }
+        if layout(of: root) != nil { return nameInLoadedModel(of: keyPath) }
+        return UnknownEntity.layout.flatMap { name(of: keyPath, through: $0, as: root) }
+    }
+
+    /// The same for a loaded model only, whose attribute types tell a property from one that is computed from it.
+    static func nameInLoadedModel(of keyPath: AnyKeyPath) -> String? {
         guard let root = type(of: keyPath).rootType as? NSManagedObject.Type,
             let layouts = try? layout(of: root)?.model?.freeze().layouts
         else { return nil }
@@ -46,17 +61,21 @@ final class KeyPathProbe {
     static func note(_ name: String, of object: NSManagedObject) { current.value?.note(name, of: object) }
 
     /// What the probe's to-one relationship leads to: another probe.
-    static func destination(_ name: String, of object: NSManagedObject) -> NSManagedObject? {
+    ///
+    /// - Parameter type: The class that the accessor promises, for an entity that no model describes.
+    static func destination(_ name: String, of object: NSManagedObject, as type: NSManagedObject.Type? = nil) -> NSManagedObject? {
         guard let probe = current.value else { return nil }
         probe.note(name, of: object)
+        if object.layout === UnknownEntity.layout { return type.map { probe.object(object.layout, as: $0) } }
         guard case .slot(let slot)? = object.layout.entity.location(of: name), case .toOne(let relationship) = object.layout.entity.slots[slot],
             let layouts = try? object.layout.model?.freeze().layouts
         else { return nil }
-        return probe.object(layouts[relationship.destination])
+        let destination = layouts[relationship.destination]
+        return probe.object(destination, as: destination.managedClass)
     }
 
-    private func object(_ layout: EntityLayout) -> NSManagedObject {
-        let object = NSManagedObject.makeProbe(layout)
+    private func object(_ layout: EntityLayout, as type: NSManagedObject.Type) -> NSManagedObject {
+        let object = type.makeProbe(layout)
         expected = ObjectIdentifier(object)
         held.append(object)
         return object
@@ -74,6 +93,23 @@ final class KeyPathProbe {
             attribute = read
         }
     }
+}
+
+/// The entity of a probe whose class no loaded model mentions. It has no properties: accessors of a probe don't ask for them.
+private enum UnknownEntity {
+    static let layout: EntityLayout? = {
+        let entity = NSEntityDescription()
+        entity.name = "Unknown"
+        model.entities = [entity]
+        return (try? model.freeze())?.layouts.first
+    }()
+
+    /// Held for the process: layouts refer to it weakly.
+    private static let model = NSManagedObjectModel()
+}
+
+extension NSManagedObject: KeyPathNaming {
+    package static func name(of keyPath: AnyKeyPath) -> String? { KeyPathProbe.name(of: keyPath) }
 }
 
 private func isKind(_ type: AnyClass, of ancestor: AnyClass) -> Bool {

@@ -9,11 +9,11 @@ public import Foundation
 ///
 /// Source: developer.apple.com/documentation/coredata/nspersistentstoreasynchronousresult
 open class NSPersistentStoreAsynchronousResult: NSPersistentStoreResult {
-    public let managedObjectContext: NSManagedObjectContext
+    open private(set) var managedObjectContext: NSManagedObjectContext
     /// Why there is no result, once the request is done.
     open fileprivate(set) var operationError: (any Error)?
     /// How far the request is: in rows, of the estimate. Part of the progress that was current when it was begun.
-    public let progress: Progress?
+    open private(set) var progress: Progress?
 
     fileprivate init(_ context: NSManagedObjectContext, _ progress: Progress?) {
         managedObjectContext = context
@@ -29,7 +29,7 @@ open class NSPersistentStoreAsynchronousResult: NSPersistentStoreResult {
 /// Source: developer.apple.com/documentation/coredata/nsasynchronousfetchresult
 open class NSAsynchronousFetchResult<ResultType>: NSPersistentStoreAsynchronousResult {
     /// The request; nil for the result of a plain fetch request.
-    public let fetchRequest: NSAsynchronousFetchRequest<ResultType>?
+    open private(set) var fetchRequest: NSAsynchronousFetchRequest<ResultType>?
     /// nil until the fetch is done, and when it failed or was cancelled.
     open fileprivate(set) var finalResult: [ResultType]?
 
@@ -58,9 +58,9 @@ open class NSAsynchronousFetchResult<ResultType>: NSPersistentStoreAsynchronousR
 ///
 /// Source: developer.apple.com/documentation/coredata/nsasynchronousfetchrequest
 open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
-    public let fetchRequest: NSFetchRequest<ResultType>
+    open private(set) var fetchRequest: NSFetchRequest<ResultType>
     /// Called on the context's queue, once.
-    public let completionBlock: ((NSAsynchronousFetchResult<ResultType>) -> Void)?
+    open private(set) var completionBlock: ((NSAsynchronousFetchResult<ResultType>) -> Void)?
     /// What the progress counts to until the number is known; 0 for a progress without end.
     open var estimatedResultCount = 0
 

@@ -96,6 +96,11 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopying {
         affectedStores = other.affectedStores
     }
 
+    /// The request as the untyped methods of contexts take it.
+    var untyped: NSFetchRequest<any NSFetchRequestResult> {
+        (self as? NSFetchRequest<any NSFetchRequestResult>) ?? NSFetchRequest<any NSFetchRequestResult>(copying: self)
+    }
+
     open func copy(with zone: NSZone? = nil) -> Any { NSFetchRequest(copying: self) }
 
     open var entityName: String? { entity?.name ?? givenEntityName }
@@ -104,7 +109,7 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopying {
     ///
     /// - Precondition: The caller is inside `perform` or `performAndWait` of a context.
     /// - Throws: What ``NSManagedObjectContext/fetch(_:)`` throws.
-    public func execute() throws -> [ResultType] {
+    open func execute() throws -> [ResultType] {
         guard let context = NSManagedObjectContext.current.value else {
             preconditionFailure("execute() was called outside perform and performAndWait; use the context's fetch(_:)")
         }

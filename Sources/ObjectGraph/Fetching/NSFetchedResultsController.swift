@@ -87,9 +87,9 @@ open class NSFetchedResultsController<ResultType>: NSObject {
     /// Kept, so that the delegate gets the same object each time.
     private var erased: NSFetchedResultsController<any NSFetchRequestResult>?
 
-    public let fetchRequest: NSFetchRequest<ResultType>
-    public let sectionNameKeyPath: String?
-    public let cacheName: String?
+    open private(set) var fetchRequest: NSFetchRequest<ResultType>
+    open private(set) var sectionNameKeyPath: String?
+    open private(set) var cacheName: String?
 
     /// - Parameters:
     ///   - fetchRequest: Needs at least one sort descriptor.

@@ -6,10 +6,7 @@ import PredicateKit
 import SQLiteStore
 
 extension NSPersistentStoreCoordinator {
-    /// The newest point of the history of some stores; all of them for nil and for none.
-    ///
-    /// - Returns: nil when none of them tracks history.
-    public func currentPersistentHistoryToken(fromStores stores: [Any]?) -> NSPersistentHistoryToken? {
+    func currentPersistentHistoryTokenImplementation(fromStores stores: [Any]?) -> NSPersistentHistoryToken? {
         let named = stores?.compactMap { $0 as? NSPersistentStore } ?? []
         var positions: [String: Int64] = [:]
         for store in named.isEmpty ? persistentStores : named where store.isHistoryTracked {

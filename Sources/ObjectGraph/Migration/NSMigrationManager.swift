@@ -14,8 +14,8 @@ package import PredicateKit
 /// Source: developer.apple.com/documentation/coredata/nsmigrationmanager
 open class NSMigrationManager: NSObject, @unchecked Sendable {
     // Unchecked: used by the one thread that migrates.
-    public let sourceModel: NSManagedObjectModel
-    public let destinationModel: NSManagedObjectModel
+    open private(set) var sourceModel: NSManagedObjectModel
+    open private(set) var destinationModel: NSManagedObjectModel
     /// Whether a store may migrate in its own, faster way where the mapping is just the inferred one.
     open var usesStoreSpecificMigrationManager = true
     open var userInfo: [AnyHashable: Any]?

@@ -16,7 +16,7 @@ open class NSMigrationStage: NSObject {
 /// Versions between which every migration can be inferred, the oldest first.
 open class NSLightweightMigrationStage: NSMigrationStage {
     /// Checksums of the versions, see ``NSManagedObjectModel/versionChecksum``.
-    public let versionChecksums: [String]
+    open private(set) var versionChecksums: [String]
 
     public init(_ checksums: [String]) {
         versionChecksums = checksums
@@ -26,8 +26,8 @@ open class NSLightweightMigrationStage: NSMigrationStage {
 
 /// A step from one version to the next with code of the app's own before and after it. The step itself is inferred.
 open class NSCustomMigrationStage: NSMigrationStage {
-    public let currentModel: NSManagedObjectModelReference
-    public let nextModel: NSManagedObjectModelReference
+    open private(set) var currentModel: NSManagedObjectModelReference
+    open private(set) var nextModel: NSManagedObjectModelReference
     /// Runs while the store has the current model; ``NSStagedMigrationManager/container`` is open on it.
     open var willMigrateHandler: ((NSStagedMigrationManager, NSCustomMigrationStage) throws -> Void)?
     /// Runs when the store has the next model; ``NSStagedMigrationManager/container`` is open on it.
@@ -49,7 +49,7 @@ open class NSCustomMigrationStage: NSMigrationStage {
 /// Source: developer.apple.com/documentation/coredata/nsstagedmigrationmanager
 open class NSStagedMigrationManager: NSObject, @unchecked Sendable {
     // Unchecked: the container is set and read by the one thread that migrates.
-    public let stages: [NSMigrationStage]
+    open private(set) var stages: [NSMigrationStage]
     /// The store that is being migrated, for the handlers of a stage; nil at any other time. Its objects are plain
     /// ``NSManagedObject``s, since several versions name the same classes.
     open internal(set) var container: NSPersistentContainer?
@@ -72,7 +72,7 @@ open class NSManagedObjectModelReference: NSObject {
     }
 
     private let place: Place
-    public let versionChecksum: String
+    open private(set) var versionChecksum: String
 
     private init(_ place: Place, _ versionChecksum: String) {
         self.place = place

@@ -41,13 +41,9 @@ extension NSPersistentStoreCoordinator {
             from: url, sourceType: NSBinaryStoreType, with: nil, toDestinationURL: url, destinationType: NSBinaryStoreType)
     }
 
-    /// Ends what deferred migrations of all stores left to do.
-    ///
-    /// - Throws: ``CocoaError``; what was not done is still to be done then.
-    public func finishDeferredLightweightMigration() throws { try finishDeferredMigration(limit: nil) }
+    func finishDeferredLightweightMigrationImplementation() throws { try finishDeferredMigration(limit: nil) }
 
-    /// Ends one part of what deferred migrations left to do: one column or table.
-    public func finishDeferredLightweightMigrationTask() throws { try finishDeferredMigration(limit: 1) }
+    func finishDeferredLightweightMigrationTaskImplementation() throws { try finishDeferredMigration(limit: 1) }
 
     private func finishDeferredMigration(limit: Int?) throws {
         for store in persistentStores where !store.isReadOnly {

@@ -53,7 +53,7 @@ enum ModelLookup {
         if url.pathExtension == "xcdatamodeld" || url.pathExtension == "xcdatamodel" {
             return try ModelCompiler.compile(contentsOf: url).compiled.current
         }
-        return try compiled(Data(contentsOf: url))
+        return try CompiledModel(contentsOf: url).current
     }
 
     private static func compiled(_ data: Data) throws -> Model {
@@ -85,10 +85,7 @@ extension NSManagedObjectModel {
         self.init(merged)
     }
 
-    /// The models of some bundles in one; for nil, those compiled into the program, else those of the main bundle.
-    ///
-    /// - Returns: nil when there are none, or they cannot be merged.
-    public class func mergedModel(from bundles: [Bundle]?) -> NSManagedObjectModel? {
+    class func mergedModelImplementation(from bundles: [Bundle]?) -> NSManagedObjectModel? {
         var models = bundles?.flatMap(ModelLookup.models) ?? ModelLookup.compiledIn()
         if bundles == nil, models.isEmpty { models = ModelLookup.models(in: .main) }
         guard !models.isEmpty, let merged = merged(models) else { return nil }

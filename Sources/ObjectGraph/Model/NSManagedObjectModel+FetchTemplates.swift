@@ -8,26 +8,14 @@ import PredicateKit
 //
 // Source: developer.apple.com/documentation/coredata/nsmanagedobjectmodel, "Working with Fetch Requests"
 extension NSManagedObjectModel {
-    public var fetchRequestTemplatesByName: [String: NSFetchRequest<any NSFetchRequestResult>] { fetchTemplates }
+    func fetchRequestTemplateImplementation(forName name: String) -> NSFetchRequest<any NSFetchRequestResult>? { fetchTemplates[name] }
 
-    /// The model's own request: copy it before changing it.
-    ///
-    /// - Returns: nil when the model has none of the name.
-    public func fetchRequestTemplate(forName name: String) -> NSFetchRequest<any NSFetchRequestResult>? { fetchTemplates[name] }
-
-    /// - Parameter fetchRequestTemplate: nil to remove the request of that name.
-    /// - Precondition: The model is not in use.
-    public func setFetchRequestTemplate(_ fetchRequestTemplate: NSFetchRequest<any NSFetchRequestResult>?, forName name: String) {
+    func setFetchRequestTemplateImplementation(_ fetchRequestTemplate: NSFetchRequest<any NSFetchRequestResult>?, forName name: String) {
         preconditionIsMutable()
         fetchTemplates[name] = fetchRequestTemplate
     }
 
-    /// A copy of a request, which may be changed, with values for the variables of its predicate.
-    ///
-    /// - Parameter variables: Names without `$`. A value of `NSNull` stands for nil.
-    /// - Returns: nil when the model has no request of the name.
-    /// - Precondition: There is a value for every variable. Source: Apple raises an exception where one is missing.
-    public func fetchRequestFromTemplate(
+    func fetchRequestFromTemplateImplementation(
         withName name: String, substitutionVariables variables: [String: Any]
     ) -> NSFetchRequest<any NSFetchRequestResult>? {
         guard let template = fetchTemplates[name] else { return nil }

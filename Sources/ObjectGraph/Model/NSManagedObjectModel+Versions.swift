@@ -15,13 +15,7 @@ extension NSManagedObjectModel {
     /// A text over the version hashes of all entities; models with the same one fit the same stores.
     public var versionChecksum: String { VersionHash.checksum(of: entityVersionHashesByName) }
 
-    /// Whether a store whose metadata is given was made with the same version of a configuration's entities.
-    ///
-    /// Differs: of a store that Apple's framework wrote, whose hashes are made in another way, only the names of the
-    /// entities are compared.
-    ///
-    /// - Parameter configuration: nil for all entities.
-    public func isConfiguration(withName configuration: String?, compatibleWithStoreMetadata metadata: [String: Any]) -> Bool {
+    func isConfigurationImplementation(withName configuration: String?, compatibleWithStoreMetadata metadata: [String: Any]) -> Bool {
         guard let entities = entities(forConfigurationName: configuration),
             let known = metadata[NSStoreModelVersionHashesKey] as? [String: Data]
         else { return false }
@@ -54,9 +48,7 @@ extension NSManagedObjectModel {
         self.init(merged)
     }
 
-    /// The model in some bundles, in any of its versions, that a store was made with; for nil, those compiled into the
-    /// program and those of the main bundle.
-    public class func mergedModel(from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any]) -> NSManagedObjectModel? {
+    class func mergedModelImplementation(from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any]) -> NSManagedObjectModel? {
         let models = bundles.map { $0.flatMap(ModelLookup.versions(in:)) } ?? ModelLookup.versionsCompiledIn() + ModelLookup.versions(in: .main)
         return NSManagedObjectModel(byMerging: models.map { NSManagedObjectModel($0) }, forStoreMetadata: metadata)
     }
@@ -83,7 +75,7 @@ extension ModelLookup {
         if url.pathExtension == "xcdatamodeld" || url.pathExtension == "xcdatamodel" {
             return try ModelCompiler.compile(contentsOf: url).compiled.versions
         }
-        return try CompiledModel(data: Data(contentsOf: url)).versions
+        return try CompiledModel(contentsOf: url).versions
     }
 
     /// Every version of every model in a bundle's resources.

@@ -159,6 +159,47 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
             "the model is in use by a coordinator or an object and cannot be changed; change it before, or copy it")
     }
 
+    // MARK: What subclasses may override
+    //
+    // Swift overrides only what a class declares in its body. These call the implementations in the extensions.
+
+    /// Whether a store whose metadata is given was made with the same version of a configuration's entities.
+    ///
+    /// Differs: of a store that Apple's framework wrote, whose hashes are made in another way, only the names of the
+    /// entities are compared.
+    ///
+    /// - Parameter configuration: nil for all entities.
+    open func isConfiguration(withName configuration: String?, compatibleWithStoreMetadata metadata: [String: Any]) -> Bool { isConfigurationImplementation(withName: configuration, compatibleWithStoreMetadata: metadata) }
+
+    /// The model in some bundles, in any of its versions, that a store was made with; for nil, those compiled into the
+    /// program and those of the main bundle.
+    open class func mergedModel(from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any]) -> NSManagedObjectModel? { mergedModelImplementation(from: bundles, forStoreMetadata: metadata) }
+
+    /// The model's own request: copy it before changing it.
+    ///
+    /// - Returns: nil when the model has none of the name.
+    open func fetchRequestTemplate(forName name: String) -> NSFetchRequest<any NSFetchRequestResult>? { fetchRequestTemplateImplementation(forName: name) }
+
+    /// - Parameter fetchRequestTemplate: nil to remove the request of that name.
+    /// - Precondition: The model is not in use.
+    open func setFetchRequestTemplate(_ fetchRequestTemplate: NSFetchRequest<any NSFetchRequestResult>?, forName name: String) { setFetchRequestTemplateImplementation(fetchRequestTemplate, forName: name) }
+
+    /// A copy of a request, which may be changed, with values for the variables of its predicate.
+    ///
+    /// - Parameter variables: Names without `$`. A value of `NSNull` stands for nil.
+    /// - Returns: nil when the model has no request of the name.
+    /// - Precondition: There is a value for every variable. Source: Apple raises an exception where one is missing.
+    open func fetchRequestFromTemplate(
+        withName name: String, substitutionVariables variables: [String: Any]
+    ) -> NSFetchRequest<any NSFetchRequestResult>? { fetchRequestFromTemplateImplementation(withName: name, substitutionVariables: variables) }
+
+    /// The models of some bundles in one; for nil, those compiled into the program, else those of the main bundle.
+    ///
+    /// - Returns: nil when there are none, or they cannot be merged.
+    open class func mergedModel(from bundles: [Bundle]?) -> NSManagedObjectModel? { mergedModelImplementation(from: bundles) }
+
+    open var fetchRequestTemplatesByName: [String: NSFetchRequest<any NSFetchRequestResult>] { fetchTemplates }
+
     // MARK: Copies
 
     /// A copy that is not in use, so that it may be changed.

@@ -8,7 +8,8 @@ import ManagedModel
 ///
 /// Source: developer.apple.com/documentation/coredata/nspropertydescription
 open class NSPropertyDescription: NSObject, NSCopying, NSSecureCoding {
-    open internal(set) var entity: NSEntityDescription? {
+    /// The entity that the property belongs to; nil before the property is part of one.
+    open internal(set) var entity: NSEntityDescription! {
         get { entityLink?.object }
         set { entityLink = newValue?.backlink }
     }

@@ -8,16 +8,24 @@ import ManagedModel
 extension NSManagedObject {
     @inline(__always)
     private final func read(_ key: ManagedPropertyKey) -> StoredValue {
-        willRead(key)
-        return value(at: key.slot(in: layout))
+        willRead(key) ? value(at: key.slot(in: layout)) : .null
     }
 
+    /// - Returns: False for a probe, which has no values and perhaps no such property.
     @inline(__always)
-    private final func willRead(_ key: ManagedPropertyKey) {
-        guard !flags.isDisjoint(with: [.fault, .detached, .observed]) else { return }
-        if flags.contains(.probe) { return KeyPathProbe.note(key.name, of: self) }
+    private final func willRead(_ key: ManagedPropertyKey) -> Bool {
+        flags.isDisjoint(with: [.fault, .detached, .observed]) || willReadSlowly(key)
+    }
+
+    @inline(never)
+    private final func willReadSlowly(_ key: ManagedPropertyKey) -> Bool {
+        if flags.contains(.probe) {
+            KeyPathProbe.note(key.name, of: self)
+            return false
+        }
         if flags.contains(.observed) { noteRead(key.name) }
         willRead()
+        return true
     }
 
     @inline(__always)
@@ -80,19 +88,19 @@ extension NSManagedObject {
     public final func _setNumber(_ key: ManagedPropertyKey, _ value: NSNumber?) { setValue(value, forKey: key.name) }
 
     public final func _object<T: NSManagedObject>(_ key: ManagedPropertyKey, as type: T.Type) -> T? {
-        if flags.contains(.probe) { return KeyPathProbe.destination(key.name, of: self) as? T }
-        willRead(key)
+        if flags.contains(.probe) { return KeyPathProbe.destination(key.name, of: self, as: T.self) as? T }
+        _ = willRead(key)
         return toOne(key.slot(in: layout)) as? T
     }
     public final func _setObject(_ key: ManagedPropertyKey, _ value: NSManagedObject?) { setToOne(key.slot(in: layout), to: value) }
 
     public final func _objects(_ key: ManagedPropertyKey) -> NSSet? {
-        willRead(key)
+        guard willRead(key) else { return nil }
         return NSSet(array: toManyObjects(key.toManyIndex(in: layout)))
     }
     public final func _setObjects(_ key: ManagedPropertyKey, _ value: NSSet?) { setValue(value, forKey: key.name) }
     public final func _orderedObjects(_ key: ManagedPropertyKey) -> NSOrderedSet? {
-        willRead(key)
+        guard willRead(key) else { return nil }
         return NSOrderedSet(array: toManyObjects(key.toManyIndex(in: layout)))
     }
     public final func _setOrderedObjects(_ key: ManagedPropertyKey, _ value: NSOrderedSet?) { setValue(value, forKey: key.name) }
@@ -112,7 +120,7 @@ extension NSManagedObject {
 
 extension NSManagedObject {
     public final func _transformable<T>(_ key: ManagedPropertyKey, as type: T.Type) -> T? {
-        willRead(key)
+        guard willRead(key) else { return nil }
         return transformed(key.slot(in: layout)) as? T
     }
     public final func _setTransformable(_ key: ManagedPropertyKey, _ value: Any?) { setValue(value, forKey: key.name) }

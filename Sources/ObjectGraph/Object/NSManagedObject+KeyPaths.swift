@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-public import Foundation
+import Foundation
 import ManagedModel
 
 /// Where a value is passed that may be replaced. The name is that of Objective-C's runtime, so that overrides of
@@ -42,12 +42,12 @@ extension NSManagedObject {
         setValue(value, forUndefinedKey: key)
     }
 
-    public func mutableSetValue(forKeyPath keyPath: String) -> NSMutableSet {
+    func mutableSetValueImplementation(forKeyPath keyPath: String) -> NSMutableSet {
         let (owner, key) = requireOwner(keyPath)
         return owner.mutableSetValue(forKey: key)
     }
 
-    public func mutableOrderedSetValue(forKeyPath keyPath: String) -> NSMutableOrderedSet {
+    func mutableOrderedSetValueImplementation(forKeyPath keyPath: String) -> NSMutableOrderedSet {
         let (owner, key) = requireOwner(keyPath)
         return owner.mutableOrderedSetValue(forKey: key)
     }

@@ -9,9 +9,9 @@ import ManagedModel
 extension NSManagedObject {
     // MARK: Values of any type
 
-    public final func _value<T>(_ key: ManagedPropertyKey) -> T? { cast(value(of: key)) }
+    public final func _value<T>(_ key: ManagedPropertyKey) -> T? { cast(value(of: key, as: T.self)) }
 
-    public final func _value<T: RawRepresentable>(_ key: ManagedPropertyKey) -> T? { wrapped(value(of: key)) }
+    public final func _value<T: RawRepresentable>(_ key: ManagedPropertyKey) -> T? { wrapped(value(of: key, as: T.self)) }
 
     public final func _setValue<T>(_ key: ManagedPropertyKey, _ value: T?) { write(value, to: key) }
 
@@ -20,8 +20,7 @@ extension NSManagedObject {
     }
 
     public final func _objectSet<T>(_ key: ManagedPropertyKey, of type: T.Type) -> Set<T>? {
-        if flags.contains(.probe) { KeyPathProbe.note(key.name, of: self) }
-        return readProperty(key.name) as? Set<T>
+        readProperty(key.name) as? Set<T>
     }
 
     /// For classes that are no managed objects: values of transformable attributes.
@@ -67,7 +66,7 @@ extension NSManagedObject {
     /// - Precondition: There is a value. Source: Apple's frameworks end the process where nil is bridged to such a type.
     public final func _present<T>(_ value: T?, _ key: ManagedPropertyKey, or standIn: @autoclosure () -> T) -> T {
         if let value { return value }
-        if !flags.isDisjoint(with: [.probe, .detached]) || isDeleted { return standIn() }
+        if !flags.isDisjoint(with: [.probe, .detached]) || isMarkedDeleted { return standIn() }
         preconditionFailure("\(layout.name).\(key.name) is nil, and its property in Swift is not optional")
     }
 
@@ -127,8 +126,8 @@ extension NSManagedObject {
 
     // MARK: Casting
 
-    private final func value(of key: ManagedPropertyKey) -> Any? {
-        if flags.contains(.probe), let object = KeyPathProbe.destination(key.name, of: self) { return object }
+    private final func value(of key: ManagedPropertyKey, as type: Any.Type) -> Any? {
+        if flags.contains(.probe) { return KeyPathProbe.destination(key.name, of: self, as: type as? NSManagedObject.Type) }
         return readProperty(key.name)
     }
 

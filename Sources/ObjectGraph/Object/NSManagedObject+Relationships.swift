@@ -109,7 +109,7 @@ extension NSManagedObject {
             if values[slot].reference == object.key { setSlot(slot, to: .null) }
         case .toMany(let index):
             guard willWrite() else { return }
-            let mayBeStored = !object.key.isTemporary || (contextReference?.parent != nil && !object.isInserted)
+            let mayBeStored = !object.key.isTemporary || (contextReference?.parent != nil && !object.isMarkedInserted)
             observing(layout.entity.toMany[index].name) { toMany[index].remove(object.key, mayBeStored: mayBeStored) }
             refreshViews(index)
         }
@@ -121,7 +121,7 @@ extension NSManagedObject {
         if destination.flags.contains(.detached) { return nil }
         preconditionCanRelate(destination, by: relationship)
         if relationship.inverse != nil { destination.willRead() }
-        return destination.isDeleted ? nil : destination
+        return destination.isMarkedDeleted ? nil : destination
     }
 
     private final func preconditionCanRelate(_ destination: NSManagedObject, by relationship: ResolvedRelationship) {
@@ -136,19 +136,17 @@ extension NSManagedObject {
 }
 
 extension NSManagedObject {
-    /// Whether reading the relationship would need the store.
-    public func hasFault(forRelationshipNamed key: String) -> Bool {
+    func hasFaultImplementation(forRelationshipNamed key: String) -> Bool {
         switch location(of: key) {
         case .slot(let slot):
             guard let destination = values[slot].reference else { return false }
             guard let context = contextReference else { return true }
-            return (context.registeredObject(for: destination)?.isFault ?? true) && context.prefetchedRow(destination) == nil
+            return (context.registeredObject(for: destination)?.isMarkedFault ?? true) && context.prefetchedRow(destination) == nil
         case .toMany(let index): return toMany[index].stored == nil
         }
     }
 
-    /// IDs of the members, without making objects of them.
-    public func objectIDs(forRelationshipNamed key: String) -> [NSManagedObjectID] {
+    func objectIDsImplementation(forRelationshipNamed key: String) -> [NSManagedObjectID] {
         switch location(of: key) {
         case .slot(let slot): toOne(slot).map { [$0.objectID] } ?? []
         case .toMany(let index): toManyObjects(index).map(\.objectID)

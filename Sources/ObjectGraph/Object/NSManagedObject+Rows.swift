@@ -41,7 +41,7 @@ extension NSManagedObject {
     final func merge(_ row: Row) -> [KeptReference] {
         willChangeAll()
         toMany.fault()
-        guard let committed, !isFault else {
+        guard let committed, !isMarkedFault else {
             take(row)
             return []
         }
@@ -88,7 +88,7 @@ extension NSManagedObject {
     }
 
     final func turnIntoFault() {
-        guard !isFault else { return }
+        guard !isMarkedFault else { return }
         willChangeAll()
         willTurnIntoFault()
         committed = nil
@@ -179,15 +179,15 @@ extension NSManagedObject {
 
     /// After its deletion was taken back: does not refer to what was deleted meanwhile and spared this one.
     final func leaveDeleted() {
-        guard let context = contextReference, context.pending.contains(where: \.isDeleted) else { return }
+        guard let context = contextReference, context.pending.contains(where: \.isMarkedDeleted) else { return }
         willRead()
-        func isDeleted(_ key: RowKey) -> Bool { context.registeredObject(for: key)?.isDeleted ?? false }
+        func isMarkedDeleted(_ key: RowKey) -> Bool { context.registeredObject(for: key)?.isMarkedDeleted ?? false }
         for (slot, definition) in layout.entity.slots.enumerated() {
-            guard case .toOne = definition, let key = values[slot].reference, isDeleted(key) else { continue }
+            guard case .toOne = definition, let key = values[slot].reference, isMarkedDeleted(key) else { continue }
             setSlot(slot, to: .null)
         }
         for index in toMany.indices {
-            for key in toMany[index].stored ?? [] where isDeleted(key) { forget(context.object(for: key), at: .toMany(index)) }
+            for key in toMany[index].stored ?? [] where isMarkedDeleted(key) { forget(context.object(for: key), at: .toMany(index)) }
         }
     }
 

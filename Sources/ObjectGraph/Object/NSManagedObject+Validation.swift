@@ -101,11 +101,11 @@ extension NSManagedObject {
     final func validateDeletion() throws {
         var errors: [CocoaError] = []
         for (index, relationship) in layout.entity.toMany.enumerated() where relationship.declaration.deleteRule == .deny {
-            if toManyObjects(index).contains(where: { !$0.isDeleted }) { errors.append(deniedDelete(relationship.name)) }
+            if toManyObjects(index).contains(where: { !$0.isMarkedDeleted }) { errors.append(deniedDelete(relationship.name)) }
         }
         for (index, slot) in layout.entity.slots.enumerated() {
             guard case .toOne(let relationship) = slot, relationship.declaration.deleteRule == .deny else { continue }
-            if let destination = toOne(index), !destination.isDeleted { errors.append(deniedDelete(relationship.name)) }
+            if let destination = toOne(index), !destination.isMarkedDeleted { errors.append(deniedDelete(relationship.name)) }
         }
         try Self.throwCombined(errors)
     }
@@ -162,7 +162,7 @@ extension NSManagedObject {
         let declaration = relationship.declaration
         let isBounded = declaration.minimumCount > 0 || declaration.maximumCount > 1 || !declaration.isOptional
         // Counting fires the relationship; unbounded ones need not be counted.
-        guard isBounded, isInserted || toMany[index].hasChanges else { return [] }
+        guard isBounded, isMarkedInserted || toMany[index].hasChanges else { return [] }
         return violations(of: relationship, count: toManyKeys(index).count)
     }
 

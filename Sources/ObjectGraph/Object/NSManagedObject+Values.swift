@@ -54,7 +54,10 @@ extension NSManagedObject {
     // MARK: Key-value coding
 
     final func readProperty(_ key: String) -> Any? {
-        if flags.contains(.probe) { KeyPathProbe.note(key, of: self) }
+        if flags.contains(.probe) {
+            KeyPathProbe.note(key, of: self)
+            if layout.entity.location(of: key) == nil { return nil }
+        }
         if flags.contains(.observed) { noteRead(key) }
         guard let location = layout.entity.location(of: key) else { return unmodelled(key) }
         switch location {
@@ -93,8 +96,7 @@ extension NSManagedObject {
         values[index] = stored(value, for: attribute)
     }
 
-    /// Values that differ from what was last saved, by property name.
-    public func changedValues() -> [String: Any] {
+    func changedValuesImplementation() -> [String: Any] {
         var result: [String: Any] = [:]
         for index in changedSlots() {
             let (name, value) = property(of: index, values)
@@ -106,10 +108,7 @@ extension NSManagedObject {
         return result
     }
 
-    /// What was last fetched or saved.
-    ///
-    /// - Parameter keys: Names of properties; nil for all of them, except to-many relationships that nobody has read.
-    public func committedValues(forKeys keys: [String]?) -> [String: Any] {
+    func committedValuesImplementation(forKeys keys: [String]?) -> [String: Any] {
         willRead()
         let source = committed ?? values
         var result: [String: Any] = [:]
@@ -132,7 +131,7 @@ extension NSManagedObject {
     }
 
     final func changedSlots() -> [Int] {
-        guard let committed else { return isInserted ? Array(values.indices) : [] }
+        guard let committed else { return isMarkedInserted ? Array(values.indices) : [] }
         let changed = values.indices.filter { values[$0] != committed[$0] }
         return layout.transientSlots.isEmpty ? changed : changed.filter { !layout.transientSlots.contains($0) }
     }

@@ -117,9 +117,9 @@ open class NSManagedObject: NSObject {
         NSFetchRequest(entityName: entity().name ?? "")
     }
 
-    public final var objectID: NSManagedObjectID { withIdentityLock { knownIdentity() } }
-    public final var entity: NSEntityDescription { layout.description }
-    public final var managedObjectContext: NSManagedObjectContext? { contextReference }
+    open var objectID: NSManagedObjectID { withIdentityLock { knownIdentity() } }
+    open var entity: NSEntityDescription { layout.description }
+    open var managedObjectContext: NSManagedObjectContext? { contextReference }
 
     final var contextReference: NSManagedObjectContext? {
         get { hasLeft ? nil : map?.context }
@@ -219,16 +219,23 @@ open class NSManagedObject: NSObject {
         return made
     }
 
-    public final var isInserted: Bool { flags.contains(.inserted) }
-    public final var isUpdated: Bool { flags.contains(.updated) && !flags.contains(.inserted) }
-    public final var isDeleted: Bool { flags.contains(.deleted) }
-    public final var isFault: Bool { flags.contains(.fault) }
+    // What the library itself asks. The open properties below are for apps: a subclass may answer something else there.
+    final var isMarkedInserted: Bool { flags.contains(.inserted) }
+    final var isMarkedUpdated: Bool { flags.contains(.updated) && !flags.contains(.inserted) }
+    final var isMarkedDeleted: Bool { flags.contains(.deleted) }
+    final var isMarkedFault: Bool { flags.contains(.fault) }
+    final var isMarkedChanged: Bool { !flags.isDisjoint(with: .pending) && !flags.contains(.detached) }
+
+    open var isInserted: Bool { isMarkedInserted }
+    open var isUpdated: Bool { isMarkedUpdated }
+    open var isDeleted: Bool { isMarkedDeleted }
+    open var isFault: Bool { isMarkedFault }
     /// 0 for an object whose values are here, 1 for a fault.
-    public final var faultingState: Int { isFault ? 1 : 0 }
-    public final var hasChanges: Bool { !flags.isDisjoint(with: .pending) && !flags.contains(.detached) }
+    open var faultingState: Int { isMarkedFault ? 1 : 0 }
+    open var hasChanges: Bool { isMarkedChanged }
 
     /// Whether a persistent value differs from what was last saved.
-    public final var hasPersistentChangedValues: Bool { !changedValues().isEmpty || isInserted || isDeleted }
+    open var hasPersistentChangedValues: Bool { !changedValuesImplementation().isEmpty || isMarkedInserted || isMarkedDeleted }
 
     // MARK: Life cycle, for subclasses
 
@@ -314,17 +321,48 @@ open class NSManagedObject: NSObject {
     /// Sets a value without marking the object as changed and without touching inverses.
     open func setPrimitiveValue(_ value: Any?, forKey key: String) { writePrimitive(key, value) }
 
+    /// Values that differ from what was last saved, by property name.
+    open func changedValues() -> [String: Any] { changedValuesImplementation() }
+
+    /// What was last fetched or saved.
+    ///
+    /// - Parameter keys: Names of properties; nil for all of them, except to-many relationships that nobody has read.
+    open func committedValues(forKeys keys: [String]?) -> [String: Any] { committedValuesImplementation(forKeys: keys) }
+
+    /// Whether reading the relationship would need the store.
+    open func hasFault(forRelationshipNamed key: String) -> Bool { hasFaultImplementation(forRelationshipNamed: key) }
+
+    /// IDs of the members, without making objects of them.
+    open func objectIDs(forRelationshipNamed key: String) -> [NSManagedObjectID] { objectIDsImplementation(forRelationshipNamed: key) }
+
+    /// Values that changed since the context last told of changes, as they were before, by property name.
+    ///
+    /// Source: developer.apple.com/documentation/coredata/nsmanagedobject/changedvaluesforcurrentevent()
+    open func changedValuesForCurrentEvent() -> [String: Any] { changedValuesForCurrentEventImplementation() }
+
+    open func mutableSetValue(forKeyPath keyPath: String) -> NSMutableSet { mutableSetValueImplementation(forKeyPath: keyPath) }
+
+    open func mutableOrderedSetValue(forKeyPath keyPath: String) -> NSMutableOrderedSet { mutableOrderedSetValueImplementation(forKeyPath: keyPath) }
+
     // For code that brackets its accessors.
     open func willAccessValue(forKey key: String?) { willRead() }
     open func didAccessValue(forKey key: String?) {}
     open func willChangeValue(forKey key: String) { _ = willWrite() }
     open func didChangeValue(forKey key: String) {}
+    open func willChangeValue(forKey key: String, withSetMutation mutation: NSKeyValueSetMutationKind, using objects: Set<AnyHashable>) {
+        willChangeValue(forKey: key)
+    }
+    open func didChangeValue(forKey key: String, withSetMutation mutation: NSKeyValueSetMutationKind, using objects: Set<AnyHashable>) {
+        didChangeValue(forKey: key)
+    }
+    open func willChange(_ change: NSKeyValueChange, valuesAt indexes: IndexSet, forKey key: String) { willChangeValue(forKey: key) }
+    open func didChange(_ change: NSKeyValueChange, valuesAt indexes: IndexSet, forKey key: String) { didChangeValue(forKey: key) }
 
     // Foundation's hash is as costly as a dictionary's own; the address tells objects apart as well.
     open override var hash: Int { Int(bitPattern: ObjectIdentifier(self)) >> 4 }
 
     open override var description: String {
-        let state = isFault ? "<fault>" : "\(layout.entity.slots.count) values"
+        let state = isMarkedFault ? "<fault>" : "\(layout.entity.slots.count) values"
         return "<\(type(of: self)): \(objectID.uriRepresentation().absoluteString) \(state)>"
     }
 
@@ -339,7 +377,16 @@ open class NSManagedObject: NSObject {
         return layout
     }
 
-    private static func entity(in context: NSManagedObjectContext) -> NSEntityDescription {
+    fileprivate static func isKind(of ancestor: NSManagedObject.Type) -> Bool {
+        var current: AnyClass? = self
+        while let type = current {
+            if type == ancestor { return true }
+            current = _getSuperclass(type)
+        }
+        return false
+    }
+
+    static func entity(in context: NSManagedObjectContext) -> NSEntityDescription {
         context.description(for: self) ?? entity()
     }
 }
@@ -353,14 +400,20 @@ extension NSManagedObject {
         _ entity: __owned NSEntityDescription, _ context: __owned NSManagedObjectContext?
     ) -> NSManagedObject
 
+    /// Creates an object of the entity's class, or of this class if the entity's isn't a subclass of it.
+    static func construct(of entity: NSEntityDescription, _ context: NSManagedObjectContext?) -> NSManagedObject {
+        let named = layout(of: entity).managedClass
+        return (named.isKind(of: self) ? named : self).dynamicInit(entity, context)
+    }
+
     /// Creates an object of the class that the entity names.
     static func make(_ entity: NSEntityDescription, insertedInto context: NSManagedObjectContext?) -> NSManagedObject {
         layout(of: entity).managedClass.dynamicInit(entity, context)
     }
 
-    /// Creates an object that tells what is read from it.
+    /// Creates an object of this class that tells what is read from it.
     static func makeProbe(_ layout: EntityLayout) -> NSManagedObject {
-        let object = layout.managedClass.dynamicInit(layout.description, nil)
+        let object = dynamicInit(layout.description, nil)
         object.flags = [.fault, .probe]
         return object
     }

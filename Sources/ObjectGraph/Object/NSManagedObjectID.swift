@@ -3,15 +3,26 @@
 
 public import Foundation
 package import ManagedModel
+import Synchronization
 
 /// The identity of an object in its store, valid in every context and on every thread.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsmanagedobjectid
-public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
+open class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
     // Unchecked: nothing is written after init.
-    package let key: RowKey
-    private let layout: EntityLayout
-    private let ticket: StoreTicket?
+    package final let key: RowKey
+    private final let layout: EntityLayout?
+    private final let ticket: StoreTicket?
+    private static let counter = Atomic<Int64>(Int64.min)
+
+    /// Creates an ID of no object, for tests that need any ID.
+    ///
+    /// It is temporary and equal to itself only. A context's `object(with:)` gives a fault without a row.
+    public override init() {
+        layout = nil
+        ticket = nil
+        key = RowKey(store: RowKey.temporaryStore, entity: 0, primaryKey: Self.counter.add(1, ordering: .relaxed).newValue)
+    }
 
     init(key: RowKey, layout: EntityLayout, ticket: StoreTicket?) {
         self.key = key
@@ -23,38 +34,39 @@ public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
         self.init(key: key, layout: layout, ticket: store.ticket)
     }
 
-    public var entity: NSEntityDescription { layout.description }
-    public var persistentStore: NSPersistentStore? { ticket?.store }
-    private var storeIdentifier: String? { ticket?.identifier }
+    /// The entity of the object; without a name for an ID that belongs to no object.
+    open var entity: NSEntityDescription { layout?.description ?? NSEntityDescription() }
+    open var persistentStore: NSPersistentStore? { ticket?.store }
+    private final var storeIdentifier: String? { ticket?.identifier }
 
     /// Whether the object has not been saved, nor asked for a permanent ID, yet.
-    public var isTemporaryID: Bool { key.isTemporary }
+    open var isTemporaryID: Bool { key.isTemporary }
 
     /// `x-coredata://STORE/ENTITY/pKEY`, or `x-coredata:///ENTITY/tKEY` for a temporary ID.
     ///
     /// The form of the temporary address is Tarn's choice; Apple does not document its own.
-    public func uriRepresentation() -> URL {
+    open func uriRepresentation() -> URL {
         let text =
             if let ticket, !key.isTemporary {
                 "x-coredata://\(ticket.identifier)/\(entity.name ?? "")/p\(ticket.text(key.primaryKey))"
             } else {
-                "x-coredata:///\(entity.name ?? "")/t\(-key.primaryKey)"
+                "x-coredata:///\(entity.name ?? "")/t\(key.primaryKey.magnitude)"
             }
         guard let url = URL(string: text) else { preconditionFailure("entity names are valid in addresses") }
         return url
     }
 
-    public override var description: String { "<\(uriRepresentation().absoluteString)>" }
+    open override var description: String { "<\(uriRepresentation().absoluteString)>" }
 
-    public override var hash: Int { Int(truncatingIfNeeded: key.primaryKey) }
+    open override var hash: Int { Int(truncatingIfNeeded: key.primaryKey) }
 
     /// The same row of the same store file is equal even when the file was added to two coordinators.
-    public override func isEqual(_ object: Any?) -> Bool {
+    open override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? NSManagedObjectID else { return false }
         if key == other.key { return true }
         return key.primaryKey == other.key.primaryKey && !key.isTemporary && !other.key.isTemporary
             && storeIdentifier == other.storeIdentifier && entity.name == other.entity.name
     }
 
-    public func copy(with zone: NSZone? = nil) -> Any { self }
+    open func copy(with zone: NSZone? = nil) -> Any { self }
 }

@@ -33,7 +33,7 @@ extension PredicateExpressions.KeyPath: MacroNode {
         }
         let keyPath: AnyKeyPath = keyPath
         if keyPath == \NSSet.count || keyPath == \NSOrderedSet.count { return .value(base.appending(["@count"])) }
-        guard let name = KeyPathProbe.name(of: keyPath) else { throw MacroReader.Unreadable() }
+        guard let name = KeyPathProbe.nameInLoadedModel(of: keyPath) else { throw MacroReader.Unreadable() }
         return .value(base.appending(PredicateKit.Expression.keys(name)))
     }
 }

@@ -14,7 +14,7 @@ extension SortKey {
                 .persistentStoreOperation,
                 sentence: "A sort descriptor of \(entity) has a comparator, which cannot run in a store; sort the results.")
         }
-        guard let key = descriptor.key ?? KeyPathProbe.name(of: descriptor.propertyKeyPath, layouts: layouts) else {
+        guard let key = descriptor.givenKey ?? KeyPathProbe.name(of: descriptor.propertyKeyPath, layouts: layouts) else {
             throw CocoaError(
                 .persistentStoreOperation,
                 sentence: "A sort descriptor names no attribute of \(entity); sort by a key or a property, or sort the results.")

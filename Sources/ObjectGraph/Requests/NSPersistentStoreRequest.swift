@@ -33,12 +33,8 @@ package protocol ExecutableRequest: NSPersistentStoreRequest {
 }
 
 extension NSManagedObjectContext {
-    /// Carries out a request: a fetch, an asynchronous fetch, a batch request, or one for history.
-    ///
-    /// - Throws: What the request throws, or ``CocoaError`` 134091 for a kind of request that contexts do not take,
-    ///   such as one that saves.
     @discardableResult
-    public func execute(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
+    func executeImplementation(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
         preconditionIsCurrent()
         guard let request = request as? any ExecutableRequest else {
             throw CocoaError(

@@ -10,7 +10,7 @@ import SQLiteStore
 ///
 /// Source: developer.apple.com/documentation/coredata/nsatomicstorecachenode
 open class NSAtomicStoreCacheNode: NSObject {
-    public let objectID: NSManagedObjectID
+    open private(set) var objectID: NSManagedObjectID
     open var propertyCache: NSMutableDictionary?
 
     public init(objectID moid: NSManagedObjectID) { objectID = moid }

@@ -164,7 +164,7 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
         // All nodes are there before relationships look for them.
         addCacheNodes(Set(changes.inserts.map { row in nodes[row.key] ?? byKey[row.key].map { NSAtomicStoreCacheNode(objectID: $0.objectID) } }.compactMap(\.self)))
         addCacheNodes(Set(changes.inserts.compactMap { byKey[$0.key].map(newCacheNode) }))
-        for object in objects where object.isUpdated && !object.isDeleted {
+        for object in objects where object.isMarkedUpdated && !object.isMarkedDeleted {
             guard let node = nodes[object.key] else { continue }
             updateCacheNode(node, from: object)
         }

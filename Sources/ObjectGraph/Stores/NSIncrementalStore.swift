@@ -195,10 +195,10 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
     }
 
     override func save(_ changes: StoreChanges, of objects: [NSManagedObject], in context: NSManagedObjectContext?) throws {
-        let living = objects.filter { !($0.isInserted && $0.isDeleted) }
+        let living = objects.filter { !($0.isMarkedInserted && $0.isMarkedDeleted) }
         let request = NSSaveChangesRequest(
-            inserted: Set(living.filter { $0.isInserted && !$0.isDeleted }), updated: Set(living.filter { $0.isUpdated && !$0.isDeleted }),
-            deleted: Set(living.filter(\.isDeleted)), locked: nil)
+            inserted: Set(living.filter { $0.isMarkedInserted && !$0.isMarkedDeleted }), updated: Set(living.filter { $0.isMarkedUpdated && !$0.isMarkedDeleted }),
+            deleted: Set(living.filter(\.isMarkedDeleted)), locked: nil)
         _ = try execute(request, with: context)
         saves.withLock { saves in for update in changes.updates { saves[update.key, default: 0] += 1 } }
         metadataWasSaved()
@@ -241,7 +241,7 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
 ///
 /// Source: developer.apple.com/documentation/coredata/nsincrementalstorenode
 open class NSIncrementalStoreNode: NSObject {
-    public let objectID: NSManagedObjectID
+    open private(set) var objectID: NSManagedObjectID
     open private(set) var version: UInt64
     private var values: [String: Any]
 

@@ -7,11 +7,11 @@ import Foundation
 ///
 /// Source: developer.apple.com/documentation/coredata/nssavechangesrequest
 open class NSSaveChangesRequest: NSPersistentStoreRequest {
-    public let insertedObjects: Set<NSManagedObject>?
-    public let updatedObjects: Set<NSManagedObject>?
-    public let deletedObjects: Set<NSManagedObject>?
+    open private(set) var insertedObjects: Set<NSManagedObject>?
+    open private(set) var updatedObjects: Set<NSManagedObject>?
+    open private(set) var deletedObjects: Set<NSManagedObject>?
     /// Objects that were only marked for a check of their version.
-    public let lockedObjects: Set<NSManagedObject>?
+    open private(set) var lockedObjects: Set<NSManagedObject>?
 
     public init(
         inserted insertedObjects: Set<NSManagedObject>?, updated updatedObjects: Set<NSManagedObject>?,

@@ -8,15 +8,13 @@ import ManagedModel
 // back is an event itself, and so registers what does it again.
 
 extension NSManagedObjectContext {
-    /// Takes back the last group of changes that were not taken back yet, those since the last notification included.
-    public func undo() {
+    func undoImplementation() {
         preconditionIsCurrent()
         processPendingChanges()
         undoManager?.undo()
     }
 
-    /// Does again what was undone last.
-    public func redo() {
+    func redoImplementation() {
         preconditionIsCurrent()
         processPendingChanges()
         undoManager?.redo()
@@ -74,7 +72,7 @@ extension NSManagedObjectContext {
             events.append((change.object, .undoDeletion))
         }
         for change in changes where !change.object.flags.contains(.detached) && change.object.contextReference === self {
-            let isWhole = returned.contains(ObjectIdentifier(change.object)) && change.object.isInserted
+            let isWhole = returned.contains(ObjectIdentifier(change.object)) && change.object.isMarkedInserted
             if !isWhole { restore(change) }
             switch change.presence {
             case .goes:
@@ -98,7 +96,7 @@ extension NSManagedObjectContext {
     private func bringBack(_ snapshot: EventSnapshot) {
         let object = snapshot.object
         if !object.flags.contains(.detached) {
-            guard object.isDeleted else { return }
+            guard object.isMarkedDeleted else { return }
             willChange(object)
             object.flags.subtract([.deleted, .propagated])
             noteChanged(object)
@@ -164,13 +162,10 @@ extension NSManagedObject {
         toMany = revived
     }
 
-    /// Values that changed since the context last told of changes, as they were before, by property name.
-    ///
-    /// Source: developer.apple.com/documentation/coredata/nsmanagedobject/changedvaluesforcurrentevent()
-    public func changedValuesForCurrentEvent() -> [String: Any] {
+    func changedValuesForCurrentEventImplementation() -> [String: Any] {
         guard flags.contains(.unannounced), let context = contextReference else { return [:] }
         let snapshot = context.eventSnapshots[ObjectIdentifier(self)]
-        let isNew = isInserted && !flags.contains(.presented)
+        let isNew = isMarkedInserted && !flags.contains(.presented)
         let base = isNew ? layout.defaults : snapshot?.values ?? committed ?? values
         var result: [String: Any] = [:]
         for slot in values.indices where values[slot] != base[slot] {

@@ -75,7 +75,7 @@ extension NSManagedObject {
     /// - Throws: ``CocoaError`` 134030 that names the attribute.
     final func encodeTransformables() throws {
         for slot in layout.transformableSlots {
-            guard case .object(let box) = values[slot], isInserted || committed?[slot] != values[slot],
+            guard case .object(let box) = values[slot], isMarkedInserted || committed?[slot] != values[slot],
                 case .attribute(let attribute) = layout.entity.slots[slot]
             else { continue }
             let transformer = AttributeTransformer(attribute)

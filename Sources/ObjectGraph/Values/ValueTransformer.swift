@@ -20,8 +20,15 @@ public struct NSValueTransformerName: RawRepresentable, Hashable, Sendable {
 ///
 /// Source: developer.apple.com/documentation/foundation/valuetransformer
 open class ValueTransformer: NSObject, RegisteredTransformer {
-    // Required, so that a transformer that nobody registered can be made from the name of its class.
-    public required override init() { super.init() }
+    public override init() { super.init() }
+
+    // Subclasses override `init()` without `required`, as on Apple's platforms. A convenience initialiser delegates
+    // through the vtable, so this one makes a transformer from the name of its class.
+    @_silgen_name("tarn_value_transformer_init")
+    convenience init(ofKnownClass: Void) { self.init() }
+
+    @_silgen_name("tarn_value_transformer_init")
+    fileprivate static func dynamicInit(_ nothing: Void) -> ValueTransformer
 
     /// The class of what ``transformedValue(_:)`` gives.
     open class func transformedValueClass() -> AnyClass { NSObject.self }
@@ -75,7 +82,7 @@ final class TransformerRegistry: Sendable {
     func transformer(_ name: NSValueTransformerName) -> ValueTransformer? {
         if let known = entries.withLock({ $0[name] }) { return known.transformer }
         guard let type = ManagedClassLookup.transformer(named: name.rawValue) else { return nil }
-        let made = Entry(transformer: type.init())
+        let made = Entry(transformer: type.dynamicInit(()))
         return entries.withLock { entries in
             entries[name] = entries[name] ?? made
             return entries[name]?.transformer
@@ -88,11 +95,6 @@ private final class PlainTransformer: ValueTransformer {
 
     init(_ body: @escaping (Any?) -> Any?) {
         self.body = body
-        super.init()
-    }
-
-    required init() {
-        body = { $0 }
         super.init()
     }
 

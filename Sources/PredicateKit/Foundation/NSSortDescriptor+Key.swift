@@ -108,8 +108,11 @@ extension NSSortDescriptor {
         return probe.method
     }
 
-    /// The key path of a descriptor that was made from one; nil for others.
-    public var key: String? { method?.key }
+    /// The key path of a descriptor that was made from one, or from a Swift key path whose properties have names.
+    public var key: String? { givenKey ?? propertyKeyPath._kvcKeyPathString }
+
+    /// The key path of a descriptor that was made from a text.
+    package var givenKey: String? { method?.key }
 
     /// The method by which a descriptor that was made from a key compares; nil for a comparator.
     public var selector: Selector? {

@@ -55,7 +55,7 @@ extension NSManagedObjectContext {
     }
 
     private func reference(_ slot: Int, of owner: PrefetchOwner) -> RowKey? {
-        guard let object = owner.object, !object.isFault || object.flags.contains(.hasRow) else {
+        guard let object = owner.object, !object.isMarkedFault || object.flags.contains(.hasRow) else {
             return prefetched.reference(slot, of: owner.key)
         }
         return object.flags.contains(.detached) ? nil : object.packedReference(slot)
@@ -67,7 +67,7 @@ extension NSManagedObjectContext {
     private func readRows(_ keys: [RowKey], of entity: Int) throws {
         let missing = keys.filter { key in
             guard !key.isTemporary, !prefetched.contains(key) else { return false }
-            return registry[key].map { $0.isFault && !$0.flags.contains(.hasRow) } ?? true
+            return registry[key].map { $0.isMarkedFault && !$0.flags.contains(.hasRow) } ?? true
         }
         for (number, keys) in Dictionary(grouping: missing, by: \.store).sorted(by: { $0.key < $1.key }) {
             guard let store = requireCoordinator().store(numbered: number), let file = store.sqlite else { continue }

@@ -164,7 +164,7 @@ final class FetchedResults {
         let accepted = touched.filter { object in
             // Reading a fault may find that its row is gone.
             object.willRead()
-            return !object.isDeleted && plan.accepts(object)
+            return !object.isMarkedDeleted && plan.accepts(object)
         }
         apply(gone: deleted.union(touched), accepted: accepted, plan)
     }

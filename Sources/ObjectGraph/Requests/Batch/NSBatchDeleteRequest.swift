@@ -22,7 +22,7 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
     let parameters: FetchParameters?
     let objectIDs: [NSManagedObjectID]
     /// A copy of the one that was given; for object IDs, one that finds them.
-    public let fetchRequest: NSFetchRequest<any NSFetchRequestResult>
+    open private(set) var fetchRequest: NSFetchRequest<any NSFetchRequestResult>
     open var resultType: NSBatchDeleteRequestResultType = .resultTypeStatusOnly
 
     public init(fetchRequest fetch: NSFetchRequest<any NSFetchRequestResult>) {
@@ -59,8 +59,8 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
 open class NSBatchDeleteResult: NSPersistentStoreResult {
     /// A `Bool`, an `Int`, or an array of `NSManagedObjectID`, as the request wants it. The count is that of the rows
     /// that matched; the IDs are also those of the rows that went with them.
-    public let result: Any?
-    public let resultType: NSBatchDeleteRequestResultType
+    open private(set) var result: Any?
+    open private(set) var resultType: NSBatchDeleteRequestResultType
 
     init(_ result: Any?, _ type: NSBatchDeleteRequestResultType) {
         self.result = result

@@ -24,7 +24,7 @@ public enum NSBatchInsertRequestResultType: UInt, Sendable {
 open class NSBatchInsertRequest: NSPersistentStoreRequest {
     private let givenEntityName: String
     /// nil for a request that was made with a name.
-    public let entity: NSEntityDescription?
+    open private(set) var entity: NSEntityDescription?
     open var objectsToInsert: [[String: Any]]?
     /// Fills the dictionary with the next row; true ends the request, without a row.
     open var dictionaryHandler: ((NSMutableDictionary) -> Bool)?
@@ -76,8 +76,8 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
 /// Source: developer.apple.com/documentation/coredata/nsbatchinsertresult
 open class NSBatchInsertResult: NSPersistentStoreResult {
     /// A `Bool`, an `Int`, or an array of `NSManagedObjectID`, as the request wants it.
-    public let result: Any?
-    public let resultType: NSBatchInsertRequestResultType
+    open private(set) var result: Any?
+    open private(set) var resultType: NSBatchInsertRequestResultType
 
     init(_ result: Any?, _ type: NSBatchInsertRequestResultType) {
         self.result = result

@@ -54,8 +54,8 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
 /// Source: developer.apple.com/documentation/coredata/nsbatchupdateresult
 open class NSBatchUpdateResult: NSPersistentStoreResult {
     /// A `Bool`, an `Int`, or an array of `NSManagedObjectID`, as the request wants it.
-    public let result: Any?
-    public let resultType: NSBatchUpdateRequestResultType
+    open private(set) var result: Any?
+    open private(set) var resultType: NSBatchUpdateRequestResultType
 
     init(_ result: Any?, _ type: NSBatchUpdateRequestResultType) {
         self.result = result
