@@ -126,12 +126,12 @@ import Testing
         for person in [scene.ben, scene.ann] { #expect(try await person.changes(of: scene.owner).error?.code == .zoneNotFound) }
         #expect(try await scene.rights(scene.zoe) == "ynnnn")
         #expect(try await scene.rights(scene.cay) == "yyyyy")
-        // Opening the link again lets nobody in by itself.
+        // Opening the link again gives no access to former participants.
         try await scene.set(.readWrite)
         #expect(try await scene.ben.changes(of: scene.owner).error?.code == .zoneNotFound)
     }
 
-    /// Whoever is invited by name has a permission of their own, also after joining by the link.
+    /// A participant who is invited by name has a permission of their own, also after joining by the link.
     @Test func anInvitationOfAPublicParticipantGivesAPermissionOfTheirOwn() async throws {
         let scene = try await Scene(open: .readOnly, isZoneWide: false)
         try await scene.owner.change(scene.share) { details in

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudMirroring
+import CoreData
+import Foundation
+import Testing
+
+/// What a share's public permission means for the devices of participants who joined by its link.
+@Suite(.timeLimit(.minutes(10))) struct SharePermissionTests {
+    /// The owner takes write access back and gives it again. Edits of every kind that the server rejected in between are sent
+    /// without another call.
+    @Test func rejectedEditsAreSentOnceTheLinkAllowsWriting() async throws {
+        let all = try await Sharers()
+        try await all.plan()
+        let share = try await all.mia.share("Trip", .readWrite)
+        try await all.mia.sync()
+        try await all.bo.join(share)
+        try await all.sync()
+        let trip = try all.bo.postID("Trip")
+        try all.bo.set("Trip", "content", "River")
+        try await all.sync()
+        #expect(try all.mia.dump.contains("content River") && all.bo.container.canUpdateRecord(forManagedObjectWith: trip))
+
+        try await allow(.readOnly, all)
+        try await all.bo.sync()
+        #expect(!all.bo.container.canUpdateRecord(forManagedObjectWith: trip))
+        #expect(try all.bo.container.fetchShares(in: all.bo.others).first?.currentUserParticipant?.permission == .readOnly)
+        let others = try all.bo.others
+        try all.bo.edit { context in
+            let trip = try #require(try context.post(titled: "Trip"))
+            trip.setValue("Lake", forKey: "content")
+            let tag = context.insert("Tag", ["name": "summer"])
+            context.assign(tag, to: others)
+            trip.mutableSetValue(forKey: "tags").add(tag)
+            try context.all("Tag").filter { $0.value(forKey: "name") as? String == "holiday" }.forEach(context.delete)
+            try context.all("ImageData").forEach { $0.setValue(Data(repeating: 4, count: 700_000), forKey: "data") }
+        }
+        try await all.bo.until { status in if case .error(let reason) = status.activity { reason.contains("may only read") } else { false } }
+        try await all.mia.sync()
+        #expect(try all.mia.dump.contains("content River") && !all.mia.dump.contains("summer") && all.mia.dump.contains("name holiday"))
+        // A relaunch does not forget what waits.
+        try await all.bo.kill()
+        let bo = try Device.sharing("bo's", all.bo.transport, file: all.bo.file)
+        try await bo.until { status in if case .error(let reason) = status.activity { reason.contains("may only read") } else { false } }
+
+        try await allow(.readWrite, all)
+        try await bo.until { $0.activity == .idle && $0.pendingCount == 0 }
+        try await all.mia.sync()
+        try await all.phone.sync()
+        for part in ["content Lake", "name summer", "tags [\"summer\"]"] { #expect(try all.mia.dump.contains(part), "\(part) is missing") }
+        #expect(try all.mia.dump == all.phone.dump && !all.mia.dump.contains("holiday"))
+        try await bo.discard()
+        for device in [all.mia, all.phone] { try await device.discard() }
+    }
+
+    /// The owner changes what the link allows, and nothing else.
+    private func allow(_ permission: CKShare.ParticipantPermission, _ all: Sharers) async throws {
+        let current = try #require(try all.mia.container.fetchShares(in: all.mia.own).first)
+        current.publicPermission = permission
+        let saved = try await all.mia.container.persistUpdatedShare(current, in: all.mia.own)
+        #expect(saved.participants.filter { $0.role == .publicUser }.map(\.permission) == [permission])
+    }
+}
