@@ -30,8 +30,7 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
     }
 
     static func value(from data: Data, allowing classes: [AnyClass]) -> Any? {
-        guard let value = try? NSKeyedUnarchiver.unarchivedObject(ofClasses: classes, from: data) else { return nil }
-        return value
+        SecureArchive.object(from: data, allowing: classes)
     }
 
     static func archive(_ value: Any, allowing classes: [AnyClass]) -> Data? {

@@ -32,11 +32,12 @@ struct TransformableTests {
         }
     }
 
-    @Test("What property lists hold is archived by default", arguments: 0..<8)
+    @Test("What property lists hold is archived by default", arguments: 0..<10)
     func plainValues(_ index: Int) throws {
         let values: [NSObject] = [
             ["k": 1, "z": 2] as NSDictionary, NSSet(array: ["x"]), "text" as NSString, NSNumber(value: 2.5),
             NSDate(timeIntervalSinceReferenceDate: 12), NSData(data: Data([1, 2])), [["a": [1, 2]]] as NSArray, NSArray(),
+            NSMutableArray(array: ["m"]), NSMutableDictionary(dictionary: ["k": NSMutableArray(array: [1])]),
         ]
         let context = try Gallery.context()
         try context.performAndWait {
