@@ -3,6 +3,8 @@
 
 import CloudKit
 import CloudKitTesting
+import CoreData
+import Foundation
 import Testing
 
 /// A container with a cloud of its own behind it. On Apple's platforms: the app's container.
@@ -32,3 +34,28 @@ func twoDevices() async throws -> (phone: CKContainer, tablet: CKContainer) {
 
 /// By which the guest of `twoAccounts` is found.
 let guestAddress = TestCloud.emailAddress(of: "ben")
+
+/// The container of a device without a network.
+func offlineContainer() async throws -> CKContainer {
+    let device = try await TestCloud().device("phone")
+    device.goOffline()
+    return device.container
+}
+
+/// A container with a mirrored store of the private database, and the device's view of that database.
+func mirroredContainer(_ model: NSManagedObjectModel) async throws -> (container: NSPersistentCloudKitContainer, database: CKDatabase) {
+    let device = try await TestCloud().device("phone")
+    let container = NSPersistentCloudKitContainer(name: "Mirrored", managedObjectModel: model)
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let description = NSPersistentStoreDescription(url: folder.appendingPathComponent("private.sqlite"))
+    description.cloudKitContainerOptions = NSPersistentCloudKitContainerOptions(container: device.container)
+    container.persistentStoreDescriptions = [description]
+    var failure: (any Error)?
+    container.loadPersistentStores { failure = $1 }
+    if let failure { throw failure }
+    return (container, device.container.privateCloudDatabase)
+}
+
+/// Waits until everything is sent.
+func settle(_ container: NSPersistentCloudKitContainer) async throws { try await container.sync(timeout: .seconds(600)) }

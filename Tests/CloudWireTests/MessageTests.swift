@@ -34,6 +34,19 @@ import Testing
         #expect(refused > bytes.count / 2)
     }
 
+    @Test(arguments: [("NONE", RecordReference.Action.none), ("DELETE_SELF", .deleteSelf), ("VALIDATE", .validate)])
+    func actionsOfReferencesHaveTheirDocumentedNames(_ name: String, _ action: RecordReference.Action) throws {
+        let record: Record = try decode(
+            #"{"recordName":"p","fields":{"bed":{"type":"REFERENCE","value":{"recordName":"b","action":"\#(name)"}}}}"#)
+        #expect(record.fields == ["bed": Field(.reference(RecordReference(recordName: "b", action: action)))])
+    }
+
+    @Test func namesHaveAPhoneticRepresentation() throws {
+        let identity: UserIdentity = try decode(
+            #"{"userRecordName":"_a","nameComponents":{"givenName":"Siân","phoneticRepresentation":{"givenName":"Sharn"}}}"#)
+        #expect(identity.name.givenName == "Siân" && identity.name.phoneticRepresentation?.givenName == "Sharn")
+    }
+
     @Test func unknownKeysAndNullsArePassedOver() throws {
         let record: Record = try decode(
             #" { "recordName" : "p" , "pluginFields":{"a":[1,{"b":null}]}, "recordChangeTag":null,"share":null,"#

@@ -24,6 +24,28 @@ import Testing
         #expect(try DevicePath(parsing: device.path) == device)
     }
 
+    /// Source: the *CloudKit Web Services Reference*.
+    @Test(arguments: [
+        ("POST", "records/modify"), ("POST", "records/query"), ("POST", "records/lookup"), ("POST", "records/changes"),
+        ("POST", "records/resolve"), ("POST", "records/accept"), ("POST", "changes/database"), ("POST", "changes/zone"),
+        ("GET", "zones/list"), ("POST", "zones/lookup"), ("POST", "zones/modify"), ("POST", "zones/changes"),
+        ("GET", "subscriptions/list"), ("POST", "subscriptions/lookup"), ("POST", "subscriptions/modify"), ("GET", "users/caller"),
+        ("GET", "users/current"), ("POST", "users/discover"), ("POST", "users/lookup/email"), ("POST", "users/lookup/id"),
+        ("POST", "users/lookup/contacts"), ("POST", "users/restrict"), ("POST", "users/unrestrict"), ("POST", "assets/upload"),
+        ("POST", "assets/rereference"),
+    ])
+    func everyDocumentedOperationHasItsPathAndMethod(_ method: String, _ operation: String) throws {
+        let path = try ServicePath(parsing: "/database/1/iCloud.n/production/public/\(operation)")
+        #expect(path.operation.rawValue == operation && path.operation.method == method)
+        #expect(path.scope == .public && path.environment == .production)
+    }
+
+    @Test(arguments: ["tokens/create", "tokens/register"])
+    func tokensHaveTheirPaths(_ operation: String) throws {
+        let path = try DevicePath(parsing: "/device/1/iCloud.n/development/\(operation)")
+        #expect(path.operation.rawValue == operation && path.operation.method == "POST")
+    }
+
     @Test(arguments: [
         ("", WireError.Code.notFound), ("/", .notFound), ("/database/2/c/development/private/zones/list", .notFound),
         ("/database/1/c/development/private/zones/list/", .notFound), ("/database/1/c/development/private/zones/x", .notFound),

@@ -194,4 +194,36 @@ import Testing
             #expect(throws: CocoaError.self) { try controller.performFetch() }
         }
     }
+
+    @Test func snapshotsAreASequenceThatEndsWithItsController() async throws {
+        struct Held: @unchecked Sendable {
+            // Unchecked: the controller is only held here, and used on its context's queue.
+            let controller: NSFetchedResultsController<LibraryBook>
+            let snapshots: AsyncStream<NSDiffableDataSourceSnapshot<String, NSManagedObjectID>>
+        }
+        let context = try Library.container().newBackgroundContext()
+        func insert(_ title: String) async throws -> NSManagedObjectID {
+            try await context.perform {
+                let book = LibraryBook(context: context)
+                book.title = title
+                try context.save()
+                return book.objectID
+            }
+        }
+        let first = try await insert("b")
+        var held: Held? = try await context.perform {
+            let request = NSFetchRequest<LibraryBook>(entityName: "Book")
+            request.sortDescriptors = [NSSortDescriptor(key: "title", ascending: true)]
+            let controller = NSFetchedResultsController(
+                fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
+            try controller.performFetch()
+            return Held(controller: controller, snapshots: controller.snapshots)
+        }
+        var snapshots = try #require(held?.snapshots.makeAsyncIterator())
+        #expect(await snapshots.next()?.itemIdentifiers == [first])
+        let second = try await insert("a")
+        #expect(await snapshots.next()?.itemIdentifiers == [second, first])
+        held = nil
+        #expect(await snapshots.next() == nil)
+    }
 }

@@ -19,7 +19,7 @@ extension NSPersistentCloudKitContainer {
     /// At its start ``endDate`` is nil and ``succeeded`` is false: look at ``endDate`` first.
     ///
     /// Source: developer.apple.com/documentation/coredata/nspersistentcloudkitcontainer/event
-    public final class Event: NSObject, Sendable {
+    public final class Event: NSObject, NSCopying, Sendable {
         public let identifier: UUID
         public let storeIdentifier: String
         public let type: EventType
@@ -40,6 +40,9 @@ extension NSPersistentCloudKitContainer {
             self.error = error
             succeeded = endDate != nil && error == nil
         }
+
+        /// Returns the event itself, which never changes.
+        public func copy(with zone: NSZone? = nil) -> Any { self }
 
         /// nil for a kind of event that this version does not know.
         convenience init?(_ row: EventTable.Row, storeIdentifier: String) {

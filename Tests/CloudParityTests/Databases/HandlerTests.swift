@@ -182,4 +182,14 @@ import Testing
         let contacts: Int? = await answer { done in owner.discoverAllIdentities { identities, _ in done(identities?.count) } }
         #expect(contacts == 0)
     }
+
+    /// Differs: Apple's framework knows the status from the system and needs no network.
+    @Test func theStatusOfAnAccountComesFromTheServer() async throws {
+        let container = try await offlineContainer()
+        #expect(await failure { try await container.accountStatus() }?.code == .networkUnavailable)
+        let (status, code) = await withCheckedContinuation { continuation in
+            container.accountStatus { continuation.resume(returning: ($0, ($1 as? CKError)?.code)) }
+        }
+        #expect(status == .couldNotDetermine && code == .networkUnavailable)
+    }
 }

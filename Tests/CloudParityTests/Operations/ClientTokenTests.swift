@@ -101,6 +101,9 @@ import Testing
         let kept = try #require(try archived(options))
         #expect(kept.allowedParticipantPermissionOptions == .readOnly)
         #expect(kept.allowedParticipantAccessOptions == .specifiedRecipientsOnly)
+        let access: CKSharingParticipantAccessOption = [.anyoneWithLink, .specifiedRecipientsOnly]
+        let permission: CKSharingParticipantPermissionOption = [.readOnly, .readWrite]
+        #expect(access == .any && permission == .any)
         #expect(CKAllowedSharingOptions.standard.allowedParticipantPermissionOptions.contains(.readWrite))
         #expect(CKAllowedSharingOptions.standard.allowedParticipantAccessOptions == .any)
     }

@@ -32,7 +32,8 @@ private func sharedBed(
         #expect(share.recordID.zoneID == root.recordID.zoneID)
         #expect(share.publicPermission == .none)
         #expect(share.url == nil)
-        #expect(share.owner.role == .owner)
+        let owner: CKShare.Participant = share.owner
+        #expect(owner.role == .owner)
         #expect(share.owner.permission == .readWrite)
         #expect(share.owner.acceptanceStatus == .accepted)
         #expect(share.participants.count == 1)

@@ -134,6 +134,19 @@ import Testing
         #expect(copy !== record)
     }
 
+    @Test func fieldsAreSetThroughTheProtocolToo() throws {
+        let record = CKRecord(recordType: "Plant")
+        for values in [record as any CKRecordKeyValueSetting, record.encryptedValues as any CKRecordKeyValueSetting] {
+            values["a"] = 1
+            values.setObject("x", forKey: "b")
+            #expect(values["a"] as? Int == 1 && values.object(forKey: "b") as? String == "x")
+            #expect(values.allKeys().sorted() == ["a", "b"] && values.changedKeys().sorted() == ["a", "b"])
+            values.setObject(nil, forKey: "a")
+            values["b"] = nil
+            #expect(values.allKeys().isEmpty && values.changedKeys().sorted() == ["a", "b"])
+        }
+    }
+
     @Test func fieldsCanBeIterated() {
         let record = CKRecord(recordType: "Plant")
         record["a"] = 1

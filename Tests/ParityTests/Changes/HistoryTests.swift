@@ -289,6 +289,7 @@ import Testing
                 try tracking.persistentStoreCoordinator.remove(store)
             }
             let container = try Notes.container(at: url, tracksHistory: false)
+            #expect(container.persistentStoreDescriptions.first?.options[NSPersistentHistoryTrackingKey] == nil)
             let context = container.newBackgroundContext()
             context.performAndWait {
                 #expect((try? Notes.titles(in: context)) == ["a"])

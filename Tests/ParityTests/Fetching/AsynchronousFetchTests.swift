@@ -37,6 +37,8 @@ import Testing
                     #expect(pending?.finalResult == nil)
                     #expect(pending?.fetchRequest === asynchronous)
                     #expect(pending?.managedObjectContext === context)
+                    let running: NSPersistentStoreAsynchronousResult? = pending
+                    #expect(running != nil && running?.operationError == nil)
                     if cancelled { pending?.cancel() }
                 } catch { continuation.resume(throwing: error) }
             }
