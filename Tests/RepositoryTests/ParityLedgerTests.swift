@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import Testing
+
+/// The ledger against the tests: a row can't say "same" without a test that shows it.
+@Suite struct ParityLedgerTests {
+    /// Names that the tests of a row need not mention.
+    static let exceptions = [
+        "predicateFormat": "the compiler calls it deprecated on Linux; tests read `description`, which is the same text",
+        "tarn": "the name of the program, which tests run as `TarnCommands`",
+        "NAME": "a placeholder for the name of a model",
+        "diff": "the command's type is `SchemaCommand.Diff`",
+    ]
+
+    static func index() throws -> TestIndex {
+        TestIndex(try RepositoryFiles.swift(in: "Tests").map { (String($0.path.dropFirst("Tests/".count)), $0.text) })
+    }
+
+    @Test func everyClaimNamesATestThatExists() throws {
+        let ledger = try ParityLedger(RepositoryFiles.text(at: "Documentation/Parity.md"))
+        let tests = try Self.index()
+        #expect(ledger.rows.count > 150)
+        #expect(tests.entries.count > 1500)
+        for problem in ledger.problems(tests, exceptions: Self.exceptions) { Issue.record("\(problem)") }
+    }
+
+    @Test func documentsNameTestsThatExist() throws {
+        let tests = try Self.index()
+        let folder = RepositoryFiles.root.appendingPathComponent("Documentation")
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() where name.hasSuffix(".md") {
+            let document = try RepositoryFiles.text(at: "Documentation/\(name)")
+            #expect(tests.unknownNames(in: document) == [], "\(name)")
+        }
+    }
+
+    // MARK: The rules
+
+    static let tests = TestIndex([
+        (
+            "ParityTests/Shapes.swift",
+            """
+            @Suite(.timeLimit(.minutes(1))) struct ShapeTests {
+                @Test func circlesAreRound() { #expect(Circle(radius: 1).isRound) }
+                @Test(arguments: [
+                    1, 2,
+                ])
+                func squaresHaveSides(_ count: Int) { #expect(Square().sides == 4) }
+                // @Test func commentedOut() {}
+                func helper() {}
+            }
+            extension ShapeTests {
+                @Test func `default`() {}
+            }
+            """
+        ),
+        ("OtherTests/Shapes.swift", "struct ShapeTests {\n    @Test func linesAreStraight() {}\n}"),
+        ("OtherTests/ThingsSurface.swift", "struct ThingsSurfaceTests {\n    @Test func membersAreThere() { _ = Triangle.self }\n}"),
+    ])
+
+    static func problems(_ rows: String, exceptions: [String: String] = [:]) -> [ParityLedger.Problem.Kind] {
+        let ledger = ParityLedger("# Title\n\n| symbol | state | test |\n|---|---|---|\n" + rows)
+        return ledger.problems(tests, exceptions: exceptions).map(\.kind)
+    }
+
+    @Test func aRowWithATestThatMentionsItsSymbolsIsFine() {
+        #expect(Self.problems("| `Circle(radius:)`, `isRound` | same | `ShapeTests.circlesAreRound` |") == [])
+        #expect(Self.problems("| `Square` | same; no corners | `ParityTests.ShapeTests` |") == [])
+        #expect(Self.problems("| `Square` | same | `ParityTests.ShapeTests.squaresHaveSides`, `ShapeTests.linesAreStraight` |") == [])
+        #expect(Self.problems("| `Pyramid` | absent | |") == [])
+        #expect(Self.problems("| `…adius` | same | `ShapeTests.default` |") == [])
+    }
+
+    @Test func sameNeedsATest() {
+        #expect(Self.problems("| `Circle` | same, but slower | |") == [.sameWithoutTest])
+        #expect(Self.problems("| `Circle` | differs: in every same-named way | |") == [.sameWithoutTest])
+        #expect(Self.problems("| `Circle` | differs | |") == [])
+    }
+
+    @Test func namesOfTestsAreChecked() {
+        #expect(Self.problems("| circles | same | `ShapeTests.trianglesArePointed` |") == [.unknownTest])
+        #expect(Self.problems("| circles | differs | `NoTests` |") == [.unknownTest])
+        #expect(Self.problems("| circles | same | `ShapeTests.commentedOut`, `ShapeTests.helper` |") == [.unknownTest, .unknownTest])
+        #expect(Self.problems("| circles | same | `ShapeTests` |") == [.ambiguousTest])
+    }
+
+    @Test func namesOfTestsInADocumentAreChecked() {
+        let document = "See `ShapeTests`, `ShapeTests.circlesAreRound`, `NoTests`, `ShapeTests.none`, `ParityTests` and `Circle.round`."
+        #expect(Self.tests.unknownNames(in: document) == ["NoTests", "ShapeTests.none"])
+    }
+
+    @Test func symbolsAreMentionedByTheRowsTests() {
+        #expect(Self.problems("| `Circle`, `diameter` | same | `ShapeTests.circlesAreRound` |") == [.symbolWithoutTest])
+        #expect(Self.problems("| `diameter` | differs | `ShapeTests.circlesAreRound` |") == [])
+        #expect(Self.problems("| `diameter` | same | `ShapeTests.circlesAreRound` |", exceptions: ["diameter": "a reason"]) == [])
+        #expect(Self.problems("| `Triangle` | same | `ThingsSurfaceTests` |") == [.symbolWithoutTest])
+    }
+
+    @Test func rowsAreWellFormed() {
+        #expect(Self.problems("| `Circle` | same |") == [.malformed])
+        #expect(Self.problems("| `Circle` | | `ShapeTests` |") == [.malformed])
+        #expect(Self.problems("| `Circle` | same | ShapeTests.circlesAreRound |") == [.malformed])
+        #expect(Self.problems("| `Circle` | same | `ShapeTests.circlesAreRound` | more |") == [.malformed])
+        #expect(Self.problems("| `Circle \\| Square` | same | `ParityTests.ShapeTests` |") == [])
+        #expect(Self.problems("| circles | differs | |\n| circles | absent | |") == [.malformed])
+        #expect(ParityLedger("| name | state |\n|---|---|\n").malformed.count == 2)
+    }
+}
+
+/// Files of the repository that its tests read.
+enum RepositoryFiles {
+    static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    static func text(at path: String) throws -> String {
+        try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    static func swift(in folder: String) throws -> [(path: String, text: String)] {
+        let names = try #require(FileManager.default.enumerator(atPath: root.appendingPathComponent(folder).path))
+        return try names.compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }.sorted().map { name in
+            ("\(folder)/\(name)", try text(at: "\(folder)/\(name)"))
+        }
+    }
+}
