@@ -22,10 +22,13 @@ SANITIZED := '^(ManagedModel|ObjectGraph|Parity|PredicateKit|SQLiteStore)Tests\.
 SEEDS := 1000
 FIRST := 1
 
+# Suites whose statements `make statements` records.
+RECORDED := '^(CloudEngine|CloudKit|CloudKitTesting|CloudMirroring|CloudServer|EndToEnd|Simulation)Tests\.'
+
 # Seconds for each target of `make fuzz`.
 SECONDS_EACH := 60
 
-.PHONY: demo check build test docs examples sanitize fuzz bench bench-anchors simulate packages test-packages
+.PHONY: demo check build test docs examples sanitize fuzz bench bench-anchors simulate statements packages test-packages
 .DEFAULT_GOAL := build
 
 ## The server and two devices, on one page.
@@ -80,6 +83,15 @@ bench: packages
 bench-anchors:
 	@.ci/install-packages postgresql python3-venv
 	@.ci/bench-anchors $(ANCHORS)
+
+## Records the statements that run on the mirror's tables and on the server's database, for the tests of their plans.
+STATEMENTS_LOG := $(SCRATCH)/statements.log
+statements: packages
+	@$(BUILD) --build-tests
+	@rm -f $(STATEMENTS_LOG)
+	-@TARN_STATEMENTS=$(STATEMENTS_LOG) swift test --skip-build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error -Xswiftc -disable-incremental-imports --experimental-maximum-parallelization-width $(TESTS_AT_ONCE) --filter '$(RECORDED)'
+	@TARN_STATEMENTS_RECORDED=$(STATEMENTS_LOG) swift test --skip-build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error -Xswiftc -disable-incremental-imports --filter recordedStatementsAreListed
+	@rm -f $(STATEMENTS_LOG)
 
 ## Devices, users and a server through faults that seeds decide: Documentation/Simulation.md.
 simulate: packages

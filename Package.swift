@@ -177,7 +177,13 @@ let package = Package(
         .testTarget(name: "ParityTests", dependencies: ["CoreData"]),
         .testTarget(name: "ManagedModelTests", dependencies: ["ManagedModel"]),
         .testTarget(name: "PredicateKitTests", dependencies: ["PredicateKit"]),
-        .testTarget(name: "SQLiteStoreTests", dependencies: ["ManagedModel", "PredicateKit", "SQLiteStore"]),
+        .testTarget(name: "SQLiteStoreTests", dependencies: ["ManagedModel", "PredicateKit", "SQLiteStore", "StatementPlans"]),
+        // Lists the statements that SQLite runs in a process.
+        .target(name: "CStatementLog", path: "Tests/CStatementLog"),
+        // Reads the plans of those statements, and finds statements in sources.
+        .target(
+            name: "StatementPlans", dependencies: ["CStatementLog", .product(name: "GRDBSQLite", package: "GRDB.swift")],
+            path: "Tests/StatementPlans", exclude: ["Statements"]),
         // A disk that fails when a test wants it to.
         .target(name: "CFaultyDisk", path: "Tests/CFaultyDisk"),
         // Counts what a thread takes from the heap.
@@ -207,12 +213,12 @@ let package = Package(
             name: "CloudMirroringTests",
             dependencies: [
                 "CloudCollaboration", "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData", "ManagedModel",
-                "MirroringCore", "ObjectGraph", "SQLiteStore",
+                "MirroringCore", "ObjectGraph", "SQLiteStore", "StatementPlans",
             ]),
         .testTarget(name: "SimulationTests", dependencies: ["SimulationKit"]),
         .testTarget(name: "CloudCollaborationTests", dependencies: ["CloudCollaboration", "CoreData"]),
         .testTarget(
-            name: "CloudEngineTests", dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudWire"],
+            name: "CloudEngineTests", dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudWire", "StatementPlans"],
             exclude: ["Fuzzing/Corpus"],
             resources: [.copy("Samples")]),
         .testTarget(
@@ -267,7 +273,7 @@ if Context.environment["TARN_BENCH"] != nil {
     ]
 }
 
-for target in package.targets where target.type != .plugin && !["CRuntimeRecords", "CAllocationCounter", "CFaultyDisk", "CMalloc", "CZlib", "TypicalCloudCodeTests"].contains(target.name) {
+for target in package.targets where target.type != .plugin && !["CRuntimeRecords", "CAllocationCounter", "CFaultyDisk", "CMalloc", "CStatementLog", "CZlib", "TypicalCloudCodeTests"].contains(target.name) {
     target.swiftSettings = (target.swiftSettings ?? []) + [
         .treatAllWarnings(as: .error),
         .enableUpcomingFeature("ExistentialAny"),

@@ -35,7 +35,7 @@ extension SQLiteUnit {
 
     func share(ofRoot root: String?, in zone: Int64) throws -> StoredShare? {
         guard let part else { return nil }
-        return try rows("SELECT name, root, public_permission FROM shares WHERE part = ? AND zone = ? AND root IS ?", [part, zone, root])
+        return try rows("SELECT name, root, public_permission FROM shares INDEXED BY shares_root WHERE part = ? AND zone = ? AND root IS ?", [part, zone, root])
             .first.map(Self.share)
     }
 
@@ -52,9 +52,12 @@ extension SQLiteUnit {
 
     func memberships(ofUser user: String, in zone: Int64) throws -> [Membership] {
         guard let part else { return [] }
+        // For the order of names SQLite would read all shares of the zone, or all members.
         return try rows(
             """
-            SELECT s.name, s.root, s.public_permission, \(Self.canWrite), m.administrator FROM \(Self.memberTables)
+            SELECT s.name, s.root, s.public_permission, \(Self.canWrite), m.administrator
+            FROM share_members m INDEXED BY share_members_user
+            CROSS JOIN shares s ON s.part = m.part AND s.zone = m.zone AND s.name = m.share
             WHERE m.part = ? AND m.zone = ? AND m.user = ? AND \(Self.isGranted) ORDER BY s.name
             """, [part, zone, user]
         ).map { Membership(share: Self.share($0), canWrite: $0[3], isAdministrator: $0[4]) }

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngineSQLite
+import Foundation
+import StatementPlans
+import Testing
+
+/// Plans of the statements on the server's database: none reads more rows than its answer needs.
+@Suite(.timeLimit(.minutes(10))) struct ServerStatementPlanTests {
+    /// A database with as many rows as matter to statistics.
+    private func check(_ body: (PlanCheck) throws -> Void) throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("plans-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try SQLiteServerStore(path: folder.path, use: .server).close()
+        // What all rows of a zone, a database or a container share.
+        let check = try PlanCheck(
+            path: folder.appendingPathComponent("tarn.sqlite").path, broadColumns: ["part", "zone", "container", "environment", "scope", "number", "deleted", "gone"])
+        for statement in Self.rows { try check.execute(statement) }
+        try body(check)
+    }
+
+    private static let rows: [String] = {
+        func numbers(_ count: Int) -> String { "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))" }
+        return [
+            "INSERT INTO accounts (account, name, created) \(numbers(500)) SELECT i, 'user-' || i, i FROM n",
+            "INSERT INTO devices (token_hash, account, device, label, created) \(numbers(1000)) SELECT 'hash-' || i, i % 500 + 1, i, '', i FROM n",
+            "INSERT INTO user_names (container, account, name) \(numbers(500)) SELECT 'app', i, 'name-' || i FROM n",
+            "INSERT INTO partitions (part, container, environment, scope, owner) \(numbers(500)) SELECT i, 'app', 'production', 'private', 'name-' || i FROM n",
+            "INSERT INTO zones (part, zone, name, change, deleted, floor, at) \(numbers(2000)) SELECT i % 500 + 1, i / 500, 'zone-' || i, i, i % 40 = 0, 0, i FROM n",
+            "INSERT INTO records (part, zone, name, change, deleted, at, body) \(numbers(20_000)) SELECT i % 20 + 1, i % 40 / 20, 'record-' || i, i, i % 50 = 0, i, x'00' FROM n",
+            "INSERT INTO index_entries (part, zone, number, key, name) \(numbers(10_000)) SELECT i % 20 + 1, i % 40 / 20, i % 3, hex(i % 4000), 'record-' || i FROM n",
+            "INSERT INTO record_references (part, zone, target, action, source) \(numbers(5000)) SELECT i % 20 + 1, 1, 'record-' || (i % 700), 'DELETE_SELF', 'record-' || i FROM n",
+            "INSERT INTO record_parents (part, zone, name, parent) \(numbers(5000)) SELECT i % 20 + 1, 1, 'record-' || i, 'record-' || (i % 300) FROM n",
+            "INSERT INTO shares (part, zone, name, root) \(numbers(500)) SELECT i % 20 + 1, i % 2, 'share-' || i, 'record-' || i FROM n",
+            "INSERT INTO share_members (part, zone, share, user, can_write, administrator) \(numbers(2000)) SELECT i % 20 + 1, 1, 'share-' || (i % 500), 'name-' || i, 1, 0 FROM n",
+            "INSERT INTO shared_records (part, zone, name, share, change, gone) \(numbers(10_000)) SELECT i % 20 + 1, 1, 'record-' || i, 'share-' || (i % 500), i, 0 FROM n",
+            "INSERT INTO share_news (part, user, zone_name, gone, change) \(numbers(500)) SELECT i % 20 + 1, 'name-' || i, 'zone', 0, i FROM n",
+            "INSERT INTO record_versions (part, zone, name, at, replaced, body) \(numbers(5000)) SELECT i % 20 + 1, 1, 'record-' || i, i, i, x'00' FROM n",
+            "INSERT INTO answers (part, key, fingerprint, at, body) \(numbers(5000)) SELECT i % 500 + 1, 'key-' || i, i, i, x'00' FROM n",
+            "INSERT INTO uploads (part, id, record, field, created, checksum, size) \(numbers(2000)) SELECT i % 50 + 1, 'upload-' || i, 'r', 'f', i, 'sum-' || i, i FROM n",
+            "INSERT INTO assets (part, checksum, size, since) \(numbers(5000)) SELECT i % 50 + 1, 'sum-' || i, i, i FROM n",
+            "INSERT INTO asset_links (part, zone, checksum, fields) \(numbers(5000)) SELECT i % 50 + 1, 1, 'sum-' || i, 1 FROM n",
+            "INSERT INTO subscriptions (part, id, body) \(numbers(1000)) SELECT i % 500 + 1, 'subscription-' || i, x'00' FROM n",
+            "INSERT INTO web_sessions (id_hash, account, container, environment, kept, started) \(numbers(1000)) SELECT 'id-' || i, i % 500 + 1, 'app', 'production', 0, i FROM n",
+            "INSERT INTO used_marks (mark, until) \(numbers(1000)) SELECT 'mark-' || i, i FROM n",
+            "INSERT INTO client_tokens (part, zone, user, device, token) \(numbers(2000)) SELECT i % 500 + 1, 1, 'name-' || i, 'd', x'00' FROM n",
+        ]
+    }()
+
+    @Test func everyStatementSearchesByAllColumnsItsConditionsCompare() throws {
+        try check { check in
+            let problems = try StatementList(.server).problems(check, exceptions: Self.exceptions, unrecorded: Self.unrecorded)
+            #expect(problems.isEmpty, "\(problems.joined(separator: "\n"))")
+        }
+    }
+
+    private static let exceptions: [PlanException] = {
+        var exceptions = [
+            PlanException("", "SCAN server_keys", because: "It has a row for each server-to-server key that an operator made."),
+            PlanException("", "SCAN api_tokens", because: "It has a row for each API token that an operator made."),
+            PlanException("", "SCAN n", because: "The outbox of news for other partitions is read from its start."),
+            PlanException("SELECT id FROM uploads WHERE checksum IS NULL", because: "At the start; uploads are removed after a day."),
+            PlanException("DELETE FROM uploads WHERE created < ?", because: "Cleanup; uploads are removed after a day."),
+            PlanException("DELETE FROM web_sessions WHERE started < ?", because: "Cleanup of sessions."),
+            PlanException("DELETE FROM zones WHERE deleted = 1 AND at < ?", because: "Cleanup of deleted zones."),
+            PlanException("UPDATE partitions SET floor = gone.change…", because: "Cleanup of deleted zones."),
+            PlanException("DELETE FROM assets WHERE since < ?…", because: "Cleanup: any old asset may have lost its last link."),
+            PlanException("SELECT container, environment, user FROM restrictions", because: "At the start, and after an operator's change."),
+            PlanException("SELECT part, zone, body FROM records WHERE deleted = 0", because: "Migration from a format without usage."),
+            PlanException("UPDATE partitions SET record_bytes = (SELECT…", because: "Migration from a format without usage."),
+            PlanException("SELECT body FROM subscriptions WHERE part = ? ORDER BY id", because: "All subscriptions of a database are the answer."),
+            PlanException("SELECT DISTINCT m.user…", because: "All members of a zone are the answer."),
+            PlanException("SELECT s.part, s.zone, s.name, r.body…", because: "Migration from a format without public participants."),
+            PlanException("SELECT role FROM roles…", because: "All roles of a container are the answer."),
+            PlanException("SELECT type FROM schema_types…", because: "All types of a container are the answer."),
+            PlanException("SELECT scope, owner FROM partitions…", because: "All databases of a container are the answer."),
+            PlanException("SELECT zone, name, change, deleted, floor, reason…", "zones_2 (part=?)", because: "All zones of a database are the answer."),
+            PlanException("INSERT OR REPLACE INTO kept_assets (part, checksum, until) SELECT…", because: "The zone was deleted, with all rows."),
+            PlanException("INSERT INTO record_versions (part, zone, name, at, replaced, body) SELECT part…", "(part=? AND zone=?)", because: "The zone was deleted, with all rows."),
+            PlanException("SELECT name, body FROM record_versions…", because: "A zone is restored, with all rows."),
+            PlanException("UPDATE partitions SET epoch = epoch + 1…", because: "A backup was restored, or the development environment reset."),
+            PlanException("DELETE FROM kept_assets WHERE until < ?", because: "Cleanup of the history that an operator asked for."),
+            PlanException("SELECT part, checksum, EXISTS (…", because: "A backup is checked."),
+            PlanException("SELECT name, given_name, family_name…", because: "An operator lists all accounts."),
+            PlanException("SELECT a.name, d.label FROM…", because: "An operator lists all devices."),
+            PlanException("SELECT a.name, p.container…", because: "An operator lists what all accounts store."),
+            PlanException("SELECT coalesce(sum(record_bytes), 0)…", because: "An operator sees what the server stores."),
+            PlanException("SELECT container FROM partitions UNION…", because: "An operator lists all containers."),
+            PlanException("DELETE FROM devices WHERE account = ? AND label = ?", because: "An operator removes a device."),
+            PlanException("DELETE FROM web_sessions WHERE account = ?", because: "A password changed."),
+            PlanException("DELETE FROM grants WHERE…", because: "An operator removes a role; a container has some grants."),
+            PlanException("DELETE FROM role_members WHERE…", because: "An operator removes a role."),
+            PlanException("SELECT coalesce(sum(size), 0) FROM (…", because: "Uploads of a database that no record names; they are removed after a day."),
+            PlanException("UPDATE record_indexes SET built…", because: "A database has some indexes for each type of record."),
+            PlanException("INSERT INTO record_indexes…", because: "A database has some indexes for each type of record."),
+        ]
+        for table in [
+            "asset_links", "client_tokens", "index_entries", "record_parents", "record_references", "records", "share_generations",
+            "share_members", "shared_records", "shares",
+        ] {
+            exceptions.append(PlanException("DELETE FROM \(table) WHERE part = ? AND zone = ?", because: "The zone was deleted, with all rows."))
+        }
+        for table in [
+            "answers", "asset_links", "client_tokens", "index_entries", "kept_assets", "public_subscriptions", "record_indexes", "record_references",
+            "record_versions", "records", "subscriptions", "uploads", "zones",
+        ] {
+            exceptions.append(
+                PlanException("DELETE FROM \(table) WHERE part IN (SELECT…", because: "The development environment was reset, with all rows."))
+        }
+        return exceptions
+    }()
+
+    private static let unrecorded: [StatementList.Unrecorded] = []
+}
