@@ -7,7 +7,7 @@ import Foundation
 @main struct Bench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Times the work of Core Data, of the server and of sync beside that of others.",
-        subcommands: [MeasureCommand.self, BareServer.self, DeviceProgram.self], defaultSubcommand: MeasureCommand.self)
+        subcommands: [MeasureCommand.self, ScaleCommand.self, BareServer.self, DeviceProgram.self], defaultSubcommand: MeasureCommand.self)
 }
 
 /// Measures the works, compares them with their anchors, and says which goals are met.
@@ -48,7 +48,7 @@ struct MeasureCommand: ParsableCommand {
         let wanted = only.map { Set($0.split(separator: ",").map(String.init)) }
         let runner = Runner(rounds: rounds, note: note)
         let stage = tarn.map { CloudStage(tarn: $0, anchors: anchors, in: scratch) }
-        let works = works(posts) + (try Coding.works()) + [Testing.work()] + (stage.map(works) ?? [])
+        let works = works(posts) + (try Coding.works()) + [Testing.work(), Linked.work(scratch, links: large ? 100_000 : 10_000)] + (stage.map(works) ?? [])
         let measurements = try works.filter { wanted?.contains($0.id) ?? true }.map(runner.measure)
         print(Table.of(measurements).text)
         var verdicts = Goal.all.compactMap { $0.verdict(measurements) }

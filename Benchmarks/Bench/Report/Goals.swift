@@ -54,6 +54,7 @@ struct Goal {
         Goal(id: "G18", work: "M1", anchor: .unit, limit: 1e6 / 10_000),
         Goal(id: "T1", work: "T1", anchor: .unit, limit: 20),
         Goal(id: "M4", work: "M4", anchor: .unit, limit: 20),
+        Goal(id: "M5", work: "M5", anchor: .entrant(Linked.nothingThere), limit: 1.1),
         Goal(id: "G19", work: "B1D", anchor: .entrant(Carrying.sendfile), limit: 4),
         Goal(id: "G19", work: "B1U", anchor: .entrant(Carrying.write), limit: 1 / 0.7),
         Goal(id: "G20", work: "B1UC", anchor: .unit, limit: 48),
