@@ -48,4 +48,11 @@ import Testing
         let request = position.request(of: ["A"], limit: 1)
         #expect(request.query.recordType == "A" && request.continuationMarker == nil && request.query.filters.count == 1)
     }
+
+    /// Positions that an earlier version stored, of records with impossible times.
+    @Test(arguments: [Int64.min, .max]) func impossibleTimesAreClamped(_ time: Int64) throws {
+        let position = QueryPosition("query 1\n\nCD_Post \(time)")
+        let filter = try #require(position.request(of: ["CD_Post"], limit: 10).query.filters.first)
+        #expect(filter == QueryFilter(.system(.modifiedTimestamp), .greaterThanOrEquals, .timestamp(UntrustedNumber.milliseconds(time) - 30_000)))
+    }
 }

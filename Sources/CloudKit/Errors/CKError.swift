@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudWire
 public import Foundation
 
 public let CKErrorDomain = "CKErrorDomain"
@@ -48,10 +49,7 @@ public struct CKError: Error, CustomNSError, LocalizedError, Hashable, Sendable 
     ) {
         var userInfo = userInfo
         userInfo[NSLocalizedDescriptionKey] = sentence
-        // Servers are not trusted with numbers that no clock can count to.
-        if let retryAfter, retryAfter.isFinite {
-            userInfo[CKErrorRetryAfterKey] = min(max(0, retryAfter), OperationSettings.resourceSeconds)
-        }
+        if let retryAfter = UntrustedNumber.retrySeconds(retryAfter) { userInfo[CKErrorRetryAfterKey] = retryAfter }
         if let cause { userInfo[NSUnderlyingErrorKey] = cause }
         self.init(code, userInfo: userInfo)
     }

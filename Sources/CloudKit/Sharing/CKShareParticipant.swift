@@ -102,7 +102,7 @@ public final class CKShareParticipant: NSObject, NSCopying, NSSecureCoding, @unc
         var participant = ShareParticipant(
             participantID: isKnown ? participantID : nil, identity: userIdentity.wire, kind: role.wire,
             permission: permission.wire, status: acceptanceStatus.wire,
-            added: dateAddedToShare.map { Int64(($0.timeIntervalSince1970 * 1000).rounded()) })
+            added: dateAddedToShare.flatMap { Int64(exactly: ($0.timeIntervalSince1970 * 1000).rounded()) })
         participant.isApprovedRequester = isApprovedRequester
         participant.isOneTime = isOneTime
         participant.oneTimeGUID = oneTimeGUID

@@ -104,7 +104,7 @@ final class SyncSchedule: Sendable {
                 }
                 let backOff = Duration.seconds(1 << min(failures, 8))
                 failures += 1
-                try? await pace.idle(max(backOff, error.retryAfterSeconds.map { .seconds($0) } ?? .zero))
+                try? await pace.idle(max(backOff, error.retryAfterSeconds.map { .clamped(seconds: $0) } ?? .zero))
             }
         }
     }

@@ -25,8 +25,8 @@ struct PatientTransport: CloudTransport {
         self.base = base
         self.pace = pace
         isPatient = settings.isDiscretionary
-        timeout = settings.timeoutForRequest.map { .counting($0) }
-        deadline = pace.now() + .counting(settings.timeoutForResource ?? OperationSettings.resourceSeconds)
+        timeout = settings.timeoutForRequest.map { .clamped(seconds: $0) }
+        deadline = pace.now() + .clamped(seconds: settings.timeoutForResource ?? OperationSettings.resourceSeconds)
     }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
@@ -72,15 +72,8 @@ struct PatientTransport: CloudTransport {
     private func wait(after error: CKError, _ failures: Int) -> Duration? {
         guard isPatient, error.mayPass, !Task.isCancelled else { return nil }
         let backOff = min(Duration.seconds(1 << min(failures, 10)), Self.longestWait)
-        let wait = max(error.retryAfterSeconds.map { .seconds($0) } ?? .zero, backOff)
+        let wait = max(error.retryAfterSeconds.map { .clamped(seconds: $0) } ?? .zero, backOff)
         return pace.now() + wait < deadline ? wait : nil
-    }
-}
-
-extension Duration {
-    /// Seconds that an app gives, which may be more than can be counted, or infinite: thirty years stand for those.
-    fileprivate static func counting(_ seconds: TimeInterval) -> Duration {
-        .seconds(seconds.isNaN ? 0 : min(max(seconds, 0), 1e9))
     }
 }
 

@@ -35,7 +35,7 @@ final class Throttle: CloudTransport {
         try await waitForTurn()
         let response = try await base.send(request)
         if response.status == 429 || response.status == 503, let seconds = CKError(response).retryAfterSeconds, seconds > 0 {
-            let until = pace.now() + .seconds(min(seconds, Self.longestSeconds))
+            let until = pace.now() + .clamped(seconds: min(seconds, Self.longestSeconds))
             state.withLock { $0.quietUntil = max($0.quietUntil ?? until, until) }
         }
         note(RateLimit(response.headers))

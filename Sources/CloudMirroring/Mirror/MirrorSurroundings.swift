@@ -41,7 +41,7 @@ package struct MirrorSurroundings: Sendable {
 
     package static var live: MirrorSurroundings {
         MirrorSurroundings(
-            now: { Date() }, sleep: { try await Task.sleep(for: .seconds($0)) }, random: { Double.random(in: 0...1) },
+            now: { Date() }, sleep: { try await Task.sleep(for: .clamped(seconds: $0)) }, random: { Double.random(in: 0...1) },
             makeName: { SystemNames.next() })
     }
 }

@@ -161,7 +161,7 @@ extension ZoneChangesResult: WireMessage {
             switch key {
             case "records": records = try reader.readArray()
             case "moreComing": moreComing = try reader.readFlag()
-            case "remaining": remaining = try reader.readInt()
+            case "remaining": remaining = Int(try reader.readCount())
             case "clientChangeToken": clientChangeToken = try reader.readBase64()
             default: try reader.skipValue()
             }

@@ -34,7 +34,7 @@ extension RecordStamp: WireMessage {
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
-            case "timestamp": timestamp = try reader.readInt64()
+            case "timestamp": timestamp = try reader.readMilliseconds()
             case "userRecordName": userRecordName = try reader.readString()
             case "deviceID": deviceID = try reader.readString()
             default: try reader.skipValue()
@@ -131,6 +131,7 @@ extension AssetValue: WireMessage {
                 let place = try reader.next()
                 size = try reader.readInt64()
                 guard size >= 0 else { throw JSONFault("the size of the asset is negative", at: place) }
+                guard size <= UntrustedNumber.assetBytesMax else { throw JSONFault("the size of the asset is too large", at: place) }
             case "receipt": receipt = try reader.readString()
             case "referenceChecksum": referenceChecksum = try reader.readString()
             case "wrappingKey": wrappingKey = try reader.readString()

@@ -13,7 +13,7 @@ extension ShareParticipant: WireMessage {
             case "type": kind = Kind(rawValue: try reader.readString()) ?? .unknown
             case "permission": permission = SharePermission(rawValue: try reader.readString()) ?? .unknown
             case "acceptanceStatus": status = Status(rawValue: try reader.readString()) ?? .unknown
-            case "dateAddedToShare": added = try reader.readInt64()
+            case "dateAddedToShare": added = try reader.readMilliseconds()
             case "isApprovedRequester": isApprovedRequester = try reader.readFlag()
             case "isOneTimeURLParticipant": isOneTime = try reader.readFlag()
             case "oneTimeShortGUID": oneTimeGUID = try reader.readString()

@@ -26,9 +26,9 @@ extension QuotaStatus: WireMessage {
         try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
-            case "recordBytes": recordBytes = Int64(try reader.readInt())
-            case "assetBytes": assetBytes = Int64(try reader.readInt())
-            case "bytesMax": bytesMax = Int64(try reader.readInt())
+            case "recordBytes": recordBytes = try reader.readCount()
+            case "assetBytes": assetBytes = try reader.readCount()
+            case "bytesMax": bytesMax = try reader.readCount()
             default: try reader.skipValue()
             }
         }

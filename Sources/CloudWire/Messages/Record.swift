@@ -39,6 +39,9 @@ package struct RecordStamp: Hashable, Sendable {
     package var userRecordName: String
     package var deviceID: String?
 
+    /// The time of a stamp of which only the user is known; no server's clock shows it.
+    package static let unknownTime = -UntrustedNumber.millisecondsMax
+
     package init(timestamp: Int64, userRecordName: String, deviceID: String? = nil) {
         self.timestamp = timestamp
         self.userRecordName = userRecordName

@@ -63,8 +63,8 @@ package struct WireError: Error, Hashable, Sendable {
     package var reason: String
     /// Identifier of this failure, joined to the server's log.
     package var uuid: String?
-    /// Seconds to wait before trying again; nil means trying again does not help.
-    package var retryAfter: Double?
+    /// Seconds to wait before trying again, at most ``UntrustedNumber/retrySecondsMax``; nil means trying again does not help.
+    package var retryAfter: Double? { didSet { retryAfter = UntrustedNumber.retrySeconds(retryAfter) } }
     package var nativeCode: NativeCode?
     package var redirectURL: String?
     /// With `.zoneNotFound`: the zone is gone because its owner's encryption keys were reset; it is to be made and sent
@@ -75,7 +75,7 @@ package struct WireError: Error, Hashable, Sendable {
     package init(_ code: Code, _ reason: String, retryAfter: Double? = nil, nativeCode: NativeCode? = nil) {
         self.code = code
         self.reason = reason
-        self.retryAfter = retryAfter
+        self.retryAfter = UntrustedNumber.retrySeconds(retryAfter)
         self.nativeCode = nativeCode
     }
 }

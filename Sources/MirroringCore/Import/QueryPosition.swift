@@ -34,11 +34,11 @@ package struct QueryPosition: Hashable, Sendable {
         let parts = head.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
         if parts.count == 3, !parts[0].isEmpty {
             passing = Passing(
-                recordType: String(parts[0]), marker: parts[2].isEmpty ? nil : String(parts[2]), latest: Int64(parts[1]))
+                recordType: String(parts[0]), marker: parts[2].isEmpty ? nil : String(parts[2]), latest: Int64(parts[1]).map(UntrustedNumber.milliseconds))
         }
         for line in lines {
             let parts = line.split(separator: " ")
-            if parts.count == 2, let time = Int64(parts[1]) { read[String(parts[0])] = time }
+            if parts.count == 2, let time = Int64(parts[1]) { read[String(parts[0])] = UntrustedNumber.milliseconds(time) }
         }
     }
 

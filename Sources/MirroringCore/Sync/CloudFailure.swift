@@ -46,8 +46,8 @@ package struct CloudFailure: Error, Hashable, Sendable {
     }
 
     package var code: Code
-    /// Seconds that the server asks to wait.
-    package var retryAfter: Double?
+    /// Seconds that the server asks to wait, at most ``UntrustedNumber/retrySecondsMax``.
+    package let retryAfter: Double?
     /// A sentence for people; never holds a value of a field, a token or a key.
     package var reason: String
     /// Whether a zone is gone, or what was known of it, because the user's keys were reset: what devices have is sent again.
@@ -58,7 +58,7 @@ package struct CloudFailure: Error, Hashable, Sendable {
     package init(_ code: Code, _ reason: String, retryAfter: Double? = nil) {
         self.code = code
         self.reason = reason
-        self.retryAfter = retryAfter
+        self.retryAfter = UntrustedNumber.retrySeconds(retryAfter)
     }
 
     package init(_ error: WireError) {

@@ -43,7 +43,7 @@ package struct RetryPolicy: Sendable {
     package static func decide(_ failure: CloudFailure, attempt: Int, unit: Double) -> Decision {
         let reason = failure.reason
         func wait(isOffline: Bool = false) -> Decision {
-            let asked = failure.retryAfter.flatMap { $0.isFinite && $0 >= 0 ? $0 : nil }
+            let asked = failure.retryAfter
             let longest = isOffline ? offlineSecondsMax : secondsMax
             return .wait(seconds: asked ?? min(backoff(attempt: attempt, unit: unit), longest), isOffline: isOffline, reason: reason)
         }
