@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudKit
 import Crypto
 import Foundation
 import MirroringCore
+import SQLiteStore
 import Synchronization
 
-/// The keys of one container: read when they are needed, made when something is sealed first, read again when a key is
-/// wanted that is not there.
+/// The keys of one container: read when they are needed, created when something is sealed first.
+///
+/// Every mirrored store of every process has a ring of its own on the one file. A ring writes under the lock of the file and
+/// after reading it again, so that rings neither create two first keys nor drop each other's. No key seals before its file
+/// is durable: a power cut never leaves sealed values on the server whose key is lost.
 final class EncryptionKeyRing: Sendable {
     /// What a sealed value says of its key: the beginning of a hash.
     struct KeyID: Hashable, Sendable {
@@ -17,20 +22,48 @@ final class EncryptionKeyRing: Sendable {
 
     private struct Entry {
         let id: KeyID
+        let value: EncryptionKey
         let key: SymmetricKey
+    }
+
+    /// Which file was read; another process replaces it as a whole.
+    private struct FileVersion: Equatable {
+        let device: UInt64
+        let inode: UInt64
+        let seconds: Int
+        let nanoseconds: Int
+
+        /// nil if there is no such file.
+        init?(_ url: URL) {
+            var status = stat()
+            guard stat(url.path, &status) == 0 else { return nil }
+            (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))
+            #if os(Linux)
+                (seconds, nanoseconds) = (Int(status.st_mtim.tv_sec), Int(status.st_mtim.tv_nsec))
+            #else
+                (seconds, nanoseconds) = (Int(status.st_mtimespec.tv_sec), Int(status.st_mtimespec.tv_nsec))
+            #endif
+        }
     }
 
     private struct State {
         var entries: [Entry] = []
         var isRead = false
+        /// The version of the file that holds all entries and is on the disk; nil as long as that is not known.
+        var durable: FileVersion?
     }
+
+    /// How long another process may hold the lock of the file.
+    private static let lockPatience = Duration.seconds(10)
 
     /// nil for keys that were given.
     private let url: URL?
     private let given: [EncryptionKey]
+    private let disk: DurableFile.Disk
     private let state = Mutex(State())
 
-    init(_ keys: NSPersistentCloudKitContainerOptions.EncryptionKeys, container: String) {
+    init(_ keys: NSPersistentCloudKitContainerOptions.EncryptionKeys, container: String, disk: DurableFile.Disk = .real) {
+        self.disk = disk
         switch keys.place {
         case .given(let keys): (url, given) = (nil, keys)
         case .file(let url): (self.url, given) = (url ?? Self.defaultURL(container), [])
@@ -51,18 +84,20 @@ final class EncryptionKeyRing: Sendable {
 
     // MARK: Using keys
 
-    /// The key that seals. It is made if there is none.
+    /// The key that seals: the first one of the file. It is created if there is none, and its file is durable.
+    ///
+    /// A file that was removed while the ring held its keys is written again: what they sealed can still be opened.
     func sealingKey() throws -> (id: KeyID, key: SymmetricKey) {
         try state.withLock { state in
             if !state.isRead { try read(&state) }
-            if state.entries.isEmpty {
-                guard let url else { throw CloudFailure(.accountTemporarilyUnavailable, "there is no key to encrypt with") }
+            if let url, state.entries.isEmpty || state.durable == nil || state.durable != FileVersion(url) {
                 do {
-                    try Self.add([Self.newKey()], to: url)
+                    try update(&state, url) { $0.isEmpty ? [Self.newKey()] : [] }
+                } catch let failure as CloudFailure {
+                    throw failure
                 } catch {
                     throw CloudFailure(.accountTemporarilyUnavailable, "the file with the encryption keys cannot be written")
                 }
-                try read(&state)
             }
             guard let first = state.entries.first else {
                 throw CloudFailure(.accountTemporarilyUnavailable, "there is no key to encrypt with")
@@ -83,7 +118,11 @@ final class EncryptionKeyRing: Sendable {
     // MARK: Carrying keys to other devices
 
     /// All keys as text, one a line.
-    func text() throws -> String { try keys().map { $0.line + "\n" }.joined() }
+    func text() throws -> String {
+        let keys = try keys()
+        let held = state.withLock { $0.entries.map(\.value) }
+        return (keys + held.filter { !keys.contains($0) }).map { $0.line + "\n" }.joined()
+    }
 
     /// Adds keys of another device after those that are there.
     func add(_ text: String) throws {
@@ -94,10 +133,7 @@ final class EncryptionKeyRing: Sendable {
                 .featureUnsupported,
                 userInfo: [NSLocalizedDescriptionKey: "The keys of this store are given by the app; give it the new ones with the others."])
         }
-        try state.withLock { state in
-            try Self.add(new, to: url)
-            try read(&state)
-        }
+        try state.withLock { state in try update(&state, url) { _ in new } }
     }
 
     private static func newKey() -> EncryptionKey {
@@ -117,7 +153,13 @@ final class EncryptionKeyRing: Sendable {
         } catch {
             throw CloudFailure(.accountTemporarilyUnavailable, "the file with the encryption keys cannot be read, or holds something else")
         }
-        state.entries = keys.map { Entry(id: Self.id(of: $0), key: SymmetricKey(data: $0.bytes)) }
+        hold(keys, &state)
+    }
+
+    /// Keys that the file holds no more stay: something may have been sealed with them.
+    private func hold(_ keys: [EncryptionKey], _ state: inout State) {
+        let old = state.entries.filter { !keys.contains($0.value) }
+        state.entries = keys.map { Entry(id: Self.id(of: $0), value: $0, key: SymmetricKey(data: $0.bytes)) } + old
         state.isRead = true
     }
 
@@ -133,18 +175,24 @@ final class EncryptionKeyRing: Sendable {
         return try EncryptionKey.parse(String(decoding: try Data(contentsOf: url), as: UTF8.self))
     }
 
-    /// The whole file appears at once, readable by its owner only.
-    private static func add(_ keys: [EncryptionKey], to url: URL) throws {
-        let known = try self.keys(in: url)
-        let new = keys.filter { !known.contains($0) }
-        if new.isEmpty { return }
-        let folder = url.deletingLastPathComponent()
-        let manager = FileManager.default
-        try manager.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        let partial = url.appendingPathExtension("part-" + UUID().uuidString)
-        let content = "# Keys of encrypted data. Whoever has them can read it; without them it is lost.\n" + (known + new).map { $0.line + "\n" }.joined()
-        guard manager.createFile(atPath: partial.path, contents: Data(content.utf8), attributes: [.posixPermissions: 0o600]),
-            rename(partial.path, url.path) == 0
-        else { throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: url.path]) }
+    /// Reads the file under its lock, adds keys, and makes it durable.
+    ///
+    /// - Parameter new: Keys to add to those that there are.
+    private func update(_ state: inout State, _ url: URL, _ new: ([EncryptionKey]) -> [EncryptionKey]) throws {
+        try DurableFile.createFolder(url.deletingLastPathComponent(), disk: disk)
+        try FileLock(path: url.path + "-lock", patience: Self.lockPatience).withTurn {
+            let stored = try Self.keys(in: url)
+            var keys = stored + state.entries.map(\.value).filter { !stored.contains($0) }
+            keys += new(keys).filter { !keys.contains($0) }
+            if keys == stored {
+                // Whoever wrote it may have died before it was durable.
+                if !stored.isEmpty { try DurableFile.synchronize(url, disk: disk) }
+            } else {
+                let content = "# Keys of encrypted data. Whoever has them can read it; without them it is lost.\n" + keys.map { $0.line + "\n" }.joined()
+                try DurableFile.replace(url, with: Data(content.utf8), disk: disk)
+            }
+            hold(keys, &state)
+            state.durable = FileVersion(url)
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 import Foundation
 
-/// The turn to write a store file, taken by one process at a time.
+/// The turn to write a store file, or another file of a device, taken by one process at a time.
 ///
 /// SQLite before 3.51.3 can damage a write-ahead log when two connections write or checkpoint at the same
 /// instant, so writers and checkpoints wait here first. The lock is the kernel's (`flock` on `<store>-lock`):
@@ -11,13 +11,13 @@ import Foundation
 /// by the pool's writer queue, on which this is called; two stores on one file each have their own lock.
 ///
 /// Source: sqlite.org, "The WAL-reset bug", fixed in 3.51.3.
-final class FileLock: Sendable {
+package final class FileLock: Sendable {
     private let path: String
     private let patience: Duration
     private let descriptor: Int32
 
     /// - Throws: ``StoreError`` with `.notPermitted` or `.notFound` when the lock file cannot be made.
-    init(path: String, patience: Duration) throws(StoreError) {
+    package init(path: String, patience: Duration) throws(StoreError) {
         self.path = path
         self.patience = patience
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
@@ -28,7 +28,7 @@ final class FileLock: Sendable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    func withTurn<T>(_ body: () throws -> T) throws -> T {
+    package func withTurn<T>(_ body: () throws -> T) throws -> T {
         try take()
         defer { flock(descriptor, LOCK_UN) }
         return try body()

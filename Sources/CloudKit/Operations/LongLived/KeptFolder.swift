@@ -39,7 +39,7 @@ final class KeptFolder: Sendable {
         var made: Int32?
         for _ in 0..<8 where made == nil {
             unfinished = parent.appendingPathComponent(unfinishedPrefix + UUID().uuidString).path
-            try check(mkdir(unfinished, 0o700))
+            try DurableFile.check(mkdir(unfinished, 0o700))
             // Another process that tidies up may come before the lock.
             made = locked(unfinished)
         }
@@ -47,9 +47,9 @@ final class KeptFolder: Sendable {
             guard let descriptor = made else { throw POSIXError(.EBUSY) }
             let folder = KeptFolder(url, descriptor)
             try fill(folder)
-            try check(fsync(descriptor))
-            try check(rename(unfinished, url.path))
-            try flush(parent)
+            try DurableFile.check(fsync(descriptor))
+            try DurableFile.check(rename(unfinished, url.path))
+            try DurableFile.synchronize(folder: parent)
             return folder
         } catch {
             try? FileManager.default.removeItem(atPath: unfinished)
@@ -93,7 +93,7 @@ final class KeptFolder: Sendable {
             let gone = url.deletingLastPathComponent().appendingPathComponent(Self.unfinishedPrefix + UUID().uuidString)
             // Under its name it is whole or not there, also for who looks while it goes.
             if rename(url.path, gone.path) == 0 {
-                try? Self.flush(url.deletingLastPathComponent())
+                try? DurableFile.synchronize(folder: url.deletingLastPathComponent())
                 try? FileManager.default.removeItem(at: gone)
             }
             close(open)
@@ -109,19 +109,7 @@ final class KeptFolder: Sendable {
         bytes.append(contentsOf: SHA256.hash(data: content))
         bytes.append(content)
         try inFolder { folder in
-            let temporary = ".new-" + name
-            let file = openat(folder, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-            try Self.check(file)
-            defer { close(file) }
-            do {
-                try Self.put(bytes, into: file)
-                try Self.check(fsync(file))
-                try Self.check(renameat(folder, temporary, folder, name))
-            } catch {
-                unlinkat(folder, temporary, 0)
-                throw error
-            }
-            try Self.check(fsync(folder))
+            try DurableFile.replace(name, inFolder: folder, with: bytes)
         }
     }
 
@@ -157,10 +145,10 @@ final class KeptFolder: Sendable {
             // A symbolic link is followed: it is the content that is meant.
             if linkat(AT_FDCWD, file.path, folder, name, AT_SYMLINK_FOLLOW) != 0 { try Self.copy(file, folder, name) }
             let kept = openat(folder, name, O_RDONLY | O_CLOEXEC)
-            try Self.check(kept)
+            try DurableFile.check(kept)
             defer { close(kept) }
-            try Self.check(fsync(kept))
-            try Self.check(fsync(folder))
+            try DurableFile.check(fsync(kept))
+            try DurableFile.check(fsync(folder))
         }
     }
 
@@ -168,10 +156,10 @@ final class KeptFolder: Sendable {
         let source = try FileHandle(forReadingFrom: file)
         defer { try? source.close() }
         let target = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        try check(target)
+        try DurableFile.check(target)
         defer { close(target) }
         do {
-            while let piece = try source.read(upToCount: 1 << 20), !piece.isEmpty { try put(piece, into: target) }
+            while let piece = try source.read(upToCount: 1 << 20), !piece.isEmpty { try DurableFile.write(piece, to: target) }
         } catch {
             unlinkat(folder, name, 0)
             throw error
@@ -184,26 +172,5 @@ final class KeptFolder: Sendable {
             if let descriptor { outcome = Result { try body(descriptor) } }
         }
         try outcome.get()
-    }
-
-    private static func put(_ bytes: Data, into file: Int32) throws {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Foundation.write(file, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            try check(Int32(clamping: count))
-            rest = rest.dropFirst(count)
-        }
-    }
-
-    private static func flush(_ folder: URL) throws {
-        let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        try check(descriptor)
-        defer { close(descriptor) }
-        try check(fsync(descriptor))
-    }
-
-    private static func check(_ result: Int32) throws {
-        if result < 0 { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     }
 }
