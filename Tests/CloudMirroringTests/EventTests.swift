@@ -86,9 +86,9 @@ import Testing
         let count = try tablet.read { context in
             let request = NSPersistentCloudKitContainerEventRequest.fetchEvents(after: Date.distantPast)
             request.resultType = .countEvents
-            return try (context.execute(request) as? NSPersistentCloudKitContainerEventResult)?.result as? Int
+            return try (context.execute(request) as? NSPersistentCloudKitContainerEventResult)?.result as? [NSNumber]
         }
-        #expect(try count == events(tablet).count)
+        #expect(try count == [NSNumber(value: events(tablet).count)])
         let foreign = NSFetchRequest<any NSFetchRequestResult>(entityName: "Post")
         let error = #expect(throws: CocoaError.self) {
             let context = tablet.container.newBackgroundContext()

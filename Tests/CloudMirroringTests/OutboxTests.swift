@@ -83,6 +83,7 @@ import Testing
                 try writer.execute("INSERT INTO TARN_STATE SELECT 'outbox\(name)', \(name.lowercased()) FROM TARN_OUTBOX")
             }
             try writer.execute("DROP TABLE TARN_OUTBOX")
+            for statement in FormatTests.withoutSystemFields { try writer.execute(statement) }
             try writer.execute("UPDATE TARN_STATE SET value = 7 WHERE key = 'format'")
         }
         try await tablet.kill()

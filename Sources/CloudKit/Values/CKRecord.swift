@@ -98,7 +98,7 @@ open class CKRecord: NSObject, NSCopying, NSSecureCoding, CKRecordKeyValueSettin
     public var lastModifiedUserRecordID: ID? { user(stored.value.server?.modified) }
 
     private func date(_ stamp: RecordStamp?) -> Date? {
-        stamp.map { Date(timeIntervalSince1970: Double($0.timestamp) / 1000) }
+        stamp.flatMap { $0.timestamp <= RecordStamp.unknownTime ? nil : Date(timeIntervalSince1970: Double($0.timestamp) / 1000) }
     }
 
     private func user(_ stamp: RecordStamp?) -> ID? {

@@ -18,7 +18,7 @@ struct BookkeepingReader {
 
     // MARK: Records
 
-    private static let recordColumns = "name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator"
+    private static let recordColumns = "name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator, created, parent, share"
 
     func record(named name: String) throws -> RecordState? {
         try records("zone = ? AND name = ?", [.int(zone), .text(name)]).first
@@ -107,7 +107,7 @@ struct BookkeepingReader {
             state.ancestor.digests = Digests.decode(row.text(6))
             state.failure = row.text(9)
             state.generation = row.int(10)
-            state.creator = row.text(11)
+            state.system = RecordSystemFields(creator: row.text(11), created: row.optionalInt(12), parent: row.text(13), share: row.text(14))
             if state.key.primaryKey < 0 {
                 state.isMovedOut = true
                 let key = RowKey(store: store, entity: entity.index, primaryKey: -state.key.primaryKey)
@@ -119,6 +119,20 @@ struct BookkeepingReader {
             states.append(state)
         }
         return states
+    }
+
+    /// Levels of a hierarchy that are followed at most.
+    private static let hierarchyDepthMax = 100
+
+    /// The name of the share that a record belongs to: that of the record at the top of its hierarchy. The server doesn't send the
+    /// records below again when somebody shares it.
+    func share(of state: RecordState) throws -> String? {
+        var top = state
+        for _ in 0..<Self.hierarchyDepthMax {
+            guard let parent = try top.system.parent.flatMap({ try record(named: $0) }) else { break }
+            top = parent
+        }
+        return top.system.share
     }
 
     private func isLive(_ key: RowKey) throws -> Bool {
@@ -256,6 +270,13 @@ struct BookkeepingReader {
             }
         }
         return reason.map { "the server refused \(count == 1 ? "an object" : "\(count) objects"): \($0)" }
+    }
+
+    /// Records of the zone with changes that the server rejected permanently, and join records.
+    func rejected() throws -> (records: [RecordState], links: [LinkState]) {
+        // The index over failures, not the whole zone.
+        let condition = "+zone = ? AND failure IS NOT NULL ORDER BY failure"
+        return (try records(condition, [.int(zone)]), try links(condition, [.int(zone)]))
     }
 
     func missingNames() throws -> [String] {

@@ -27,8 +27,11 @@ enum BookkeepingFormat: Int, CaseIterable {
     case keptAncestors = 9
     /// Deletions, and records that wait, are searched by indexes of their own.
     case deletionIndexes = 10
+    /// When records were created is stored, and which share and parent they have. Records that earlier versions wrote get it with
+    /// the next response that holds them.
+    case systemFields = 11
 
-    static let current = BookkeepingFormat.deletionIndexes
+    static let current = BookkeepingFormat.systemFields
 }
 
 /// The mirror's tables, in the file of the store whose rows they are about, so that a row and what the mirror knows of
@@ -50,7 +53,8 @@ enum BookkeepingTables {
         """
         CREATE TABLE IF NOT EXISTS TARN_RECORD (zone INTEGER NOT NULL, name TEXT NOT NULL, entity TEXT NOT NULL, \
         pk INTEGER NOT NULL, tag TEXT, ancestor BLOB, unapplied BLOB, digests TEXT, stage INTEGER NOT NULL, \
-        mark INTEGER NOT NULL, failure TEXT, generation INTEGER NOT NULL, creator TEXT, PRIMARY KEY (zone, name))
+        mark INTEGER NOT NULL, failure TEXT, generation INTEGER NOT NULL, creator TEXT, created INTEGER, parent TEXT, \
+        share TEXT, PRIMARY KEY (zone, name))
         """,
         "CREATE UNIQUE INDEX IF NOT EXISTS TARN_RECORD_ROW ON TARN_RECORD (entity, pk)",
         // What was made in one save has one mark and is sent in the order in which it lies in the file, not all over it.
@@ -104,6 +108,9 @@ enum BookkeepingTables {
             for statement in statements { try writer.execute(statement) }
         }
         if let format, format < Int64(BookkeepingFormat.outbox.rawValue) { try OutboxTable.adopt(writer) }
+        if let format, Int64(BookkeepingFormat.zones.rawValue)..<Int64(BookkeepingFormat.systemFields.rawValue) ~= format {
+            for column in ["created INTEGER", "parent TEXT", "share TEXT"] { try writer.execute("ALTER TABLE TARN_RECORD ADD COLUMN \(column)") }
+        }
         try ZoneTable.insert(home, number: MirrorZone.home, writer)
         try MirrorState.set(.format, .int(Int64(BookkeepingFormat.current.rawValue)), writer)
     }

@@ -64,7 +64,8 @@ struct BookkeepingWriter {
             ],
             [
                 .optional(state.changeTag), ancestor, unapplied, .optional(Digests.encode(state.ancestor.digests)),
-                .int(Int64(state.stage.rawValue)), .int(state.mark), .optional(state.failure), .int(state.generation), .optional(state.creator),
+                .int(Int64(state.stage.rawValue)), .int(state.mark), .optional(state.failure), .int(state.generation), .optional(state.system.creator),
+                state.system.created.map { .int($0) } ?? .null, .optional(state.system.parent), .optional(state.system.share),
             ])
     }
 
@@ -102,7 +103,7 @@ struct BookkeepingWriter {
 
     private static let record = Statements(
         "TARN_RECORD", subject: ["entity", "pk"],
-        ["tag", "ancestor", "unapplied", "digests", "stage", "mark", "failure", "generation", "creator"])
+        ["tag", "ancestor", "unapplied", "digests", "stage", "mark", "failure", "generation", "creator", "created", "parent", "share"])
     private static let link = Statements(
         "TARN_LINK", subject: ["entities", "relationships", "first", "second"], ["tag", "stage", "mark", "failure", "generation"])
 

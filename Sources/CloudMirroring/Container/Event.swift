@@ -19,30 +19,37 @@ extension NSPersistentCloudKitContainer {
     /// At its start ``endDate`` is nil and ``succeeded`` is false: look at ``endDate`` first.
     ///
     /// Source: developer.apple.com/documentation/coredata/nspersistentcloudkitcontainer/event
-    public final class Event: NSObject, NSCopying, Sendable {
-        public let identifier: UUID
-        public let storeIdentifier: String
-        public let type: EventType
-        public let startDate: Date
-        public let endDate: Date?
-        public let succeeded: Bool
-        public let error: (any Error)?
+    open class Event: NSObject, NSCopying, @unchecked Sendable {
+        // Unchecked: nothing of it changes. A subclass is as thread-safe as it makes itself.
+        private let content: Content
+
+        private struct Content: Sendable {
+            var identifier: UUID
+            var storeIdentifier: String
+            var type: EventType
+            var startDate: Date
+            var endDate: Date?
+            var error: (any Error)?
+        }
+
+        open var identifier: UUID { content.identifier }
+        open var storeIdentifier: String { content.storeIdentifier }
+        open var type: EventType { content.type }
+        open var startDate: Date { content.startDate }
+        open var endDate: Date? { content.endDate }
+        open var succeeded: Bool { content.endDate != nil && content.error == nil }
+        open var error: (any Error)? { content.error }
 
         init(
             identifier: UUID, storeIdentifier: String, type: EventType, startDate: Date, endDate: Date? = nil,
             error: (any Error)? = nil
         ) {
-            self.identifier = identifier
-            self.storeIdentifier = storeIdentifier
-            self.type = type
-            self.startDate = startDate
-            self.endDate = endDate
-            self.error = error
-            succeeded = endDate != nil && error == nil
+            content = Content(
+                identifier: identifier, storeIdentifier: storeIdentifier, type: type, startDate: startDate, endDate: endDate, error: error)
         }
 
         /// Returns the event itself, which never changes.
-        public func copy(with zone: NSZone? = nil) -> Any { self }
+        open func copy(with zone: NSZone? = nil) -> Any { self }
 
         /// nil for a kind of event that this version does not know.
         convenience init?(_ row: EventTable.Row, storeIdentifier: String) {
@@ -55,7 +62,7 @@ extension NSPersistentCloudKitContainer {
     }
 
     /// Posted with the container as object, on a queue of the container's own.
-    public static let eventChangedNotification = Notification.Name("NSPersistentCloudKitContainerEventChangedNotification")
+    public static let eventChangedNotification = NSNotification.Name("NSPersistentCloudKitContainerEventChangedNotification")
     /// Key of the ``Event`` in the user info.
     public static let eventNotificationUserInfoKey = "event"
 }

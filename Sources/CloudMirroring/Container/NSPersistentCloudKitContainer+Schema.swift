@@ -18,20 +18,7 @@ public struct NSPersistentCloudKitContainerSchemaInitializationOptions: OptionSe
 }
 
 extension NSPersistentCloudKitContainer {
-    /// Makes every record type and field of the model known to the server: a sample record of each type, with all of its
-    /// fields, is saved and removed again.
-    ///
-    /// For development only: a server's schema for production does not grow by use. Private data go into a zone of their
-    /// own, which no device imports. Stores of one container and scope whose models differ add up.
-    ///
-    /// The call blocks its thread until the server has answered; do not make it from a task.
-    ///
-    /// - Precondition: The stores are loaded.
-    /// - Throws: ``CocoaError`` 134060 with what the server said as underlying error, if no synced store is loaded, or in
-    ///   production.
-    ///
-    /// Source: developer.apple.com/documentation/coredata/nspersistentcloudkitcontainer/initializecloudkitschema(options:)
-    public func initializeCloudKitSchema(options: NSPersistentCloudKitContainerSchemaInitializationOptions = []) throws {
+    func initializeSchema(_ options: NSPersistentCloudKitContainerSchemaInitializationOptions) throws {
         let mirrors = allMirrors.filter { $0.file.scope != .shared }
         guard !mirrors.isEmpty else {
             throw CocoaError(

@@ -1,54 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-public import CloudKit
+import CloudKit
 import CloudWire
 import Foundation
 import ManagedModel
 import MirroringCore
-public import ObjectGraph
+import ObjectGraph
 import SQLiteStore
 
 // Source: developer.apple.com/documentation/coredata/nspersistentcloudkitcontainer, "Sharing objects"; *Sharing Core Data
 // objects between iCloud users*; the talk *Build apps that share data through CloudKit and Core Data* (2021).
 
 extension NSPersistentCloudKitContainer {
-    /// Shares objects, and everything they are connected with by relationships: all of it goes to a zone of its own, whose
-    /// share is returned. Set its title and its participants, and save it with ``persistUpdatedShare(_:in:)``.
-    ///
-    /// What is connected with a shared object later goes to its zone, too. The server is asked to make zone and share; the
-    /// objects follow by and by.
-    ///
-    /// - Parameters:
-    ///   - managedObjects: Saved objects of one store of the private database.
-    ///   - share: The share to add them to; nil makes one.
-    /// - Returns: IDs of all objects that are in the share now, the share, and its container.
-    /// - Throws: ``CocoaError`` 134070 for objects that were not saved, or of another store; ``CKError`` with `.alreadyShared`
-    ///   if one of them, or one that is connected with them, is in another share; `.badDatabase` for a store of another
-    ///   scope; what the server says. Nothing has changed then.
-    nonisolated(nonsending) public func share(
-        _ managedObjects: [NSManagedObject], to share: CKShare?
-    ) async throws -> (Set<NSManagedObjectID>, CKShare, CKContainer) {
-        try await self.share(managedObjects.map(\.objectID), to: share)
-    }
-
-    /// As ``share(_:to:)`` that is waited for.
-    public func share(
-        _ managedObjects: [NSManagedObject], to share: CKShare?,
-        completion: @escaping @Sendable (Set<NSManagedObjectID>?, CKShare?, CKContainer?, (any Error)?) -> Void
-    ) {
-        let ids = managedObjects.map(\.objectID)
-        Task {
-            do {
-                let (shared, share, container) = try await self.share(ids, to: share)
-                completion(shared, share, container, nil)
-            } catch {
-                completion(nil, nil, nil, error)
-            }
-        }
-    }
-
-    private func share(
+    func shareObjects(
         _ ids: [NSManagedObjectID], to share: CKShare?
     ) async throws -> (Set<NSManagedObjectID>, CKShare, CKContainer) {
         guard let first = ids.first else {
@@ -93,11 +58,7 @@ extension NSPersistentCloudKitContainer {
         }
     }
 
-    /// Saves a share that was changed, and keeps it. Shares that were changed elsewhere come by themselves.
-    ///
-    /// - Throws: ``CKError``, with `.serverRecordChanged` if somebody else changed it meanwhile.
-    @discardableResult
-    public func persistUpdatedShare(_ share: CKShare, in persistentStore: NSPersistentStore) async throws -> CKShare {
+    func saveShare(_ share: CKShare, in persistentStore: NSPersistentStore) async throws -> CKShare {
         let mirror = try synced(persistentStore)
         do {
             let database = mirror.container.database(with: mirror.file.scope)
@@ -113,21 +74,6 @@ extension NSPersistentCloudKitContainer {
         }
     }
 
-    /// As ``persistUpdatedShare(_:in:)`` that is waited for.
-    public func persistUpdatedShare(
-        _ share: CKShare, in persistentStore: NSPersistentStore,
-        completion: (@Sendable (CKShare?, (any Error)?) -> Void)? = nil
-    ) {
-        Task {
-            do {
-                let saved = try await persistUpdatedShare(share, in: persistentStore)
-                completion?(saved, nil)
-            } catch {
-                completion?(nil, error)
-            }
-        }
-    }
-
     private static func save(_ share: CKShare, in database: CKDatabase) async throws -> CKShare {
         guard let saved = try await database.save(share) as? CKShare else {
             throw CloudFailure(.internalError, "the server answered with another record than a share")
@@ -137,13 +83,8 @@ extension NSPersistentCloudKitContainer {
 
     // MARK: Taking part
 
-    /// Joins shares; their objects come into the store by themselves.
-    ///
-    /// - Parameter persistentStore: One of the shared database.
-    /// - Throws: ``CKError``, of the first invitation that could not be accepted; others may have been.
-    @discardableResult
-    public func acceptShareInvitations(
-        from metadata: [CKShare.Metadata], into persistentStore: NSPersistentStore
+    func acceptInvitations(
+        _ metadata: [CKShare.Metadata], into persistentStore: NSPersistentStore
     ) async throws -> [CKShare.Metadata] {
         let mirror = try synced(persistentStore)
         guard mirror.file.scope == .shared else {
@@ -156,26 +97,8 @@ extension NSPersistentCloudKitContainer {
         return metadata
     }
 
-    /// As ``acceptShareInvitations(from:into:)`` that is waited for.
-    public func acceptShareInvitations(
-        from metadata: [CKShare.Metadata], into persistentStore: NSPersistentStore,
-        completion: (@Sendable ([CKShare.Metadata]?, (any Error)?) -> Void)? = nil
-    ) {
-        Task {
-            do {
-                let accepted = try await acceptShareInvitations(from: metadata, into: persistentStore)
-                completion?(accepted, nil)
-            } catch {
-                completion?(nil, error)
-            }
-        }
-    }
-
-    /// People to invite, for ``CKShare/addParticipant(_:)``.
-    ///
-    /// - Throws: ``CKError`` with `.unknownItem` if somebody is not found, or does not want to be.
-    public func fetchParticipants(
-        matching lookupInfos: [CKUserIdentity.LookupInfo], into persistentStore: NSPersistentStore
+    func findParticipants(
+        _ lookupInfos: [CKUserIdentity.LookupInfo], into persistentStore: NSPersistentStore
     ) async throws -> [CKShare.Participant] {
         let container = try synced(persistentStore).container
         var participants: [CKShare.Participant] = []
@@ -191,33 +114,14 @@ extension NSPersistentCloudKitContainer {
         return participants
     }
 
-    /// As ``fetchParticipants(matching:into:)`` that is waited for.
-    public func fetchParticipants(
-        matching lookupInfos: [CKUserIdentity.LookupInfo], into persistentStore: NSPersistentStore,
-        completion: @escaping @Sendable ([CKShare.Participant]?, (any Error)?) -> Void
-    ) {
-        Task {
-            do {
-                let participants = try await fetchParticipants(matching: lookupInfos, into: persistentStore)
-                completion(participants, nil)
-            } catch {
-                completion(nil, error)
-            }
-        }
-    }
-
     // MARK: What is shared
 
-    /// The shares of a store, as far as they have come to this device. Nothing is fetched.
-    ///
-    /// - Parameter persistentStore: nil for all synced stores.
-    public func fetchShares(in persistentStore: NSPersistentStore? = nil) throws -> [CKShare] {
+    func storedShares(in persistentStore: NSPersistentStore?) throws -> [CKShare] {
         let mirrors = try persistentStore.map { [try synced($0)] } ?? allMirrors
         return try Self.reading { try mirrors.flatMap { mirror in try mirror.file.shares().map { try mirror.share($0.share, $0.zone) } } }
     }
 
-    /// The shares that objects belong to; objects that are not shared have no entry. Nothing is fetched.
-    public func fetchShares(matching objectIDs: [NSManagedObjectID]) throws -> [NSManagedObjectID: CKShare] {
+    func storedShares(of objectIDs: [NSManagedObjectID]) throws -> [NSManagedObjectID: CKShare] {
         try Self.reading {
             var shares: [NSManagedObjectID: CKShare] = [:]
             for id in objectIDs where !id.isTemporaryID {
@@ -231,14 +135,8 @@ extension NSPersistentCloudKitContainer {
 
     // MARK: Ending
 
-    /// Removes a zone with everything in it, on the server and here: the owner's zone for everybody, a zone of somebody else
-    /// for this user, who leaves its share.
-    ///
-    /// - Parameter persistentStore: nil for all synced stores that have the zone.
-    /// - Throws: ``CKError`` if the server could not be asked; then nothing has changed.
-    @discardableResult
-    public func purgeObjectsAndRecordsInZone(
-        with zoneID: CKRecordZone.ID, in persistentStore: NSPersistentStore?
+    func purge(
+        _ zoneID: CKRecordZone.ID, in persistentStore: NSPersistentStore?
     ) async throws -> CKRecordZone.ID {
         let mirrors = try persistentStore.map { [try synced($0)] } ?? allMirrors
         for mirror in mirrors where mirror.file.scope != .public {
@@ -254,27 +152,9 @@ extension NSPersistentCloudKitContainer {
         return zoneID
     }
 
-    /// As ``purgeObjectsAndRecordsInZone(with:in:)`` that is waited for. Called once for each store.
-    public func purgeObjectsAndRecordsInZone(
-        with zoneID: CKRecordZone.ID, in persistentStore: NSPersistentStore?,
-        completion: (@Sendable (CKRecordZone.ID?, (any Error)?) -> Void)? = nil
-    ) {
-        let stores = persistentStore.map { [$0] } ?? allMirrors.filter { $0.file.scope != .public }.map(\.store)
-        for store in stores {
-            Task {
-                do {
-                    let purged = try await purgeObjectsAndRecordsInZone(with: zoneID, in: store)
-                    completion?(purged, nil)
-                } catch {
-                    completion?(nil, error)
-                }
-            }
-        }
-    }
-
     // MARK: Errors
 
-    private static func told(_ error: any Error) -> any Error {
+    static func told(_ error: any Error) -> any Error {
         switch error {
         case let failure as CloudFailure: CKError(failure)
         case let error as StoreError: CocoaError(error)

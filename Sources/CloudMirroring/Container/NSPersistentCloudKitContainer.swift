@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudKit
+public import CloudKit
 import Foundation
 import ManagedModel
 import MirroringCore
@@ -62,17 +62,19 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
     // MARK: Status
 
     /// What syncing does now; of several stores what most deserves attention.
-    public var syncStatus: SyncStatus { board.current }
+    open var syncStatus: SyncStatus { board.current }
 
     func status(of mirror: Mirror) -> SyncStatus { board.status(of: mirror.store.number) }
 
     /// The present status and each later one, until the container goes. A slow reader misses those in between.
-    public var syncStatusUpdates: AsyncStream<SyncStatus> { board.updates() }
+    open var syncStatusUpdates: AsyncStream<SyncStatus> { board.updates() }
+
+    func updates(of store: UInt16) -> AsyncStream<SyncStatus> { board.updates(of: store) }
 
     /// Stops syncing until ``resumeSyncing()``; what is saved meanwhile is sent then.
-    public func pauseSyncing() { for mirror in mirrors.withLock({ $0 }) { mirror.send(.paused) } }
+    open func pauseSyncing() { for mirror in mirrors.withLock({ $0 }) { mirror.send(.paused) } }
 
-    public func resumeSyncing() { for mirror in mirrors.withLock({ $0 }) { mirror.send(.resumed) } }
+    open func resumeSyncing() { for mirror in mirrors.withLock({ $0 }) { mirror.send(.resumed) } }
 
     /// Ends syncing for good and waits until nothing of it touches the stores any more.
     package func stopSyncing() async { for mirror in mirrors.withLock({ $0 }) { await mirror.stop() } }
@@ -230,6 +232,223 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
             mirror?.accountMayHaveChanged()
         }
         observers.withLock { $0.append(Observation(token)) }
+    }
+
+    // MARK: Records
+
+    /// The server's record of an object as this device last saw it, with its system fields. Nothing is fetched; it may be older
+    /// than the object. Assets have no file.
+    ///
+    ///     let me = try await CKContainer.default().userRecordID()
+    ///     let isMine = container.record(for: post.objectID)?.creatorUserRecordID == me
+    ///
+    /// Records that a version before format 10 of the sync metadata stored have no `creationDate`, `parent` and `share` until a
+    /// response of the server holds them again.
+    ///
+    /// - Returns: nil until the object was exported or imported.
+    open func record(for managedObjectID: NSManagedObjectID) -> CKRecord? {
+        storedRecord(for: managedObjectID)
+    }
+
+    open func records(for managedObjectIDs: [NSManagedObjectID]) -> [NSManagedObjectID: CKRecord] {
+        var records: [NSManagedObjectID: CKRecord] = [:]
+        for id in managedObjectIDs { records[id] = record(for: id) }
+        return records
+    }
+
+    /// - Returns: nil until the object was exported or imported.
+    open func recordID(for managedObjectID: NSManagedObjectID) -> CKRecord.ID? {
+        storedRecordID(for: managedObjectID)
+    }
+
+    open func recordIDs(for managedObjectIDs: [NSManagedObjectID]) -> [NSManagedObjectID: CKRecord.ID] {
+        var ids: [NSManagedObjectID: CKRecord.ID] = [:]
+        for id in managedObjectIDs { ids[id] = recordID(for: id) }
+        return ids
+    }
+
+    // MARK: Permissions
+
+    /// Whether the user may change an object, as far as the server is concerned.
+    ///
+    /// - Returns: true for objects that were not saved yet, of stores that are not synced, and of the private database. In
+    ///   the public database, if somebody is signed in: for what is not on the server yet, if they may create such records;
+    ///   for what is, if the roles of the server's schema let them write it, as they do by default for who made it. Of what
+    ///   others share if the share lets the user write, or the object belongs to no share yet.
+    open func canUpdateRecord(forManagedObjectWith objectID: NSManagedObjectID) -> Bool {
+        mayUpdateRecord(of: objectID)
+    }
+
+    /// Whether the user may delete an object, and the deletion reaches everybody who has it.
+    ///
+    /// - Returns: What ``canUpdateRecord(forManagedObjectWith:)`` does, but false for what is in the public database of a
+    ///   server without a change feed, where a deletion does not reach those who have the object: set a flag instead, and
+    ///   leave flagged objects out by a predicate. What never reached the server can be deleted.
+    open func canDeleteRecord(forManagedObjectWith objectID: NSManagedObjectID) -> Bool {
+        mayDeleteRecord(of: objectID)
+    }
+
+    /// Whether the user may change any objects of a store: always, but for a store of the public database while nobody is
+    /// signed in, or whose user's roles allow nothing, one of shared data while no share lets the user write, and one that
+    /// was opened for reading only.
+    open func canModifyManagedObjects(in store: NSPersistentStore) -> Bool {
+        mayModifyObjects(in: store)
+    }
+
+    // MARK: Schema
+
+    /// Makes every record type and field of the model known to the server: a sample record of each type, with all of its
+    /// fields, is saved and removed again.
+    ///
+    /// For development only: a server's schema for production does not grow by use. Private data go into a zone of their
+    /// own, which no device imports. Stores of one container and scope whose models differ add up.
+    ///
+    /// The call blocks its thread until the server has answered; do not make it from a task.
+    ///
+    /// - Precondition: The stores are loaded.
+    /// - Throws: ``CocoaError`` 134060 with what the server said as underlying error, if no synced store is loaded, or in
+    ///   production.
+    ///
+    /// Source: developer.apple.com/documentation/coredata/nspersistentcloudkitcontainer/initializecloudkitschema(options:)
+    open func initializeCloudKitSchema(options: NSPersistentCloudKitContainerSchemaInitializationOptions = []) throws {
+        try initializeSchema(options)
+    }
+
+    // MARK: Sharing
+
+    /// Shares objects, and everything they are connected with by relationships: all of it goes to a zone of its own, whose
+    /// share is returned. Set its title and its participants, and save it with ``persistUpdatedShare(_:in:)``.
+    ///
+    /// What is connected with a shared object later goes to its zone, too. The server is asked to make zone and share; the
+    /// objects follow by and by.
+    ///
+    /// - Parameters:
+    ///   - managedObjects: Saved objects of one store of the private database.
+    ///   - share: The share to add them to; nil makes one.
+    /// - Returns: IDs of all objects that are in the share now, the share, and its container.
+    /// - Throws: ``CocoaError`` 134070 for objects that were not saved, or of another store; ``CKError`` with `.alreadyShared`
+    ///   if one of them, or one that is connected with them, is in another share; `.badDatabase` for a store of another
+    ///   scope; what the server says. Nothing has changed then.
+    nonisolated(nonsending) open func share(
+        _ managedObjects: [NSManagedObject], to share: CKShare?
+    ) async throws -> (Set<NSManagedObjectID>, CKShare, CKContainer) {
+        try await shareObjects(managedObjects.map(\.objectID), to: share)
+    }
+
+    /// As ``share(_:to:)`` that is waited for.
+    open func share(
+        _ managedObjects: [NSManagedObject], to share: CKShare?,
+        completion: @escaping @Sendable (Set<NSManagedObjectID>?, CKShare?, CKContainer?, (any Error)?) -> Void
+    ) {
+        let ids = managedObjects.map(\.objectID)
+        Task {
+            do {
+                let (shared, share, container) = try await shareObjects(ids, to: share)
+                completion(shared, share, container, nil)
+            } catch {
+                completion(nil, nil, nil, error)
+            }
+        }
+    }
+
+    /// Saves a share that was changed, and keeps it. Shares that were changed elsewhere come by themselves.
+    ///
+    /// - Throws: ``CKError``, with `.serverRecordChanged` if somebody else changed it meanwhile.
+    @discardableResult
+    open func persistUpdatedShare(_ share: CKShare, in persistentStore: NSPersistentStore) async throws -> CKShare {
+        try await saveShare(share, in: persistentStore)
+    }
+
+    /// As ``persistUpdatedShare(_:in:)`` that is waited for.
+    open func persistUpdatedShare(
+        _ share: CKShare, in persistentStore: NSPersistentStore,
+        completion: (@Sendable (CKShare?, (any Error)?) -> Void)? = nil
+    ) {
+        complete(completion) { try await self.persistUpdatedShare(share, in: persistentStore) }
+    }
+
+    /// Joins shares; their objects come into the store by themselves.
+    ///
+    /// - Parameter persistentStore: One of the shared database.
+    /// - Throws: ``CKError``, of the first invitation that could not be accepted; others may have been.
+    @discardableResult
+    open func acceptShareInvitations(
+        from metadata: [CKShare.Metadata], into persistentStore: NSPersistentStore
+    ) async throws -> [CKShare.Metadata] {
+        try await acceptInvitations(metadata, into: persistentStore)
+    }
+
+    /// As ``acceptShareInvitations(from:into:)`` that is waited for.
+    open func acceptShareInvitations(
+        from metadata: [CKShare.Metadata], into persistentStore: NSPersistentStore,
+        completion: (@Sendable ([CKShare.Metadata]?, (any Error)?) -> Void)? = nil
+    ) {
+        complete(completion) { try await self.acceptShareInvitations(from: metadata, into: persistentStore) }
+    }
+
+    /// People to invite, for ``CKShare/addParticipant(_:)``.
+    ///
+    /// - Throws: ``CKError`` with `.unknownItem` if somebody is not found, or does not want to be.
+    open func fetchParticipants(
+        matching lookupInfos: [CKUserIdentity.LookupInfo], into persistentStore: NSPersistentStore
+    ) async throws -> [CKShare.Participant] {
+        try await findParticipants(lookupInfos, into: persistentStore)
+    }
+
+    /// As ``fetchParticipants(matching:into:)`` that is waited for.
+    open func fetchParticipants(
+        matching lookupInfos: [CKUserIdentity.LookupInfo], into persistentStore: NSPersistentStore,
+        completion: @escaping @Sendable ([CKShare.Participant]?, (any Error)?) -> Void
+    ) {
+        complete(completion) { try await self.fetchParticipants(matching: lookupInfos, into: persistentStore) }
+    }
+
+    /// The shares of a store, as far as they have come to this device. Nothing is fetched.
+    ///
+    /// - Parameter persistentStore: nil for all synced stores.
+    open func fetchShares(in persistentStore: NSPersistentStore? = nil) throws -> [CKShare] {
+        try storedShares(in: persistentStore)
+    }
+
+    /// The shares that objects belong to; objects that are not shared have no entry. Nothing is fetched.
+    open func fetchShares(matching objectIDs: [NSManagedObjectID]) throws -> [NSManagedObjectID: CKShare] {
+        try storedShares(of: objectIDs)
+    }
+
+    /// Removes a zone with everything in it, on the server and here: the owner's zone for everybody, a zone of somebody else
+    /// for this user, who leaves its share.
+    ///
+    /// - Parameter persistentStore: nil for all synced stores that have the zone.
+    /// - Throws: ``CKError`` if the server could not be asked; then nothing has changed.
+    @discardableResult
+    open func purgeObjectsAndRecordsInZone(
+        with zoneID: CKRecordZone.ID, in persistentStore: NSPersistentStore?
+    ) async throws -> CKRecordZone.ID {
+        try await purge(zoneID, in: persistentStore)
+    }
+
+    /// As ``purgeObjectsAndRecordsInZone(with:in:)`` that is waited for. Called once for each store.
+    open func purgeObjectsAndRecordsInZone(
+        with zoneID: CKRecordZone.ID, in persistentStore: NSPersistentStore?,
+        completion: (@Sendable (CKRecordZone.ID?, (any Error)?) -> Void)? = nil
+    ) {
+        let stores = persistentStore.map { [$0] } ?? allMirrors.filter { $0.file.scope != .public }.map(\.store)
+        for store in stores {
+            complete(completion) { try await self.purgeObjectsAndRecordsInZone(with: zoneID, in: store) }
+        }
+    }
+
+    private func complete<Value: Sendable>(
+        _ completion: (@Sendable (Value?, (any Error)?) -> Void)?, _ body: @escaping @Sendable () async throws -> Value
+    ) {
+        Task {
+            do {
+                let value = try await body()
+                completion?(value, nil)
+            } catch {
+                completion?(nil, error)
+            }
+        }
     }
 }
 

@@ -6,14 +6,6 @@ public import ObjectGraph
 import PredicateKit
 import SQLiteStore
 
-/// What a request for events answers with. Raw values are Apple's.
-public enum NSPersistentCloudKitContainerEventResultType: Int, Sendable {
-    /// `[NSPersistentCloudKitContainer.Event]`, in the order in which they began.
-    case events = 0
-    /// `Int`: how many.
-    case countEvents = 1
-}
-
 /// Asks stores for the events of their syncing, those of earlier launches included. The last 1,000 of a store are kept.
 ///
 ///     let request = NSPersistentCloudKitContainerEventRequest.fetchEvents(after: yesterday)
@@ -24,56 +16,83 @@ public enum NSPersistentCloudKitContainerEventResultType: Int, Sendable {
 /// event that the end of the app cut off is ended at the next launch, as cancelled.
 ///
 /// Source: developer.apple.com/documentation/coredata/nspersistentcloudkitcontainereventrequest
-public final class NSPersistentCloudKitContainerEventRequest: NSPersistentStoreRequest {
-    private let start: Date?
-    private let fetch: NSFetchRequest<any NSFetchRequestResult>?
-    public var resultType: NSPersistentCloudKitContainerEventResultType = .events
+open class NSPersistentCloudKitContainerEventRequest: NSPersistentStoreRequest {
+    private var start: Date?
+    private var fetch: NSFetchRequest<any NSFetchRequestResult>?
+    open var resultType = NSPersistentCloudKitContainerEventResult.ResultType.events
 
-    private init(start: Date?, fetch: NSFetchRequest<any NSFetchRequestResult>?) {
-        self.start = start
-        self.fetch = fetch
+    /// A request for all events.
+    public required override init() {}
+
+    private class func make(start: Date? = nil, fetch: NSFetchRequest<any NSFetchRequestResult>? = nil) -> Self {
+        let request = Self()
+        (request.start, request.fetch) = (start, fetch)
+        return request
     }
 
     /// Events that began later.
-    public class func fetchEvents(after date: Date) -> Self { Self(start: date, fetch: nil) }
+    open class func fetchEvents(after date: Date) -> Self { make(start: date) }
 
     /// - Parameter event: nil for all there are.
-    public class func fetchEvents(after event: NSPersistentCloudKitContainer.Event?) -> Self {
-        Self(start: event?.startDate, fetch: nil)
+    open class func fetchEvents(after event: NSPersistentCloudKitContainer.Event?) -> Self {
+        make(start: event?.startDate)
     }
 
     /// - Parameter fetchRequest: One of ``fetchRequestForEvents()``. Its predicate, order, offset and limit count.
-    public class func fetchEvents(matching fetchRequest: NSFetchRequest<any NSFetchRequestResult>) -> Self {
-        Self(start: nil, fetch: fetchRequest)
+    open class func fetchEvents(matching fetchRequest: NSFetchRequest<any NSFetchRequestResult>) -> Self {
+        make(fetch: fetchRequest)
     }
 
     /// The same as ``fetchEvents(matching:)``.
-    public class func fetchEvents(matchingFetch fetchRequest: NSFetchRequest<any NSFetchRequestResult>) -> Self {
+    open class func fetchEvents(matchingFetch fetchRequest: NSFetchRequest<any NSFetchRequestResult>) -> Self {
         fetchEvents(matching: fetchRequest)
     }
 
     /// A new request to set a predicate and an order on: `identifier`, `storeIdentifier`, `type`, `startDate`, `endDate`
     /// and `succeeded` have values there.
-    public class func fetchRequestForEvents() -> NSFetchRequest<any NSFetchRequestResult> {
+    open class func fetchRequestForEvents() -> NSFetchRequest<any NSFetchRequestResult> {
         let request = NSFetchRequest<any NSFetchRequestResult>()
         request.entity = EventEntity.description
         return request
     }
 
     /// The same as ``fetchRequestForEvents()``.
-    public class func fetchForEvents() -> NSFetchRequest<any NSFetchRequestResult> { fetchRequestForEvents() }
+    open class func fetchForEvents() -> NSFetchRequest<any NSFetchRequestResult> { fetchRequestForEvents() }
 }
 
 /// What ``NSPersistentCloudKitContainerEventRequest`` answers with.
-public final class NSPersistentCloudKitContainerEventResult: NSPersistentStoreResult {
-    public let result: Any?
-    public let resultType: NSPersistentCloudKitContainerEventResultType
+///
+/// Source: developer.apple.com/documentation/coredata/nspersistentcloudkitcontainereventresult
+open class NSPersistentCloudKitContainerEventResult: NSPersistentStoreResult {
+    /// What a request for events answers with. Raw values are Apple's.
+    public enum ResultType: Int, Sendable {
+        /// `[NSPersistentCloudKitContainer.Event]`, in the order in which they began.
+        case events = 0
+        /// `[NSNumber]` with one number: how many events match the request, in all stores together.
+        case countEvents = 1
+    }
 
-    init(_ events: [NSPersistentCloudKitContainer.Event], _ resultType: NSPersistentCloudKitContainerEventResultType) {
-        result = resultType == .events ? events as Any : events.count as Any
-        self.resultType = resultType
+    private let events: [NSPersistentCloudKitContainer.Event]
+    private let type: ResultType
+
+    /// `[NSPersistentCloudKitContainer.Event]` or `[NSNumber]`, as ``resultType`` says.
+    open var result: Any? {
+        switch type {
+        case .events: events
+        case .countEvents: [NSNumber(value: events.count)]
+        }
+    }
+
+    open var resultType: ResultType { type }
+
+    init(_ events: [NSPersistentCloudKitContainer.Event], _ type: ResultType) {
+        self.events = events
+        self.type = type
     }
 }
+
+/// The name in the header; see ``NSPersistentCloudKitContainerEventResult/ResultType``.
+public typealias NSPersistentCloudKitContainerEventResultType = NSPersistentCloudKitContainerEventResult.ResultType
 
 extension NSPersistentCloudKitContainerEventRequest: ExecutableRequest {
     /// - Throws: ``CocoaError`` 134070 for a request about anything but events, or what reading the stores' files throws.

@@ -10,7 +10,8 @@ public import ObjectGraph
 /// Source: developer.apple.com/documentation/coredata/nspersistentcloudkitcontaineroptions
 open class NSPersistentCloudKitContainerOptions: NSObject, @unchecked Sendable {
     // Unchecked: configured by its owner before the stores are loaded, read afterwards.
-    public let containerIdentifier: String
+    private let identifier: String
+    open var containerIdentifier: String { identifier }
     /// Which database: the user's own, the one that everybody reads, or what others share with the user.
     ///
     /// To share, an app has two stores with the same configuration and container, one private and one shared. What the user
@@ -67,7 +68,7 @@ open class NSPersistentCloudKitContainerOptions: NSObject, @unchecked Sendable {
     let container: CKContainer?
 
     public init(containerIdentifier: String) {
-        self.containerIdentifier = containerIdentifier
+        identifier = containerIdentifier
         container = nil
     }
 
@@ -78,7 +79,7 @@ open class NSPersistentCloudKitContainerOptions: NSObject, @unchecked Sendable {
     ///
     /// Differs: Apple's options know identifiers only.
     public init(container: CKContainer) {
-        containerIdentifier = container.containerIdentifier ?? ""
+        identifier = container.containerIdentifier ?? ""
         self.container = container
     }
 }

@@ -36,6 +36,9 @@ extension NSPersistentCloudKitContainer {
         /// unique are not free. See ``NSPersistentCloudKitContainerOptions/ModelExtensions/requiredValues`` and
         /// ``NSPersistentCloudKitContainerOptions/ModelExtensions/uniquenessConstraints``.
         public var incompleteCount = 0
+        /// Changes that the server rejected permanently and that are still on this device; see
+        /// ``NSPersistentCloudKitContainer/rejectedChanges(in:)``.
+        public var rejectedCount = 0
     }
 }
 
@@ -70,10 +73,15 @@ extension NSPersistentCloudKitContainer.SyncStatus {
         pendingCount = status.pendingCount
         lastSuccess = status.lastSuccess
         incompleteCount = status.incompleteCount
+        rejectedCount = status.rejectedCount
     }
 
     /// One status for several stores: what most deserves attention, and all that is pending. Idle without stores.
-    init(combining statuses: [SyncStatus]) {
+    ///
+    /// A store in whose way stands only that nobody is signed in, and of which nothing waits to be sent, doesn't count beside others.
+    init(combining all: [SyncStatus]) {
+        let awake = all.filter { !$0.isSignedOutAndEmpty }
+        let statuses = awake.isEmpty ? all : awake
         func rank(_ status: SyncStatus) -> Int {
             switch status.activity {
             case .error: 6
@@ -92,6 +100,7 @@ extension NSPersistentCloudKitContainer.SyncStatus {
         self.init(foremost)
         pendingCount = statuses.reduce(0) { $0 + $1.pendingCount }
         incompleteCount = statuses.reduce(0) { $0 + $1.incompleteCount }
+        rejectedCount = statuses.reduce(0) { $0 + $1.rejectedCount }
         let successes = statuses.map(\.lastSuccess)
         lastSuccess = successes.contains(nil) ? nil : successes.compactMap(\.self).min()
     }

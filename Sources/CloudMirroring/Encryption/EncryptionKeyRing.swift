@@ -185,7 +185,7 @@ final class EncryptionKeyRing: Sendable {
             var keys = stored + state.entries.map(\.value).filter { !stored.contains($0) }
             keys += new(keys).filter { !keys.contains($0) }
             if keys == stored {
-                // Whoever wrote it may have died before it was durable.
+                // The process that wrote it may have died before the file was durable.
                 if !stored.isEmpty { try DurableFile.synchronize(url, disk: disk) }
             } else {
                 let content = "# Keys of encrypted data. Whoever has them can read it; without them it is lost.\n" + keys.map { $0.line + "\n" }.joined()

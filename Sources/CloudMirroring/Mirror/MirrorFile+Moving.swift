@@ -157,8 +157,9 @@ extension MirrorFile {
             try writer.execute(
                 """
                 INSERT OR REPLACE INTO TARN_RECORD \
-                (zone, name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, generation, creator) \
-                SELECT -1, name, entity, -pk, tag, ancestor, unapplied, digests, \(MirrorStage.needsDelete.rawValue), ?3, generation, creator \
+                (zone, name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, generation, creator, created) \
+                SELECT -1, name, entity, -pk, tag, ancestor, unapplied, digests, \(MirrorStage.needsDelete.rawValue), ?3, generation, creator, \
+                created \
                 FROM TARN_RECORD WHERE zone = ?1 AND name = ?2
                 """, place + [.int(mark)])
         }
@@ -166,6 +167,7 @@ extension MirrorFile {
         try writer.execute(
             """
             UPDATE TARN_RECORD SET zone = ?3, tag = NULL, ancestor = NULL, digests = NULL, failure = NULL, generation = 0, \
+            created = NULL, parent = NULL, share = NULL, \
             stage = \(MirrorStage.needsUpload.rawValue), mark = ?4 WHERE zone = ?1 AND name = ?2
             """, place + [.int(zone), .int(mark)])
         try writer.execute("UPDATE TARN_RECORD SET zone = ?1 WHERE zone = -1 AND name = ?2", place)

@@ -116,7 +116,7 @@ final class PermissionCache: Sendable {
             let record = try file.store.read { try file.reader($0).record(of: key) }
             // Nobody else has what was never sent.
             guard let record, record.changeTag != nil else { return permissions.mayCreate ? .all : .delete }
-            guard permissions.writing == .all || permissions.writing == .own && record.creator == user else { return [] }
+            guard permissions.writing == .all || permissions.writing == .own && record.system.creator == user else { return [] }
             return state.deletionsTravel ? .all : .change
         } catch {
             return []

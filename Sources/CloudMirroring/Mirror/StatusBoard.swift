@@ -10,7 +10,7 @@ final class StatusBoard: Sendable {
         /// Stores that are mirrored; what is said of others comes too late.
         var stores: Set<UInt16> = []
         var statuses: [UInt16: SyncStatus] = [:]
-        var watchers: [Int: AsyncStream<NSPersistentCloudKitContainer.SyncStatus>.Continuation] = [:]
+        var watchers: [Int: Watcher] = [:]
         var nextWatcher = 0
         var isClosed = false
 
@@ -18,11 +18,25 @@ final class StatusBoard: Sendable {
             .init(combining: statuses.sorted { $0.key < $1.key }.map(\.value))
         }
 
-        /// Yielding under the lock keeps the order; a stream runs nobody's code when it is given a value.
-        func tell() {
-            let combined = combined
-            for watcher in watchers.values { watcher.yield(combined) }
+        func status(of store: UInt16?) -> NSPersistentCloudKitContainer.SyncStatus {
+            guard let store else { return combined }
+            return .init(combining: statuses[store].map { [$0] } ?? [])
         }
+
+        /// Yielding under the lock keeps the order; a stream runs no code of its reader when it is given a value.
+        ///
+        /// - Parameter store: The store whose status changed.
+        func tell(_ store: UInt16) {
+            for watcher in watchers.values where watcher.store == nil || watcher.store == store {
+                watcher.continuation.yield(status(of: watcher.store))
+            }
+        }
+    }
+
+    private struct Watcher {
+        /// nil for the status of all stores.
+        var store: UInt16?
+        var continuation: AsyncStream<NSPersistentCloudKitContainer.SyncStatus>.Continuation
     }
 
     private let state = Mutex(State())
@@ -30,7 +44,7 @@ final class StatusBoard: Sendable {
     var current: NSPersistentCloudKitContainer.SyncStatus { state.withLock { $0.combined } }
 
     func status(of store: UInt16) -> NSPersistentCloudKitContainer.SyncStatus {
-        state.withLock { .init(combining: $0.statuses[store].map { [$0] } ?? []) }
+        state.withLock { $0.status(of: store) }
     }
 
     func add(_ store: UInt16) { _ = state.withLock { $0.stores.insert(store) } }
@@ -39,7 +53,7 @@ final class StatusBoard: Sendable {
     func remove(_ store: UInt16) {
         state.withLock { state in
             state.stores.remove(store)
-            if state.statuses.removeValue(forKey: store) != nil { state.tell() }
+            if state.statuses.removeValue(forKey: store) != nil { state.tell(store) }
         }
     }
 
@@ -47,19 +61,21 @@ final class StatusBoard: Sendable {
         state.withLock { state in
             guard state.stores.contains(store) else { return }
             state.statuses[store] = status
-            state.tell()
+            state.tell(store)
         }
     }
 
     /// The present status, then each later one; a slow reader sees only the newest.
-    func updates() -> AsyncStream<NSPersistentCloudKitContainer.SyncStatus> {
+    ///
+    /// - Parameter store: nil for the status of all stores.
+    func updates(of store: UInt16? = nil) -> AsyncStream<NSPersistentCloudKitContainer.SyncStatus> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: NSPersistentCloudKitContainer.SyncStatus.self, bufferingPolicy: .bufferingNewest(1))
         let number = state.withLock { state -> Int? in
-            continuation.yield(state.combined)
+            continuation.yield(state.status(of: store))
             if state.isClosed { return nil }
             state.nextWatcher += 1
-            state.watchers[state.nextWatcher] = continuation
+            state.watchers[state.nextWatcher] = Watcher(store: store, continuation: continuation)
             return state.nextWatcher
         }
         guard let number else {
@@ -81,6 +97,6 @@ final class StatusBoard: Sendable {
             defer { state.watchers = [:] }
             return state.watchers
         }
-        for watcher in watchers.values { watcher.finish() }
+        for watcher in watchers.values { watcher.continuation.finish() }
     }
 }

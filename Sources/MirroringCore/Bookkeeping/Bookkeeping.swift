@@ -52,8 +52,8 @@ package struct RecordState: Hashable, Sendable {
     package var failure: String?
     /// The full fetch in which the record was last seen.
     package var generation: Int64
-    /// Record name of the user who made the record; nil until the server told it.
-    package var creator: String?
+    /// What the server says of the record beside its fields.
+    package var system = RecordSystemFields()
     /// Whether the object is in another zone now, because it was shared: what is left is to delete the record here. What
     /// others still write into it goes to the object.
     package var isMovedOut = false

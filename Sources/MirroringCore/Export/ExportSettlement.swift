@@ -179,7 +179,7 @@ extension RecordState {
         ancestor = adopted
         changeTag = record.recordChangeTag
         modified = record.modified
-        creator = record.created?.userRecordName ?? creator
+        system = system.updated(by: record)
         failure = nil
     }
 }

@@ -9,7 +9,8 @@ extension ImportDraft {
         if links.remove(name) { recordsApplied += 1 }
         guard let state = states[name], !removed.contains(name) else { return }
         // What was deleted is another object that had the same values.
-        if state.changeTag == nil, mapping.isUnique(state.key.entityIndex) { return }
+        let isReverted = page.reverted[name] != nil
+        if state.changeTag == nil, mapping.isUnique(state.key.entityIndex), !isReverted { return }
         recordsApplied += 1
         if state.isMovedOut {
             // The object lives on elsewhere.
@@ -28,7 +29,10 @@ extension ImportDraft {
             park(ParkedRelationship.Key(source: name, relationship: property.name), at: nil)
         }
         // Links at the gone object that somebody else made at the same time would stay on the server for ever.
-        for link in links.touching(name) where !deletions.contains(link.recordName) { links.markForDeletion(link.recordName) }
+        for link in links.touching(name) where !deletions.contains(link.recordName) {
+            // The server never had it.
+            if isReverted, link.changeTag == nil { _ = links.remove(link.recordName) } else { links.markForDeletion(link.recordName) }
+        }
         states[name] = nil
         removed.append(name)
     }

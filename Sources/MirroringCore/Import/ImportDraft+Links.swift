@@ -68,14 +68,16 @@ extension ImportDraft {
         guard let pair = mapping.pair(of: record) else { return }
         if var known = links[record.recordName] {
             let isKnownVersion = known.changeTag != nil && known.changeTag == record.recordChangeTag
-            if isKnownVersion, page.generation == nil { return }
+            let isReverted = page.reverted[record.recordName] != nil
+            if isKnownVersion, page.generation == nil, !isReverted { return }
             if !isKnownVersion { recordsApplied += 1 }
             // A link never changes; a foreign client that writes another pair into one takes the old pair apart.
             if known.pair != pair { links.touch(known.pair) }
             known.pair = pair
             known.changeTag = record.recordChangeTag
             known.ranks = mapping.ranks(of: record, for: pair)
-            if known.stage != .needsDelete { known.stage = .uploaded }
+            if known.stage != .needsDelete || isReverted { known.stage = .uploaded }
+            if isReverted { known.failure = nil }
             if let generation = page.generation { known.generation = generation }
             return links.put(known)
         }

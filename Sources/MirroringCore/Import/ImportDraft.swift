@@ -106,6 +106,8 @@ struct ImportDraft {
     private mutating func apply(_ record: Record) {
         guard let named = mapping.entity(of: record) else { return }
         goOnIfTaken(record)
+        let isReverted = page.reverted[record.recordName] != nil
+        if isReverted, let state = states[record.recordName], state.stage == .needsDelete, rows[state.key] == nil { return insert(record, named) }
         guard var state = states[record.recordName] else { return insert(record, named) }
         if state.changeTag == nil, state.stage == .needsDelete, mapping.isUnique(state.key.entityIndex) {
             // What was made and deleted here was never sent: this is somebody else's.
@@ -116,10 +118,11 @@ struct ImportDraft {
             separate(record.recordName)
             return insert(record, named)
         }
-        guard state.changeTag != record.recordChangeTag || state.changeTag == nil || page.generation != nil else { return }
+        guard state.changeTag != record.recordChangeTag || state.changeTag == nil || page.generation != nil || isReverted else { return }
         // An object keeps its entity, whatever a record says later.
         let entity = mapping.entities[state.key.entityIndex] ?? named
-        let merge = RecordMerge(entity: entity, ancestor: state.ancestor, remote: record.fields, assets: loaded.assets, former: loaded.former[record.recordName])
+        var merge = RecordMerge(entity: entity, ancestor: state.ancestor, remote: record.fields, assets: loaded.assets, former: loaded.former[record.recordName])
+        merge.isReverting = isReverted
         recordsApplied += 1
 
         guard let row = rows[state.key] else {
@@ -206,7 +209,7 @@ struct ImportDraft {
 
     private func adopt(_ record: Record, into state: inout RecordState) {
         state.changeTag = record.recordChangeTag
-        state.creator = record.created?.userRecordName ?? state.creator
+        state.system = state.system.updated(by: record)
         if let generation = page.generation { state.generation = generation }
     }
 

@@ -99,8 +99,13 @@ package struct ImportNeeds: Sendable {
                 continue
             }
             // It may be another object than the one that is known, or go on as itself after all.
-            if state.changeTag == nil || state.ancestor.unapplied[MirrorNames.mergedFor] != nil { details.linkEnds.append(record.recordName) }
-            if state.changeTag != record.recordChangeTag || state.changeTag == nil || page.generation != nil {
+            let isReverted = page.reverted[record.recordName] != nil
+            if state.changeTag == nil || state.ancestor.unapplied[MirrorNames.mergedFor] != nil || isReverted { details.linkEnds.append(record.recordName) }
+            if isReverted {
+                wantRow(state.key)
+                // An object that comes back needs all of them; so does one that takes what it had.
+                details.assets += assets(of: record, entity: mapping.entities[state.key.entityIndex] ?? entity, ancestor: Ancestor())
+            } else if state.changeTag != record.recordChangeTag || state.changeTag == nil || page.generation != nil {
                 wantRow(state.key)
                 let known = mapping.entities[state.key.entityIndex] ?? entity
                 details.assets += assets(of: record, entity: known, ancestor: state.ancestor)

@@ -27,6 +27,9 @@ package struct ImportPage: Hashable, Sendable {
     package var isExhaustive: Bool
     /// Changes that come after the page; nil where the server did not say, or counted no further.
     package var remaining: Int?
+    /// Names of records whose local changes give way to what the page says, with the versions that the device knew when the server
+    /// was asked: see ``Reversion``.
+    package var reverted: [String: String?] = [:]
     /// Between which points of the database's history the page's changes are all there are; nil where that is not known.
     package var database: DatabaseStep?
 

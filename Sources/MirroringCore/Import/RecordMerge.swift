@@ -43,12 +43,14 @@ struct RecordMerge {
     let assets: [AssetValue: Data]
     /// What the record in the object's old place says; nil if it has none.
     var former: Ancestor?
+    /// Whether local changes give way, because the server rejected them.
+    var isReverting = false
 
     /// Assets whose content has to be at hand before the merge: those that the ancestor does not have.
     var assetsNeeded: [PropertyMapping] {
         entity.properties.compactMap { property in
             guard case .asset(let asset) = property.content(in: remote),
-                property.content(in: ancestor.fields) != .asset(asset) || digest(of: property) == nil
+                isReverting || property.content(in: ancestor.fields) != .asset(asset) || digest(of: property) == nil
             else { return nil }
             return property
         }
@@ -66,6 +68,12 @@ struct RecordMerge {
             if let field = property.assetFieldName, let digestThere { outcome.digests[field] = digestThere }
 
             let isLocallyChanged = !property.isSame(here, as: before, digest: digestBefore)
+            if isReverting {
+                if property.isSame(here, as: there, digest: digestThere) { continue }
+                outcome.taken.append((property, there))
+                if isLocallyChanged, !property.isOwn { outcome.lostHere.append((property, here.value)) }
+                continue
+            }
             if let side = sideOfList(of: property, local) {
                 if property.isSame(here, as: there, digest: nil) { continue }
                 if side == .there { outcome.taken.append((property, there)) } else { outcome.isLocalAhead = true }

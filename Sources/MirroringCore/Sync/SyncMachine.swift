@@ -101,7 +101,9 @@ package struct SyncMachine: Sendable {
             case .waiting(_, let isOffline, _, let reason): isOffline ? .offline : .error(reason: reason)
             case .halted(let reason, _): .error(reason: reason)
             }
-        return SyncStatus(activity: activity, pendingCount: pending, lastSuccess: lastSuccess)
+        var status = SyncStatus(activity: activity, pendingCount: pending, lastSuccess: lastSuccess)
+        if case .halted = state { status.isSignedOut = halt?.code == .notAuthenticated }
+        return status
     }
 
     /// A refusal stays visible: everything else goes on, but something of the user's is not on the server.

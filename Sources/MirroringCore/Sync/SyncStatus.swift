@@ -27,6 +27,13 @@ package struct SyncStatus: Hashable, Sendable {
     package var lastSuccess: Date?
     /// Records that are not shown because something that their objects need has not come.
     package var incompleteCount = 0
+    /// Changes that the server rejected permanently and that are still on the device.
+    package var rejectedCount = 0
+    /// Whether nothing is synced because nobody is signed in.
+    package var isSignedOut = false
+
+    /// Whether the store needs no attention until somebody signs in: nothing of it waits to be sent.
+    package var isSignedOutAndEmpty: Bool { isSignedOut && pendingCount == 0 }
 
     package init(activity: Activity, pendingCount: Int = 0, lastSuccess: Date? = nil) {
         self.activity = activity
