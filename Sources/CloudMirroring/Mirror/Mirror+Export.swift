@@ -28,6 +28,12 @@ extension Mirror {
                 try? opened?.request(for: $0, key: surroundings.makeName())
             }
         }
+        // Once everything else is sent, so that what the server accepted of the same save is known.
+        if plan.batch == nil, plan.refusal != nil, try await restoreRejectedDeletions() {
+            plan = try await onQueue { try self.file.nextBatch(itemsMax: size.items, pending: nil, hasImported: false) }
+        }
+        let rejected = plan.refusal == nil ? 0 : try await onQueue { try self.file.rejectedCount() }
+        rejectedCount.withLock { $0 = rejected }
         if plan.request != nil { mayOwe.withLock { $0 = true } }
         waiting.withLock { if $0.changes == before.changes { $0.count = plan.pending } }
         if plan.batch != nil, permissions.isSignedOut {

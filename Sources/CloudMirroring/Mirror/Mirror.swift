@@ -83,6 +83,8 @@ final class Mirror: Sendable {
     let underWayEvent = Mutex<(event: EventTable.Row?, written: EventTable.Row?)>((nil, nil))
     /// Records that no row shows.
     let incompleteCount = Mutex(0)
+    /// Changes that the server rejected permanently.
+    let rejectedCount = Mutex(0)
     /// Whether a request may be in the file that was not answered.
     let mayOwe = Mutex(true)
     private let remembered = Mutex(Date.distantPast)
@@ -280,6 +282,7 @@ final class Mirror: Sendable {
     private func report(_ reported: SyncStatus) {
         var status = reported
         status.incompleteCount = incompleteCount.withLock { $0 }
+        status.rejectedCount = rejectedCount.withLock { $0 }
         observer.status(status)
         guard status.activity == .idle, let success = status.lastSuccess else { return }
         let isDue = remembered.withLock { last in

@@ -43,6 +43,7 @@ extension MirrorFile {
             guard let row = try ZoneTable.row(zone.number, writer), row.zone == zone,
                 page.follows(row.token, generation: row.isFullFetch ? row.generation : nil)
             else { return .dropped }
+            guard try prepareReverting(page, of: zone, writer) else { return .dropped }
             var page = page
             var deleted = 0
             if !zone.isHome {

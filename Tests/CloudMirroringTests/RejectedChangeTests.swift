@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CloudMirroring
+import CloudWire
+import CoreData
+import Foundation
+import Testing
+
+/// What the server rejects permanently doesn't stay wrong on the device.
+@Suite(.timeLimit(.minutes(10))) struct RejectedChangeTests {
+    private func publish(_ description: NSPersistentStoreDescription) { description.cloudKitContainerOptions?.databaseScope = .public }
+
+    private static func plan(_ context: NSManagedObjectContext) {
+        let post = context.insert("Post", ["title": "Trip", "content": "Sea"])
+        post.setValue(Set([context.insert("Tag", ["name": "holiday"])]), forKey: "tags")
+        context.insert("Attachment", ["thumbnail": Data([1, 2])]).setValue(post, forKey: "post")
+    }
+
+    /// Mia's post in the public database, at Mia's and at Ben's.
+    private func published() async throws -> (mia: Device, ben: Device) {
+        let cloud = try InProcessCloud()
+        let mia = try Device("mia's", try await cloud.addUser("mia", device: "mia's"), describe: publish)
+        let ben = try Device("ben's", try await cloud.addUser("ben", device: "ben's"), describe: publish)
+        try mia.edit(Self.plan)
+        try await mia.sync()
+        try await ben.sync()
+        #expect(try ben.dump == mia.dump)
+        return (mia, ben)
+    }
+
+    private func discard(_ devices: Device...) async throws { for device in devices { try await device.discard() } }
+
+    @Test func aRejectedDeletionInThePublicDatabaseComesBackByItself() async throws {
+        let (mia, ben) = try await published()
+        try ben.edit { context in context.delete(try #require(try context.post(titled: "Trip"))) }
+        #expect(try ben.read { try $0.all("Attachment").isEmpty })
+        try await ben.sync()
+        #expect(try ben.dump == mia.dump)
+        #expect(ben.container.syncStatus.activity == .idle && ben.container.syncStatus.rejectedCount == 0)
+        #expect(try ben.container.rejectedChanges().isEmpty)
+        // It follows its owner again, and nothing of it was changed for others.
+        try mia.set("Trip", "content", "Mountains")
+        try await mia.sync()
+        try await ben.sync()
+        #expect(try ben.dump == mia.dump && mia.dump.contains("Mountains"))
+        try await discard(mia, ben)
+    }
+
+    @Test func aContextSeesTheObjectThatComesBack() async throws {
+        let (mia, ben) = try await published()
+        let context = ben.container.newBackgroundContext()
+        context.automaticallyMergesChangesFromParent = true
+        try await context.perform {
+            context.delete(try #require(try context.post(titled: "Trip")))
+            try context.save()
+        }
+        try await ben.sync()
+        let titles = try await context.perform { try context.all("Post").compactMap { $0.value(forKey: "title") as? String } }
+        #expect(titles == ["Trip"])
+        try await discard(mia, ben)
+    }
+
+    @Test func aRejectedEditIsListedAndCanBeDiscarded() async throws {
+        let (mia, ben) = try await published()
+        try ben.set("Trip", "title", "Ben's")
+        try await ben.sync()
+        let id = try ben.postID("Ben's")
+        let changes = try ben.container.rejectedChanges()
+        #expect(changes.map(\.objectID) == [id] && changes.map(\.kind) == [.update] && changes.first?.relationshipName == nil)
+        #expect(changes.first?.recordID == ben.container.recordID(for: id) && changes.first?.reason.isEmpty == false)
+        #expect(ben.container.syncStatus.rejectedCount == 1)
+        try mia.set("Trip", "title", "Journey")
+        try await mia.sync()
+        try await ben.sync()
+        #expect(try ben.read { try $0.post(titled: "Journey") == nil })
+
+        try await ben.container.discardRejectedChanges(of: [id])
+        #expect(try ben.dump == mia.dump && ben.postID("Journey") == id)
+        try await ben.sync()
+        #expect(try ben.container.rejectedChanges().isEmpty && ben.container.syncStatus.activity == .idle && ben.container.syncStatus.rejectedCount == 0)
+        let lost = try ben.container.conflicts().filter { $0.propertyName == "title" }
+        #expect(lost.contains { $0.losingValue as? String == "Ben's" && $0.objectID == id })
+        // It follows again.
+        try mia.set("Journey", "title", "Home")
+        try await mia.sync()
+        try await ben.sync()
+        #expect(try ben.dump == mia.dump)
+        try await discard(mia, ben)
+    }
+
+    @Test func discardingWhatWasNotRejectedChangesNothing() async throws {
+        let (mia, ben) = try await published()
+        let before = try ben.dump
+        try await ben.container.discardRejectedChanges(of: [try ben.postID("Trip")])
+        #expect(try ben.dump == before && ben.container.conflicts().isEmpty)
+        try await discard(mia, ben)
+    }
+
+    @Test func withoutTheServerNothingIsDiscarded() async throws {
+        let (mia, ben) = try await published()
+        try ben.set("Trip", "title", "Ben's")
+        try await ben.sync()
+        ben.transport.goOffline()
+        let id = try ben.postID("Ben's")
+        await #expect(throws: CKError.self) { try await ben.container.discardRejectedChanges(of: [id]) }
+        #expect(try ben.container.rejectedChanges().map(\.objectID) == [id] && ben.postID("Ben's") == id)
+        try await discard(mia, ben)
+    }
+
+    // MARK: Shared data
+
+    private func readOnly() async throws -> (all: Sharers, share: CKShare) {
+        let all = try await Sharers()
+        try await all.plan()
+        let share = try await all.mia.share("Trip", .readOnly)
+        try await all.sync()
+        try await all.bo.join(share)
+        try await all.sync()
+        #expect(try all.bo.postID("Trip").persistentStore === all.bo.others)
+        return (all, share)
+    }
+
+    @Test func aReadOnlyParticipantsDeletionCascadesAndComesBackWhole() async throws {
+        let (all, _) = try await readOnly()
+        let before = try all.bo.dump
+        #expect(before.contains("imageData →"))
+        try all.bo.edit { context in context.delete(try #require(try context.post(titled: "Trip"))) }
+        #expect(try all.bo.read { try $0.all("ImageData").isEmpty })
+        try await all.sync()
+        #expect(try all.bo.dump == before)
+        #expect(try all.bo.container.rejectedChanges().isEmpty)
+        try all.mia.set("Trip", "content", "Lake")
+        try await all.sync()
+        #expect(try all.bo.dump.contains("Lake"))
+        try await all.discard()
+    }
+
+    @Test func aReadOnlyParticipantDiscardsEditsRelationshipsAndNewObjects() async throws {
+        let (all, _) = try await readOnly()
+        let before = try all.bo.dump
+        try all.bo.edit { context in
+            let post = try #require(try context.post(titled: "Trip"))
+            post.setValue("Bo's", forKey: "content")
+            let tag = context.insert("Tag", ["name": "bo"])
+            context.assign(tag, to: try all.bo.others)
+            let theirs = try #require((post.value(forKey: "tags") as? Set<NSManagedObject>)?.first)
+            theirs.setValue("renamed", forKey: "name")
+            post.setValue(Set([tag]), forKey: "tags")
+        }
+        try await all.bo.sync()
+        let changes = try all.bo.container.rejectedChanges()
+        #expect(Set(changes.map(\.kind)) == [.insertion, .update, .deletion])
+        #expect(changes.contains { $0.relationshipName == "tags" } && all.bo.container.syncStatus.rejectedCount == changes.count)
+        try await all.bo.container.discardRejectedChanges(of: changes.map(\.objectID))
+        #expect(try all.bo.dump == before)
+        try await all.bo.sync()
+        #expect(try all.bo.container.rejectedChanges().isEmpty)
+        let lost = try all.bo.container.conflicts().compactMap { $0.losingValue as? String }
+        #expect(Set(lost).isSuperset(of: ["Bo's", "renamed", "bo"]))
+        try await all.sync()
+        #expect(try all.bo.dump == before)
+        try await all.discard()
+    }
+}
