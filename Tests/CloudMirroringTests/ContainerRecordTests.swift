@@ -161,7 +161,7 @@ import Testing
         await first.container.stopSyncing()
         let store = try #require(first.container.persistentStoreCoordinator.persistentStores.first)
         try store.storage.write { writer in
-            for statement in FormatTests.withoutSystemFields + ["UPDATE TARN_STATE SET value = 9 WHERE key = 'format'"] { try writer.execute(statement) }
+            for statement in FormatTests.withoutSystemFields + ["UPDATE TARN_STATE SET value = 10 WHERE key = 'format'"] { try writer.execute(statement) }
         }
         try await first.kill()
         let again = try Device("tablet", transport, file: first.file, model: Self.model)

@@ -25,14 +25,14 @@ import Testing
         "CREATE INDEX TARN_RECORD_PENDING ON TARN_RECORD (mark, name) WHERE stage <> 0", "UPDATE TARN_STATE SET value = 1 WHERE key = 'format'",
     ]
 
-    /// The tables before format 10.
+    /// The tables before system fields were stored.
     static let withoutSystemFields = ["created", "parent", "share"].map { "ALTER TABLE TARN_RECORD DROP COLUMN \($0)" }
 
     /// What they were before deletions were remembered.
     private static let thirdFormat = withoutSystemFields + ["DROP TABLE TARN_DELETED", "UPDATE TARN_STATE SET value = 3 WHERE key = 'format'"]
 
     /// What they were before deletions had indexes of their own.
-    private static let ninthFormat = [
+    private static let ninthFormat = withoutSystemFields + [
         "DROP INDEX TARN_RECORD_DELETION", "DROP INDEX TARN_LINK_DELETION", "DROP INDEX TARN_LACKING_NAME",
         "UPDATE TARN_STATE SET value = 9 WHERE key = 'format'",
     ]

@@ -30,11 +30,16 @@ extension NSPersistentCloudKitContainerOptions {
         /// optional.
         public static let requiredValues = Self(rawValue: 1 << 2)
 
+        /// Relationships with the delete rule Deny. The rule is checked on the device that deletes, when it saves, against what it knows:
+        /// another device may add a member at the same time. The deletion wins then, as it does against edits: the object is deleted on
+        /// every device, and the member stays without it. Needs nothing of the server.
+        public static let denyDeleteRule = Self(rawValue: 1 << 3)
+
         var core: MirroringCore.ModelExtensions { MirroringCore.ModelExtensions(rawValue: rawValue) }
     }
 }
 
 extension RecordMapping {
     /// What the server has to offer.
-    var capabilities: Set<Capability> { extensions.isEmpty ? [] : [.modelExtensions] }
+    var capabilities: Set<Capability> { extensions.onTheWire.isEmpty ? [] : [.modelExtensions] }
 }

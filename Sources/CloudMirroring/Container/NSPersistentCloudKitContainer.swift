@@ -242,7 +242,7 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
     ///     let me = try await CKContainer.default().userRecordID()
     ///     let isMine = container.record(for: post.objectID)?.creatorUserRecordID == me
     ///
-    /// Records that a version before format 10 of the sync metadata stored have no `creationDate`, `parent` and `share` until a
+    /// Records that a version before format 11 of the sync metadata stored have no `creationDate`, `parent` and `share` until a
     /// response of the server holds them again.
     ///
     /// - Returns: nil until the object was exported or imported.

@@ -109,7 +109,7 @@ package enum CloudModelRules {
         if !relationship.isOptional, relationship.isToMany || !allowed.contains(.requiredValues) { violated("must be optional") }
         if relationship.inverse == nil { violated("must have an inverse") }
         if relationship.isOrdered, !allowed.contains(.orderedRelationships) { violated("must not be ordered") }
-        if relationship.deleteRule == .deny { violated("must not have the delete rule Deny") }
+        if relationship.deleteRule == .deny, !allowed.contains(.denyDeleteRule) { violated("must not have the delete rule Deny") }
         if let destination = model.entity(named: relationship.destination), !included.contains(destination.index) {
             violated("leaves the store's configuration")
         }

@@ -14,6 +14,11 @@ package struct ModelExtensions: OptionSet, Hashable, Sendable {
     package static let uniquenessConstraints = Self(rawValue: 1 << 1)
     /// Objects wait for the attributes and to-one relationships that they must have.
     package static let requiredValues = Self(rawValue: 1 << 2)
+    /// Relationships have the delete rule Deny, which is checked where an object is deleted.
+    package static let denyDeleteRule = Self(rawValue: 1 << 3)
+
+    /// Those that change what is sent, so that the server and other devices have to agree to them.
+    package var onTheWire: ModelExtensions { subtracting(.denyDeleteRule) }
 
     /// Those of the extensions that a model makes use of.
     package func used(by model: ResolvedModel, configuration: String?) -> ModelExtensions {
@@ -23,6 +28,7 @@ package struct ModelExtensions: OptionSet, Hashable, Sendable {
             if needsValue || entity.declaration.relationships.contains(where: { $0.isRequired }) { used.insert(.requiredValues) }
             if !entity.declaration.uniquenessConstraints.isEmpty { used.insert(.uniquenessConstraints) }
             if entity.declaration.relationships.contains(where: { $0.isOrdered && !$0.isTransient }) { used.insert(.orderedRelationships) }
+            if entity.declaration.relationships.contains(where: { $0.deleteRule == .deny && !$0.isTransient }) { used.insert(.denyDeleteRule) }
         }
         return intersection(used)
     }
