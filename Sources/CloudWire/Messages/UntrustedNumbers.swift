@@ -6,8 +6,8 @@
 /// A number outside its bounds is clamped where the message is decoded. Sums, differences and conversions behind the
 /// decoder therefore never overflow.
 package enum UntrustedNumber {
-    /// The longest retry delay that a client honours: one day, in seconds.
-    package static let retrySecondsMax = 86_400.0
+    /// The longest retry delay: one week, in seconds, for which an operation may go on by default.
+    package static let retrySecondsMax = 604_800.0
     /// The largest count or size: every integer up to it has an exact `Double`.
     package static let countMax: Int64 = 1 << 53
     /// The largest asset: 16 TiB. The sizes of half a million assets add up without overflow.

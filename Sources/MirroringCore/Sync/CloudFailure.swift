@@ -46,7 +46,10 @@ package struct CloudFailure: Error, Hashable, Sendable {
     }
 
     package var code: Code
-    /// Seconds that the server asks to wait, at most ``UntrustedNumber/retrySecondsMax``.
+    /// The longest wait of a mirror that a server can ask for: one day, in seconds.
+    package static let retrySecondsMax = 86_400.0
+
+    /// Seconds that the server asks to wait, at most ``retrySecondsMax``.
     package let retryAfter: Double?
     /// A sentence for people; never holds a value of a field, a token or a key.
     package var reason: String
@@ -58,7 +61,7 @@ package struct CloudFailure: Error, Hashable, Sendable {
     package init(_ code: Code, _ reason: String, retryAfter: Double? = nil) {
         self.code = code
         self.reason = reason
-        self.retryAfter = UntrustedNumber.retrySeconds(retryAfter)
+        self.retryAfter = UntrustedNumber.retrySeconds(retryAfter).map { min($0, Self.retrySecondsMax) }
     }
 
     package init(_ error: WireError) {

@@ -23,7 +23,7 @@ private func answer(_ status: String, _ body: String, _ headers: String = "") ->
         (answer("507 Insufficient", #"{"serverErrorCode":"DISK_FULL","reason":"no room","retryAfter":9}"#), .serverRejectedRequest, "DISK_FULL: no room", 9),
         (answer("599 Whatever", "{}"), .serviceUnavailable, "599", nil),
         (answer("799 Whatever", "{}"), .networkFailure, "799", nil),
-        (answer("503 Busy", #"{"serverErrorCode":"TRY_AGAIN_LATER","reason":"later","retryAfter":1e300}"#), .serviceUnavailable, "later", 86_400),
+        (answer("503 Busy", #"{"serverErrorCode":"TRY_AGAIN_LATER","reason":"later","retryAfter":1e300}"#), .serviceUnavailable, "later", 604_800),
     ])
     func whatNobodyKnowsIsAnErrorThatSaysIt(_ text: String, _ code: CKError.Code, _ says: String, _ wait: Double?) async throws {
         try await LiveServer.run { server in
