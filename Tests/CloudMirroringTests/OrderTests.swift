@@ -266,6 +266,7 @@ import Testing
         let store = try #require(before.persistentStoreCoordinator.persistentStores.first)
         try store.storage.write { writer in
             for table in ["TARN_RANK", "TARN_LINKRANK"] { try writer.execute("DROP TABLE \(table)") }
+            for statement in FormatTests.withoutSystemFields { try writer.execute(statement) }
             try writer.execute("UPDATE TARN_STATE SET value = 3 WHERE key = 'format'")
             try writer.execute("UPDATE TARN_STATE SET value = 'another' WHERE key = 'fingerprint'")
         }
