@@ -17,6 +17,8 @@ final class Faults: CloudTransport {
         case fail(CKError)
         /// The server carries it out, and its answer is another one.
         case answer(@Sendable ([UInt8]) throws -> [UInt8])
+        /// Nothing.
+        case pass
     }
 
     private struct State {
@@ -71,7 +73,7 @@ final class Faults: CloudTransport {
     func send(_ request: TransportRequest) async throws -> TransportResponse {
         let fault = try await meet(request)
         switch fault {
-        case nil:
+        case nil, .pass:
             let response = try await transport.send(request)
             state.withLock { $0.answers.append((Self.operation(of: request), response.body)) }
             return response
@@ -95,7 +97,7 @@ final class Faults: CloudTransport {
                     continuation.finish()
                 })
         case .fail(let error): throw error
-        case nil, .answer: return try await transport.stream(request)
+        case nil, .answer, .pass: return try await transport.stream(request)
         }
     }
 

@@ -57,6 +57,43 @@ import Testing
         #expect(last?.bundleID == "org.example" && last?.processID == "posts")
     }
 
+    @Test func joinedChangesAreOneTransactionThatListsEachRowOnce() throws {
+        let author = try store.insert(model, "Author", ["name": .string("a")])
+        let other = try store.insert(model, "Author", ["name": .string("o")])
+        try store.write { writer in
+            writer.joinHistory()
+            func change(_ author: String?, _ body: (inout StoreChanges) throws -> Void) throws {
+                var changes = StoreChanges()
+                changes.author = author
+                try body(&changes)
+                try writer.apply(changes)
+            }
+            let made = try writer.allocateKeys(for: author.entityIndex, count: 2)
+            try change("import") { $0.inserts = made.map { Row(key: $0, version: 1, values: model.values("Author", ["name": .string("new")])) } }
+            for version in [1, 2] as [Int64] {
+                try change("import") {
+                    $0.updates = [
+                        RowUpdate(
+                            key: author, expectedVersion: version, values: model.values("Author", ["name": .string("b\(version)")]),
+                            changedSlots: [model.slot("Author", "name")])
+                    ]
+                }
+            }
+            // What was made and deleted in one transaction was never there.
+            try change("import") { $0.deletes = [made[0], other].map { RowDelete(key: $0, expectedVersion: nil) } }
+            try change("other") { $0.deletes = [RowDelete(key: author, expectedVersion: nil)] }
+        }
+        #expect(
+            try dump(after: 2) == """
+                #3 import
+                insert Author/4 
+                update Author/1 name
+                delete Author/2 
+                #4 other
+                delete Author/1 
+                """)
+    }
+
     @Test func columnBitsCountFromTheMostSignificantBitOverSortedNames() throws {
         let key = try store.insert(model, "Book", [:])
         var changes = StoreChanges()

@@ -30,8 +30,10 @@ enum BookkeepingFormat: Int, CaseIterable {
     /// When records were created is stored, and which share and parent they have. Records that earlier versions wrote get it with
     /// the next response that holds them.
     case systemFields = 11
+    /// Change pages wait in the file until the last one of their zone has arrived.
+    case stagedPages = 12
 
-    static let current = BookkeepingFormat.systemFields
+    static let current = BookkeepingFormat.stagedPages
 }
 
 /// The mirror's tables, in the file of the store whose rows they are about, so that a row and what the mirror knows of
@@ -88,7 +90,7 @@ enum BookkeepingTables {
         """,
         DeletionTable.statement,
         OutboxTable.statement,
-    ] + RankTable.statements + IncompleteTable.statements + MergedTable.statements
+    ] + RankTable.statements + IncompleteTable.statements + MergedTable.statements + StagedTable.statements
 
     /// Makes the tables that are not there, and brings older ones up to date.
     ///

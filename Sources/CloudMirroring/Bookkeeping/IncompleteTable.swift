@@ -58,6 +58,12 @@ extension BookkeepingReader {
         return found
     }
 
+    func hasIncomplete() throws -> Bool {
+        var hasAny = false
+        try reader.query("SELECT 1 FROM TARN_INCOMPLETE WHERE zone = ? LIMIT 1", [.int(zone)]) { _ in hasAny = true }
+        return hasAny
+    }
+
     /// In all zones.
     func incompleteCount() throws -> Int {
         var count = 0
@@ -91,22 +97,23 @@ extension BookkeepingWriter {
 }
 
 extension MirrorFile {
-    /// A page with the records that wait for those in it.
-    func joined(_ page: ImportPage, of zone: MirrorZone) throws -> ImportPage {
-        try store.read { reader in
-            let bookkeeping = self.reader(reader, zone: zone.number)
-            var names = page.records.map(\.recordName)
-            if mapping.hasUniqueness {
-                names += page.records.flatMap { mapping.mergedNames(of: $0).names.sorted() }
-                if !page.moreComing { names += try bookkeeping.mergedNamesLacked() }
-            }
-            let waiting = try bookkeeping.incomplete(lacking: names) + (page.moreComing ? [] : released(from: zone.number, reader))
-            let named = Set(page.deletions + page.records.map(\.recordName))
-            var page = page
-            var seen = named
-            page.records += waiting.filter { seen.insert($0.recordName).inserted }
-            return page
+    /// A page with the withheld records that wait for those in it, behind its own.
+    ///
+    /// - Parameter withheld: Those that stay withheld.
+    func joined(_ page: ImportPage, of zone: MirrorZone, withholding withheld: Set<String>, _ reader: StoreReader) throws -> ImportPage {
+        guard mapping.keepsIncomplete, !page.records.isEmpty || mapping.hasUniqueness && !page.moreComing else { return page }
+        let bookkeeping = self.reader(reader, zone: zone.number)
+        guard try bookkeeping.hasIncomplete() else { return page }
+        var names = page.records.map(\.recordName)
+        if mapping.hasUniqueness {
+            names += page.records.flatMap { mapping.mergedNames(of: $0).names.sorted() }
+            if !page.moreComing { names += try bookkeeping.mergedNamesLacked() }
         }
+        let waiting = try bookkeeping.incomplete(lacking: names) + (page.moreComing ? [] : released(from: zone.number, reader))
+        var page = page
+        var seen = withheld.union(page.deletions).union(page.records.map(\.recordName))
+        page.records += waiting.filter { seen.insert($0.recordName).inserted }
+        return page
     }
 
     /// Records of a zone whose values nothing has any more that is in another one, with what waits for them.

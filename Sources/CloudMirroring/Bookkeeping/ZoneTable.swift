@@ -103,6 +103,7 @@ enum ZoneTable {
         try writer.execute(
             "UPDATE TARN_ZONE SET token = NULL, generation = generation + 1, isFullFetch = 1, needsFetch = 1 WHERE number = ?",
             [.int(number)])
+        try StagedTable.remove(number, writer)
     }
 
     /// Writes down that a page was imported.
@@ -120,5 +121,6 @@ enum ZoneTable {
 
     static func remove(_ number: Int64, _ writer: StoreWriter) throws {
         try writer.execute("DELETE FROM TARN_ZONE WHERE number = ?", [.int(number)])
+        try StagedTable.remove(number, writer)
     }
 }

@@ -136,6 +136,8 @@ extension Mirror {
 
     func exchange(_ request: OutgoingRequest, _ cloud: MirrorCloud) async throws -> MirrorCloud.Answer {
         let wasInStep = pushed.withLock { $0.sends() }
+        // They show what was there before the request.
+        chains.withLock { $0.removeAll() }
         do {
             let answer = try await cloud.send(request)
             if answer.token != nil { pushed.withLock { $0.sent(wasInStep: wasInStep) } }

@@ -3,6 +3,7 @@
 
 import CloudKit
 import CloudWire
+import Foundation
 import MirroringCore
 import ObjectGraph
 import Synchronization
@@ -15,8 +16,9 @@ struct ImportRound: Sendable {
     /// Whether the home zone is read on from the middle, where an earlier import broke off, by queries for one type after another: of the
     /// types before that nothing is known since. nil before it is read.
     var isTakenUp: Bool?
-    /// A page of the home zone that waits for the other zones: what it says is deleted may have moved to one of them.
-    var held: ImportPage?
+    /// Whether the home zone was fetched to its end and its pages wait for the other zones: an object that they say is deleted may have
+    /// moved to one of them.
+    var isHomeHeld = false
 }
 
 /// The page after the one that is being applied, on its way.
@@ -29,7 +31,7 @@ struct PageAhead: Sendable {
 }
 
 extension Mirror {
-    /// Fetches one page and applies it.
+    /// Fetches one page, and applies it with those before it once it is the last one of its zone.
     ///
     /// - Parameter isPushed: Whether what notifications brought is all that is wanted.
     func fetchChanges(isPushed: Bool = false) async throws -> SyncMachine.Outcome {
@@ -52,16 +54,17 @@ extension Mirror {
         }
         let isMoreShared = file.scope == .public ? false : try await !zonesToFetch().isEmpty
         let isListed = round.isListed || file.scope == .public
-        let isDone = isListed && round.isHomeRead && round.held == nil && !isMoreShared
+        let isDone = isListed && round.isHomeRead && !round.isHomeHeld && !isMoreShared
         if !isDone { self.round.withLock { [round] in $0 = round } }
         return .pageApplied(records: records, moreComing: !isDone, remaining: coming.withLock { $0.remaining })
     }
 
     private func readPrivate(_ cloud: MirrorCloud, _ round: inout ImportRound, _ pushed: ImportPage?) async throws -> Int {
-        if let page = round.held {
+        if round.isHomeHeld {
             guard try await zonesToFetch().isEmpty else { return try await readShared(cloud) }
-            round.held = nil
-            let (records, isRead, _) = try await apply(page, of: try await homeRow(), cloud)
+            round.isHomeHeld = false
+            guard let chain = chains.withLock({ $0[MirrorZone.home] }) else { return 0 }
+            let (records, isRead, _) = try await apply(chain, of: try await homeRow(), cloud)
             round.isHomeRead = isRead
             return records
         }
@@ -72,21 +75,21 @@ extension Mirror {
         }
         // Most changes are in the home zone: they are there before the list of the others is asked for.
         let home = try await homeRow()
-        let known = pushed.flatMap { $0.follows(home.token, generation: home.isFullFetch ? home.generation : nil) ? $0 : nil }
-        let page = if let known { known } else { try await page(of: home, cloud) }
-        if !page.deletions.isEmpty || page.generation != nil && !page.moreComing {
+        let (chain, received, isPushed) = try await extendChain(of: home, pushed: pushed, cloud)
+        guard chain.isComplete else { return received }
+        if chain.hasDeletions || chain.generation != nil {
             // Deleted, or moved: the list that was asked for later than the page tells where to look first. What the last page of
             // a full fetch has not shown counts as deleted, too.
             try await list(cloud)
             round.isListed = true
             if try await !zonesToFetch().isEmpty {
-                round.held = page
+                round.isHomeHeld = true
                 return try await readShared(cloud)
             }
         }
-        let (records, isRead, isListed) = try await apply(page, of: home, cloud)
+        let (records, isRead, isListed) = try await apply(chain, of: home, cloud)
         round.isHomeRead = isRead
-        if isRead, known == nil { self.pushed.withLock { $0.fetched() } }
+        if isRead, !isPushed { self.pushed.withLock { $0.fetched() } }
         if isListed { round.isListed = true }
         return records
     }
@@ -95,10 +98,15 @@ extension Mirror {
         try await askPermissionsIfDue(cloud)
         let home = try await homeRow()
         let isTakenUp = round.isTakenUp ?? QueryPosition(home.token).isPassing
-        let page = try await page(of: home, cloud)
+        let (chain, received, _) = try await extendChain(of: home, cloud)
         permissions.learn(deletionsTravel: cloud.ways.hasFeed)
         followFeed(cloud)
-        let (records, isRead, _) = try await apply(page, of: home, cloud)
+        // Queries never show a moment of the database, so that nothing is won by waiting for the last page.
+        guard chain.isComplete || chain.token.flatMap(FeedToken.syncToken) == nil else {
+            round.isTakenUp = isTakenUp
+            return (received, false)
+        }
+        let (records, isRead, _) = try await apply(chain, of: home, cloud)
         round.isTakenUp = isTakenUp && !isRead
         return (records, isRead && !isTakenUp)
     }
@@ -135,14 +143,18 @@ extension Mirror {
     private func readShared(_ cloud: MirrorCloud) async throws -> Int {
         guard let zone = try await zonesToFetch().first, let row = try await onQueue({ try self.file.zoneRow(zone.number) }) else { return 0 }
         do {
-            return try await apply(try await page(of: row, cloud), of: row, cloud).records
+            let (chain, received, _) = try await extendChain(of: row, cloud)
+            return chain.isComplete ? try await apply(chain, of: row, cloud).records : received
         } catch {
             let failure = CloudFailure(error)
             if failure.isZoneGone {
                 try await remove(zone, failure)
                 return 0
             }
-            if failure.code == .changeTokenExpired, try await onQueue({ try self.file.fetchAgain(zone) }) { return 0 }
+            if failure.code == .changeTokenExpired {
+                let hadPages = chains.withLock { $0.removeValue(forKey: zone.number) } != nil
+                if try await onQueue({ try self.file.fetchAgain(zone, hadPages: hadPages) }) { return 0 }
+            }
             throw failure
         }
     }
@@ -200,58 +212,107 @@ extension Mirror {
         return page
     }
 
-    /// - Returns: Also whether the list of zones is known to stand where the page leaves the database.
-    private func apply(
-        _ fetched: ImportPage, of row: ZoneTable.Row, _ cloud: MirrorCloud
-    ) async throws -> (records: Int, isRead: Bool, isListed: Bool) {
-        var page = try await joined(fetched, row.zone)
-        // What waited and comes along is not asked for again.
-        var asks = fetched.records.count
-        var given = fetched.changeCount
+    /// Fetches the next page of a zone with the contents of its assets, behind those that have arrived.
+    ///
+    /// - Parameter pushed: What notifications brought.
+    /// - Returns: The chain of pages, the changes that came with this call, and whether they came with notifications.
+    private func extendChain(
+        of row: ZoneTable.Row, pushed: ImportPage? = nil, _ cloud: MirrorCloud
+    ) async throws -> (chain: ImportChain, received: Int, isPushed: Bool) {
+        var chain = try await chain(of: row)
+        if chain.isEmpty, let pushed, pushed.follows(row.token, generation: chain.generation) {
+            chain.append(pushed, try await contents(for: pushed, of: chain, cloud))
+            return (chain, pushed.changeCount, true)
+        }
+        var next = row
+        next.token = chain.token
+        var page = try await page(of: next, cloud)
+        var needed: [ImportNeeds.AssetNeed] = []
         while true {
             try Task.checkCancellation()
-            let asked = page
-            let needed = asked.records.contains(where: \.hasAssets) ? try await onQueue { try self.file.assetsNeeded(by: asked, of: row.zone) } : []
-            if let count = Self.recordsThatFit(page, needed), count < asks {
-                let smaller = try await cloud.page(of: row, recordsMax: count)
-                asks = min(count, smaller.records.count)
-                page = try await joined(smaller, row.zone)
-                coming.withLock { $0.giveBack(given - smaller.changeCount) }
-                given = smaller.changeCount
-                continue
+            needed = try await assetsNeeded(by: page, of: chain)
+            guard let count = Self.recordsThatFit(page, needed), count < page.records.count else { break }
+            let smaller = try await cloud.page(of: next, recordsMax: count)
+            coming.withLock { [page] in $0.giveBack(page.changeCount - smaller.changeCount) }
+            page = smaller
+        }
+        chain.append(page, try await cloud.download(needed))
+        if page.moreComing, chain.bytes > surroundings.stagingBytesMax {
+            let staged = chain
+            guard try await onQueue({ try self.file.stage(staged) }) else {
+                chains.withLock { $0[row.zone.number] = nil }
+                home.withLock { $0 = nil }
+                return (ImportChain(row), 0, false)
             }
-            let assets = try await cloud.download(needed)
-            let ending = ending()
-            switch try await onQueue({ try self.file.apply(asked, of: row.zone, assets: assets, ending: ending) }) {
-            case .applied(let records, let commit, let zone, let isListed):
+            chain.wasStaged()
+        }
+        chains.withLock { [chain] in $0[row.zone.number] = chain }
+        return (chain, page.changeCount, false)
+    }
+
+    /// The pages of a zone that have arrived, in this life of the app or an earlier one, and wait for the last one.
+    private func chain(of row: ZoneTable.Row) async throws -> ImportChain {
+        let number = row.zone.number
+        if var chain = chains.withLock({ $0[number] }), chain.follows(row) {
+            // It was complete once, and something failed: what has changed since comes after it.
+            chain.reopen()
+            return chain
+        }
+        chains.withLock { $0[number] = nil }
+        let isFirst = stagedZones.withLock { $0.insert(number).inserted }
+        return try await (isFirst ? onQueue { try self.file.stagedChain(of: row) } : nil) ?? ImportChain(row)
+    }
+
+    private func assetsNeeded(by page: ImportPage, of chain: ImportChain) async throws -> [ImportNeeds.AssetNeed] {
+        guard page.records.contains(where: \.hasAssets) else { return [] }
+        return try await onQueue { try self.file.assetsNeeded(by: page, of: chain) }
+    }
+
+    private func contents(for page: ImportPage, of chain: ImportChain, _ cloud: MirrorCloud) async throws -> [(AssetValue, Data)] {
+        try await cloud.download(try await assetsNeeded(by: page, of: chain))
+    }
+
+    private func forgetChain(of zone: MirrorZone) async throws {
+        chains.withLock { $0[zone.number] = nil }
+        home.withLock { $0 = nil }
+        try await onQueue { try self.file.unstage(zone) }
+    }
+
+    /// - Returns: Also whether the list of zones is known to stand where the chain leaves the database.
+    private func apply(
+        _ fetched: ImportChain, of row: ZoneTable.Row, _ cloud: MirrorCloud
+    ) async throws -> (records: Int, isRead: Bool, isListed: Bool) {
+        var chain = fetched
+        var withheld: Set<String> = []
+        while true {
+            try Task.checkCancellation()
+            let ending = ending(), asked = chain, names = withheld
+            switch try await onQueue({ try self.file.apply(asked, withholding: names, ending: ending) }) {
+            case .applied(let records, let commit, let zone, let isListed, let hasShare):
+                chains.withLock { $0[row.zone.number] = nil }
                 wrote(ending: ending)
                 if row.zone.isHome { home.withLock { $0 = zone } }
                 permissions.forget()
                 coordinator.didCommit([commit], by: nil)
                 // What changes no row may be to be sent on, or allow what was refused.
-                let hasShare = asked.records.contains { $0.recordName == ShareDetails.zoneShareName }
                 if commit.isEmpty, records > 0 || hasShare { storeChanged() }
                 try await countIncomplete()
-                return (records, !page.moreComing, isListed)
+                return (records, chain.isComplete, isListed)
             // Asked again from where the store stands now.
-            case .dropped, .lacksAssets:
-                home.withLock { $0 = nil }
+            case .dropped:
+                try await forgetChain(of: row.zone)
                 return (0, false, false)
+            case .lacksAssets(let needs, let waiting):
+                let (contents, missing) = try await cloud.contents(of: needs, in: row.zone.id)
+                chain.add(contents)
+                // A record of a page that has got another value by now comes again, as it is.
+                guard missing.isSubset(of: waiting), !contents.isEmpty || !missing.isSubset(of: withheld) else {
+                    try await forgetChain(of: row.zone)
+                    return (0, false, false)
+                }
+                withheld.formUnion(missing)
             }
         }
-    }
-
-    /// A page with what waited for its records.
-    private func joined(_ page: ImportPage, _ zone: MirrorZone) async throws -> ImportPage {
-        let mapping = file.mapping
-        guard mapping.keepsIncomplete, incompleteCount.withLock({ $0 }) > 0, !page.records.isEmpty || mapping.hasUniqueness && !page.moreComing
-        else { return page }
-        var joined = try await onQueue { try self.file.joined(page, of: zone) }
-        let waited = joined.records[page.records.count...]
-        if waited.isEmpty { return joined }
-        // What an asset's address was good for may be over.
-        joined.records = page.records + (try await openCloud().fresh(Array(waited), in: zone.id))
-        return joined
     }
 
     /// Takes in what waited for values that are free since something changed here, or in another zone.
@@ -259,7 +320,8 @@ extension Mirror {
         guard file.mapping.hasUniqueness, incompleteCount.withLock({ $0 }) > 0, let cloud = try? openCloud() else { return }
         for row in try await onQueue({ try self.file.zonesToRelease() }) {
             guard let token = row.token else { continue }
-            _ = try await apply(ImportPage(records: [], deletions: [], askedWith: token, token: token, moreComing: false), of: row, cloud)
+            let page = ImportPage(records: [], deletions: [], askedWith: token, token: token, moreComing: false)
+            _ = try await apply(ImportChain(page, of: row.zone), of: row, cloud)
         }
     }
 

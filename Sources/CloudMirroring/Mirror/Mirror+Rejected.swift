@@ -47,10 +47,11 @@ extension Mirror {
         let (found, missing, failure) = try await cloud.lookUp(reversion.namesToFetch, in: row.zone.id)
         let page = reversion.page(found: found, missing: missing, token: token, generation: row.isFullFetch ? row.generation : nil)
         if page.reverted.isEmpty { return failure }
-        let needed = try await onQueue { try self.file.assetsNeeded(by: page, of: row.zone) }
-        let assets = try await cloud.download(needed)
-        switch try await onQueue({ try self.file.apply(page, of: row.zone, assets: assets, ending: nil) }) {
-        case .applied(_, let commit, let zone, _):
+        var chain = ImportChain(page, of: row.zone)
+        let needed = try await onQueue { [chain] in try self.file.assetsNeeded(by: page, of: chain) }
+        chain.add(try await cloud.download(needed))
+        switch try await onQueue({ [chain] in try self.file.apply(chain, ending: nil) }) {
+        case .applied(_, let commit, let zone, _, _):
             if row.zone.isHome { home.withLock { $0 = zone } }
             permissions.forget()
             coordinator.didCommit([commit], by: nil)

@@ -29,6 +29,7 @@ extension Mirror {
             // What was fetched and not applied yet is the other user's as well.
             round.withLock { $0 = ImportRound() }
             ahead.withLock { $0.take() }?.page.cancel()
+            chains.withLock { $0.removeAll() }
             memory = MirrorFile.Memory()
         }
         if let user, memory.user != user || memory.credential != credential || memory.stranger != nil {

@@ -68,6 +68,10 @@ final class Mirror: Sendable {
     /// How far the import has come that is under way.
     let round = Mutex(ImportRound())
     let ahead = Mutex<PageAhead?>(nil)
+    /// Pages that have arrived and are not applied, by the numbers of their zones.
+    let chains = Mutex<[Int64: ImportChain]>([:])
+    /// Numbers of zones of which it is known what an earlier process staged.
+    let stagedZones = Mutex<Set<Int64>>([])
     let pushed = Mutex(PushedPages())
     /// The home zone as the last page left it; nil where that is not known any more. A page that was asked for with what is
     /// over by then is dropped.

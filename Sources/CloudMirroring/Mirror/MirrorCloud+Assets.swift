@@ -92,16 +92,28 @@ func inParallel<Item: Sendable, Output: Sendable>(
 }
 
 extension MirrorCloud {
-    /// Records that were kept, those with assets as the server has them now. What it has no more is left out: a page will say so.
-    func fresh(_ records: [Record], in zone: ZoneID) async throws -> [Record] {
-        func hasAssets(_ record: Record) -> Bool { record.fields.values.contains { if case .asset? = $0.value { true } else { false } } }
-        let names = records.filter(hasAssets).map(\.recordName)
-        var found = records.filter { !hasAssets($0) }
+    /// The contents of assets whose addresses may have expired.
+    ///
+    /// - Returns: Also the names of the records that don't have them any more.
+    func contents(of needs: [ImportNeeds.AssetNeed], in zone: ZoneID) async throws -> (contents: [(AssetValue, Data)], missing: Set<String>) {
+        let names = Set(needs.map(\.recordName)).sorted()
+        var assets: [String: [AssetValue]] = [:]
         for start in stride(from: 0, to: names.count, by: client.limits.operationsPerRequest) {
             let part = Array(names[start..<min(start + client.limits.operationsPerRequest, names.count)])
             for case .record(let record) in try await client.lookupRecords(LookupRecordsRequest(recordNames: part, zoneID: zone)).results
-            where !record.isDeleted { found.append(try sealer.opened(record, mapping)) }
+            where !record.isDeleted {
+                assets[record.recordName] = record.fields.values.compactMap { if case .asset(let asset)? = $0.value { asset } else { nil } }
+            }
         }
-        return found
+        var there: [ImportNeeds.AssetNeed] = []
+        var missing: Set<String> = []
+        for need in needs {
+            if let asset = assets[need.recordName]?.first(where: { $0.withoutAddress == need.asset.withoutAddress }) {
+                there.append(ImportNeeds.AssetNeed(asset: asset, recordName: need.recordName, field: need.field, isEncrypted: need.isEncrypted))
+            } else {
+                missing.insert(need.recordName)
+            }
+        }
+        return (try await download(there), missing)
     }
 }

@@ -42,6 +42,7 @@ extension MirrorFile {
             let tables = ["TARN_RECORD", "TARN_LINK", "TARN_PARKED", "TARN_MERGED", "TARN_CONFLICT", "TARN_DELETED", "TARN_RANK", "TARN_LINKRANK"]
             for table in tables + IncompleteTable.tables { try writer.execute("DELETE FROM \(table)") }
             try OutboxTable.removeAll(writer)
+            try StagedTable.removeAll(writer)
             for key in [MirrorState.Key.user, .credential, .stranger, .lastSuccess, .databaseToken, .homeDeletion] { try MirrorState.set(key, .null, writer) }
             try writer.execute("DELETE FROM TARN_ZONE WHERE number <> \(MirrorZone.home)")
             try ZoneTable.beginFullFetch(MirrorZone.home, writer)

@@ -39,7 +39,7 @@ extension MirrorFile {
     ///
     /// - Returns: How much it was; it has to be sent.
     func deleteAgain(
-        in page: inout ImportPage, _ zone: MirrorZone, assets: [(AssetValue, Data)], _ writer: StoreWriter
+        in page: inout ImportPage, _ zone: MirrorZone, _ writer: StoreWriter, content: (AssetValue) throws -> Data?
     ) throws -> Int {
         let bookkeeping = reader(writer, zone: zone.number), home = reader(writer)
         var changes = BookkeepingChanges()
@@ -69,6 +69,10 @@ extension MirrorFile {
                 state.ancestor = entity.ancestor(of: record.fields)
                 state.generation = page.generation ?? 0
                 changes.records.append(state)
+                let assets = try record.fields.values.compactMap { field -> (AssetValue, Data)? in
+                    guard case .asset(let asset)? = field.value else { return nil }
+                    return try content(asset).map { (asset, $0) }
+                }
                 // What was written there while it was deleted here is not lost.
                 changes.conflicts += entity.losing(
                     record, since: old.flatMap { $0.isGone ? nil : $0.ancestor } ?? Ancestor(), assets: assets)

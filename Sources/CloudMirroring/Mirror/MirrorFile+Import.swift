@@ -12,75 +12,110 @@ extension MirrorFile {
     /// Where a zone stands; nil for one that went.
     func zoneRow(_ number: Int64) throws -> ZoneTable.Row? { try store.read { try ZoneTable.row(number, $0) } }
 
-    /// Assets whose content a page needs.
-    func assetsNeeded(by page: ImportPage, of zone: MirrorZone) throws -> [ImportNeeds.AssetNeed] {
-        try store.read { reader in
-            let (loaded, details) = try load(page, zone, reader)
-            return loaded.missing(details)
-        }
-    }
-
-    enum PageOutcome {
+    enum ChainOutcome {
         /// - Parameters:
         ///   - zone: Where the zone stands now.
         ///   - isListed: Whether no other zone changed since they were listed.
-        case applied(records: Int, StoreCommit, zone: ZoneTable.Row?, isListed: Bool)
+        ///   - hasShare: Whether the zone's share was among the records.
+        case applied(records: Int, StoreCommit, zone: ZoneTable.Row?, isListed: Bool, hasShare: Bool)
         /// It came twice or late.
         case dropped
-        /// What is known changed since the assets were looked for.
-        case lacksAssets
+        /// Contents that weren't needed when the pages were fetched, or that an earlier process had; `waiting` are records of no page,
+        /// which were withheld until now.
+        case lacksAssets([ImportNeeds.AssetNeed], waiting: Set<String>)
     }
 
-    /// Applies a page: rows, links, bookkeeping and token in one transaction.
-    ///
-    /// - Parameter ending: The event that ends with this, if the page is applied.
-    func apply(
-        _ page: ImportPage, of zone: MirrorZone, assets: [(AssetValue, Data)], ending: EventTable.Row?
-    ) throws -> PageOutcome {
-        try store.write { writer in
-            // First what happened here, so that the bookkeeping says of every object whether its row is there.
-            try scan(writer)
-            guard let row = try ZoneTable.row(zone.number, writer), row.zone == zone,
-                page.follows(row.token, generation: row.isFullFetch ? row.generation : nil)
-            else { return .dropped }
-            guard try prepareReverting(page, of: zone, writer) else { return .dropped }
-            var page = page
-            var deleted = 0
-            if !zone.isHome {
-                try keepShare(in: page, row, writer)
-                deleted = try deleteAgain(in: &page, zone, assets: assets, writer)
-                try rebind(&page, zone, writer)
-            }
-            let bookkeeping = reader(writer, zone: zone.number)
-            if !page.moreComing {
-                let unseen = try page.generation.map { try bookkeeping.unseenNames(before: $0) } ?? []
-                page.conclude(missing: try bookkeeping.missingNames(), unseen: unseen)
-            }
-            if zone.isHome {
-                page = try withoutMoved(page, writer)
-                try undoMoves(of: page.deletions, writer)
-            }
-            try makeRoom(for: page, zone: zone.number, writer)
-            var (loaded, details) = try load(page, zone, writer)
-            for (asset, content) in assets { loaded.add(content, of: asset) }
-            guard loaded.missing(details).isEmpty else { return .lacksAssets }
+    /// Undoes a transaction that lacks assets.
+    private struct AssetsLacking: Error {
+        let needs: [ImportNeeds.AssetNeed]
+        let waiting: Set<String>
+    }
 
-            var draft = ImportPlan(page, loaded: loaded, mapping: mapping)
-            while try surround(draft, in: &loaded, zone: zone.number, writer) { draft = ImportPlan(page, loaded: loaded, mapping: mapping) }
-            let plan = draft.assigning(try realKeys(for: draft.newKeys, writer))
-            var commit = try write(plan, loaded: loaded, writer)
-            try self.writer(writer, zone: zone.number).write(plan.bookkeeping, now: now)
-            let arranged = try arrange(after: plan, zone: zone.number, writer)
-            commit.relationshipOwners.formUnion(arranged.filter { !commit.inserted.contains($0) })
-            if zone.isHome { try passOn(plan, writer) }
-            let receives = try ZoneTable.row(zone.number, writer)?.receives == true
-            try ZoneTable.advance(zone.number, to: page.token, moreComing: page.moreComing, writer)
-            if receives, !page.moreComing { try gather(into: zone, writer) }
-            let isListed = try zone.isHome && page.database.map { try step($0, writer) } == true
-            if let ending { try EventTable.end(ending, writer) }
-            return .applied(
-                records: plan.recordsApplied + deleted, commit, zone: try ZoneTable.row(zone.number, writer), isListed: isListed)
+    /// Applies the pages of a chain in one transaction: rows, links, sync metadata and token, with one history transaction.
+    ///
+    /// - Parameters:
+    ///   - names: Withheld records that stay withheld, because their assets cannot be downloaded.
+    ///   - ending: The event that ends with this, if the pages are applied.
+    func apply(_ chain: ImportChain, withholding names: Set<String> = [], ending: EventTable.Row?) throws -> ChainOutcome {
+        let number = chain.zone.number
+        do {
+            return try store.write { writer in
+                writer.joinHistory()
+                // First what happened here, so that the bookkeeping says of every object whether its row is there.
+                try scan(writer)
+                guard let row = try ZoneTable.row(number, writer), chain.follows(row) else { return .dropped }
+                guard try chain.pages.allSatisfy({ try prepareReverting($0, of: chain.zone, writer) }) else { return .dropped }
+                var joined = JoinedCommit(store: store.number)
+                var records = 0, isListed = false, hasShare = false
+                try forEachPage(of: chain, writer) { page, isLast in
+                    var page = page
+                    // A page that was the last one when it arrived may have got successors.
+                    page.moreComing = !isLast || page.moreComing
+                    hasShare = hasShare || page.records.contains { $0.recordName == ShareDetails.zoneShareName }
+                    let applied = try apply(page, of: chain, withholding: names, writer)
+                    joined.append(applied.commit)
+                    records += applied.records
+                    isListed = applied.isListed
+                }
+                if chain.stagedCount > 0 { try StagedTable.remove(number, writer) }
+                if let ending { try EventTable.end(ending, writer) }
+                return .applied(
+                    records: records, joined.commit(), zone: try ZoneTable.row(number, writer), isListed: isListed, hasShare: hasShare)
+            }
+        } catch let error as AssetsLacking {
+            return .lacksAssets(error.needs, waiting: error.waiting)
         }
+    }
+
+    /// Applies one page of a chain.
+    private func apply(
+        _ fetched: ImportPage, of chain: ImportChain, withholding names: Set<String>, _ writer: StoreWriter
+    ) throws -> (records: Int, commit: StoreCommit, isListed: Bool) {
+        let zone = chain.zone
+        var page = try joined(fetched, of: zone, withholding: names, writer)
+        let waiting = Set(page.records[fetched.records.count...].map(\.recordName))
+        var deleted = 0
+        if !zone.isHome {
+            // As the page before left it.
+            if let row = try ZoneTable.row(zone.number, writer) { try keepShare(in: page, row, writer) }
+            deleted = try deleteAgain(in: &page, zone, writer) { try content(of: $0, chain, writer) }
+            try rebind(&page, zone, writer)
+        }
+        let bookkeeping = reader(writer, zone: zone.number)
+        if !page.moreComing {
+            let unseen = try page.generation.map { try bookkeeping.unseenNames(before: $0) } ?? []
+            page.conclude(missing: try bookkeeping.missingNames(), unseen: unseen)
+        }
+        if zone.isHome {
+            page = try withoutMoved(page, writer)
+            try undoMoves(of: page.deletions, writer)
+        }
+        try makeRoom(for: page, zone: zone.number, writer)
+        var (loaded, details) = try load(page, zone, writer)
+        for need in details.assets {
+            if let content = try content(of: need.asset, chain, writer) { loaded.add(content, of: need.asset) }
+        }
+        let lacking = loaded.missing(details)
+        if !lacking.isEmpty { throw AssetsLacking(needs: lacking, waiting: waiting) }
+
+        var draft = ImportPlan(page, loaded: loaded, mapping: mapping)
+        while try surround(draft, in: &loaded, zone: zone.number, writer) { draft = ImportPlan(page, loaded: loaded, mapping: mapping) }
+        let plan = draft.assigning(try realKeys(for: draft.newKeys, writer))
+        var commit = try write(plan, loaded: loaded, writer)
+        try self.writer(writer, zone: zone.number).write(plan.bookkeeping, now: now)
+        let arranged = try arrange(after: plan, zone: zone.number, writer)
+        commit.relationshipOwners.formUnion(arranged.filter { !commit.inserted.contains($0) })
+        if zone.isHome { try passOn(plan, writer) }
+        let receives = try ZoneTable.row(zone.number, writer)?.receives == true
+        try ZoneTable.advance(zone.number, to: page.token, moreComing: page.moreComing, writer)
+        if receives, !page.moreComing { try gather(into: zone, writer) }
+        let isListed = try zone.isHome && page.database.map { try step($0, writer) } == true
+        return (plan.recordsApplied + deleted, commit, isListed)
+    }
+
+    private func content(of asset: AssetValue, _ chain: ImportChain, _ reader: StoreReader) throws -> Data? {
+        if let content = chain.assets[asset.withoutAddress] { return content }
+        return chain.stagedCount == 0 ? nil : try StagedTable.content(of: asset, zone: chain.zone.number, reader)
     }
 
     private func realKeys(for temporary: [RowKey], _ writer: StoreWriter) throws -> [RowKey: RowKey] {
@@ -93,7 +128,7 @@ extension MirrorFile {
 
     // MARK: Loading
 
-    private func load(
+    func load(
         _ page: ImportPage, _ zone: MirrorZone, _ reader: StoreReader
     ) throws -> (ImportPlan.Loaded, ImportNeeds.Details) {
         let bookkeeping = self.reader(reader, zone: zone.number)

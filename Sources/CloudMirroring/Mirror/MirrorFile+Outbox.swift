@@ -30,6 +30,8 @@ extension MirrorFile {
     func put(_ request: OutgoingRequest) throws { try store.write { try put(request, $0) } }
 
     func put(_ request: OutgoingRequest, _ writer: StoreWriter) throws {
+        // Staged pages show what was there before the request, and would undo in part what it changes: they are fetched again.
+        try StagedTable.remove(request.zone.number, writer)
         let notes = request.batch.items.map(\.note).joined(separator: "\n")
         try OutboxTable.append(OutboxTable.Row(key: request.key, body: request.body, opened: request.opened, notes: notes), writer)
     }

@@ -196,10 +196,11 @@ extension MirrorFile {
 
     /// Begins to fetch a zone from its beginning.
     ///
+    /// - Parameter hadPages: Whether pages had arrived that are not applied.
     /// - Returns: Whether it was not at its beginning already.
-    func fetchAgain(_ zone: MirrorZone) throws -> Bool {
+    func fetchAgain(_ zone: MirrorZone, hadPages: Bool) throws -> Bool {
         try store.write { writer in
-            guard let row = try ZoneTable.row(zone.number, writer), row.token != nil else { return false }
+            guard let row = try ZoneTable.row(zone.number, writer), row.token != nil || hadPages else { return false }
             try ZoneTable.beginFullFetch(zone.number, writer)
             return true
         }

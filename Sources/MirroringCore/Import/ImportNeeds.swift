@@ -37,6 +37,13 @@ package struct ImportNeeds: Sendable {
         package let recordName: String
         package let field: String
         package let isEncrypted: Bool
+
+        package init(asset: AssetValue, recordName: String, field: String, isEncrypted: Bool) {
+            self.asset = asset
+            self.recordName = recordName
+            self.field = field
+            self.isEncrypted = isEncrypted
+        }
     }
 
     /// Record names whose bookkeeping, as objects or as links, is wanted.

@@ -14,13 +14,21 @@ struct HistoryDraft {
         var kind: HistoryChange.Kind
         var bits: [Int]
         var tombstone: [SQLValue]
+        /// Whether the row was inserted and deleted in the same transaction: history never lists it.
+        var isVoid = false
     }
 
     let isEnabled: Bool
+    /// Whether rows may be written more than once, because the transaction joins several ``StoreWriter/apply(_:)`` calls.
+    let isJoined: Bool
     private(set) var changes: [Change] = []
     private var places: [RowKey: Int]?
 
-    init(isEnabled: Bool) { self.isEnabled = isEnabled }
+    init(isEnabled: Bool, isJoined: Bool = false) {
+        self.isEnabled = isEnabled
+        self.isJoined = isJoined
+        places = isJoined ? [:] : nil
+    }
 
     var isEmpty: Bool { changes.isEmpty }
 
@@ -37,6 +45,7 @@ struct HistoryDraft {
 
     mutating func delete(_ key: RowKey, tombstone: [SQLValue]) {
         if let place = places?[key] {
+            if isJoined, changes[place].kind == .insert { changes[place].isVoid = true }
             changes[place].kind = .delete
             changes[place].tombstone = tombstone
         } else {
@@ -64,8 +73,9 @@ extension StoreWriter {
     /// - Returns: The transaction's number; nil when nothing changed or history is off.
     func writeHistory(author: String?, contextName: String?) throws(StoreError) -> Int64? {
         let draft = history
-        history = HistoryDraft(isEnabled: draft.isEnabled)
-        if draft.isEmpty { return nil }
+        history = HistoryDraft(isEnabled: draft.isEnabled, isJoined: draft.isJoined)
+        let changes = draft.isJoined ? draft.changes.filter { !$0.isVoid } : draft.changes
+        if changes.isEmpty { return nil }
         let number = try raiseMaximum(of: HistoryEntity.transaction, by: 1)
         let strings = try [author, store.options.bundleID, contextName, store.options.processID].map {
             (name) throws(StoreError) in try stringKey(name)
@@ -75,7 +85,7 @@ extension StoreWriter {
             INSERT INTO ATRANSACTION (Z_PK, Z_ENT, Z_OPT, ZAUTHORTS, ZBUNDLEIDTS, ZCONTEXTNAMETS, ZPROCESSIDTS, ZTIMESTAMP) \
             VALUES (?, ?, 1, ?, ?, ?, ?, ?)
             """, [.int(number), .int(HistoryEntity.transaction)] + strings + [.double(store.options.clock())])
-        try write(draft.changes, transaction: number)
+        try write(changes, transaction: number)
         return number
     }
 

@@ -13,7 +13,7 @@ package final class StoreWriter: StoreReader {
     var placed: Set<RowKey> = []
     /// Files of large values.
     var external = ExternalDraft()
-    private var lastAuthor: (author: String?, contextName: String?)
+    private var lastAuthor: (author: String?, contextName: String?)?
 
     override init(_ connection: Connection, _ store: SQLiteStore) {
         history = HistoryDraft(isEnabled: store.options.isHistoryEnabled)
@@ -34,14 +34,25 @@ package final class StoreWriter: StoreReader {
         try raiseMaximum(of: try layout.entity(entity).rootNumber, by: count) - Int64(count) + 1
     }
 
+    /// Writes one history transaction for all ``apply(_:)`` calls that follow and have the same author, instead of one for each.
+    ///
+    /// History then lists each row once, and no row that was inserted and deleted again.
+    package func joinHistory() {
+        if !history.isJoined, history.isEmpty { history = HistoryDraft(isEnabled: history.isEnabled, isJoined: true) }
+    }
+
     /// Writes rows, links and history.
     ///
-    /// - Returns: The number of the history transaction; nil when there was nothing to write or history is off.
+    /// - Returns: The number of the history transaction; nil when there was nothing to write, history is off, or
+    ///   the transaction is written later because of ``joinHistory()``.
     /// - Throws: ``StoreError`` with `.conflict` after everything was tried, listing each row that was changed or
     ///   deleted by somebody else. The caller's transaction is undone when the error leaves its closure.
     @discardableResult
     package func apply(_ changes: StoreChanges) throws -> Int64? {
         if changes.isEmpty { return nil }
+        if history.isJoined, let lastAuthor, lastAuthor.author != changes.author || lastAuthor.contextName != changes.contextName {
+            _ = try writeHistory(author: lastAuthor.author, contextName: lastAuthor.contextName)
+        }
         var conflicts: [RowConflict] = []
         placed = Set(changes.orders.lazy.flatMap(\.destinations))
         // Values that must be unique are free once their rows are gone or have others.
@@ -62,12 +73,12 @@ package final class StoreWriter: StoreReader {
                 conflicts: conflicts)
         }
         lastAuthor = (changes.author, changes.contextName)
-        return try writeHistory(author: changes.author, contextName: changes.contextName)
+        return history.isJoined ? nil : try writeHistory(author: changes.author, contextName: changes.contextName)
     }
 
     /// Writes history that no ``apply(_:)`` has taken along.
     func finish() throws {
-        _ = try writeHistory(author: lastAuthor.author, contextName: lastAuthor.contextName)
+        _ = try writeHistory(author: lastAuthor?.author, contextName: lastAuthor?.contextName)
         if !external.made.isEmpty { try layout.external?.settle() }
         external.isReady = true
     }

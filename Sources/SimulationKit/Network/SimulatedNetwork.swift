@@ -27,6 +27,8 @@ final class SimulatedNetwork: @unchecked Sendable {
     var endsWaits = true
     /// Whether nobody who waits is told anything.
     var losesNews = false
+    /// Whether each change page is said to be the last one.
+    var endsPagesEarly = false
     /// Told what a device must not do.
     var complain: (String) -> Void = { _ in }
 
@@ -127,9 +129,17 @@ final class SimulatedNetwork: @unchecked Sendable {
         _ request: TransportRequest, from transport: SimulatedTransport, _ label: String, _ there: Double, _ back: Double,
         _ pending: Pending<TransportResponse>, _ change: @escaping @Sendable (TransportResponse) -> TransportResponse
     ) {
+        let endsPage = endsPagesEarly && Self.operation(of: request) == ServicePath.Operation.zoneChanges.rawValue
         deliver(request, from: transport, label, after: there) { result in
-            self.agenda.after(back) { self.finish(pending, result.map(change), transport, label) }
+            let answer = result.map { endsPage ? Self.lastPage(change($0)) : change($0) }
+            self.agenda.after(back) { self.finish(pending, answer, transport, label) }
         }
+    }
+
+    private static func lastPage(_ response: TransportResponse) -> TransportResponse {
+        var response = response
+        response.body = Array(String(decoding: response.body, as: UTF8.self).replacing(#""moreComing":true"#, with: #""moreComing":false"#).utf8)
+        return response
     }
 
     func deliver(

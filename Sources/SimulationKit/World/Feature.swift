@@ -25,6 +25,8 @@ package enum Feature: String, CaseIterable, Sendable {
     case severalShares
     /// The owner changes what participants may do, one of whom joined by the link. Needs `sharing`.
     case permissions
+    /// Saves of many objects, change pages of a few records, and devices that stage pages in their stores' files.
+    case wholeSaves
 
     /// Seeds have features by numbers of their own, so that a seed is the same run without them.
     static func draw(seed: UInt64) -> Set<Feature> {
@@ -44,12 +46,18 @@ package enum Feature: String, CaseIterable, Sendable {
         if last.percent(30) { features.insert(.batches) }
         var shares = SeededNumbers(seed: ~seed &+ 8)
         for feature in [Feature.severalShares, .permissions] where shares.percent(40) && features.contains(.sharing) { features.insert(feature) }
+        var newest = SeededNumbers(seed: ~seed &+ 7)
+        if newest.percent(30) { features.insert(.wholeSaves) }
         return features
     }
 }
 
 extension Set<Feature> {
     var isPublic: Bool { contains(.publicFeed) || contains(.publicQueries) }
+
+    /// Whether no device shows part of a save: one that spans several zones arrives zone by zone, and queries never show a moment of the
+    /// database. Requests of three items carry parts of saves.
+    var keepsSavesWhole: Bool { isDisjoint(with: [.sharing, .publicQueries, .batches]) }
 
     /// Kinds of faults that do not go with them: nobody purges the public database, or what is shared, and each device stays
     /// with its user there. What was merged is known no more when an account goes.

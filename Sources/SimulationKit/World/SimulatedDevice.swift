@@ -114,6 +114,7 @@ final class SimulatedDevice: @unchecked Sendable {
         surroundings.executor = executor
         if features.contains(.assets) { surroundings.limits.recordBytes = Self.recordBytes }
         if features.contains(.batches) { surroundings.limits.operationsPerRequest = Self.batchItems }
+        if features.contains(.wholeSaves) { surroundings.stagingBytesMax = [0, 3000, surroundings.stagingBytesMax][Int(random.value.seconds(0...2.99))] }
         let account = AccountTransport(base: transport.base, simulation: executor)
         surroundings.container = { identifier in
             CKContainer(identifier: identifier, connection: OwnConnection(Connection(environment: .development, transport: account)))

@@ -81,7 +81,7 @@ extension Simulation {
                     case .ignoresAncestor: "UPDATE TARN_RECORD SET ancestor = NULL"
                     case .dropsConflicts: "DELETE FROM TARN_CONFLICT"
                     case .losesOrder: "UPDATE TARN_RANK SET rank = 'V'"
-                    case .answersTooSoon, .ignoresPause, .losesNews: String?.none
+                    case .answersTooSoon, .ignoresPause, .losesNews, .endsPagesEarly: String?.none
                     }
                 // Before the mirror has made its tables, and on a disk that is gone, there is nothing to spoil.
                 if let sql { try? device.tamper(sql) }

@@ -49,6 +49,8 @@ package final class Simulation: @unchecked Sendable {
         case losesNews
         /// A mirror that takes all members of a list for equal.
         case losesOrder
+        /// A server that calls each change page the last one.
+        case endsPagesEarly
 
         /// What a run has to have for it; nil for what comes.
         package var features: Set<Feature>? {
@@ -58,6 +60,7 @@ package final class Simulation: @unchecked Sendable {
             case .forgetsGuests: [.sharing]
             case .losesNews: [.polling]
             case .losesOrder: [.extensions]
+            case .endsPagesEarly: [.wholeSaves]
             }
         }
     }
@@ -83,6 +86,7 @@ package final class Simulation: @unchecked Sendable {
     var deaths: [String: Int] = [:]
     var promises: [String: Promises] = [:]
     var sharing: Sharing
+    private var saveWatch = SaveWatch()
     /// For features.
     var extra: SeededNumbers
     var transports: [String: InProcessTransport] = [:]
@@ -126,11 +130,14 @@ package final class Simulation: @unchecked Sendable {
             trace.value.add(Self.line(agenda.now, $0))
         }
         let offered = Set(Capability.allCases).subtracting(features.contains(.publicQueries) ? [.publicChanges] : [])
-        cloud = try InProcessCloud(seed: random.next(), offered: offered)
+        var limits = Limits()
+        if features.contains(.wholeSaves) { (limits.recordsPerResponse, limits.recordsPerLargePage) = (3, 4) }
+        cloud = try InProcessCloud(limits: limits, seed: random.next(), offered: offered)
         folder = ScratchFolder("tarn-simulation")
         try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
         network.complain = { [unowned self] in self.fail($0) }
         network.losesNews = canary == .losesNews
+        network.endsPagesEarly = canary == .endsPagesEarly
     }
 
     private static func line(_ now: Double, _ text: String) -> String { "\(Double(Int(now * 1000)) / 1000) \(text)" }
@@ -170,6 +177,7 @@ package final class Simulation: @unchecked Sendable {
     func acknowledge(_ edit: Edit, by device: SimulatedDevice) {
         saves += 1
         for change in edit.changes { say("\(device.name) saved \("\(change)".prefix(200))") }
+        saveWatch.take(edit, by: device.name)
         let divides = edit.changes.contains { change in
             switch change {
             case .delete, .unlink: true
@@ -220,8 +228,13 @@ package final class Simulation: @unchecked Sendable {
                 features.contains(.sharing) && objects[$0]?.isDeleted == true || Reference.comesAndGoes(objects[$0]?.entity)
             }
             for fault in found { fail("\(device.name): \(fault)") }
+            if keepsSavesWhole { for fault in saveWatch.look(picture) { fail("\(device.name): \(fault)") } }
         }
     }
+
+    /// A user who signs in elsewhere, or deletes everything, takes away what was sent and leaves the rest. Where the storage is full,
+    /// deletions go first.
+    private var keepsSavesWhole: Bool { features.keepsSavesWhole && faults.kinds.isDisjoint(with: [.accounts, .purge, .quota]) }
 
     func die(_ device: SimulatedDevice) throws {
         deaths[device.name] = nil

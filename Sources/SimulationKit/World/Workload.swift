@@ -12,6 +12,7 @@ struct Workload {
     private let prefix: String
     private let hasAssets: Bool
     private let isExtended: Bool
+    private let savesMany: Bool
     /// Whether anybody deletes topics in the run: where nobody does, nothing loses its own.
     let deletesTopics: Bool
     private let role: Role
@@ -35,15 +36,32 @@ struct Workload {
         deletes = !features.contains(.publicQueries)
         isExtended = features.contains(.extensions)
         groups = features.contains(.severalShares) ? Sharing.groups : 1
+        savesMany = features.contains(.wholeSaves) && role != .guest && role != .reader
         var extra = SeededNumbers(seed: ~seed &+ 5)
         deletesTopics = extra.percent(50)
     }
 
     mutating func change(_ context: NSManagedObjectContext) throws {
+        if savesMany, random.percent(40) { return try changeMany(context) }
         for _ in 0..<Int.random(in: 1...3, using: &random) {
             try changeOne(context)
             // What a guest makes stays connected with what is shared.
             if isGuest, !context.insertedObjects.isEmpty { return }
+        }
+    }
+
+    /// Makes and changes more objects, and links more of them, than one change page has records.
+    private mutating func changeMany(_ context: NSManagedObjectContext) throws {
+        let tag = insert("Tag", context)
+        tag.setValue(label("name"), forKey: "name")
+        for _ in 0..<Int.random(in: 2...5, using: &random) {
+            let post = insert("Post", context)
+            post.setValue(text("title"), forKey: "title")
+            if random.percent(60) { post.setValue(Set([tag]), forKey: "tags") }
+        }
+        for _ in 0..<Int.random(in: 0...4, using: &random) {
+            try own("Post", context)?.setValue(label("content"), forKey: "content")
+            try own("Tag", context)?.setValue(label("name"), forKey: "name")
         }
     }
 

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Foundation
+import ManagedModel
+import MirroringCore
+import ObjectGraph
+
+/// The change pages of one zone that one transaction applies: all that follow the zone's token, in order.
+///
+///     zone's token ── page ── page ── page ── page ── last page
+///                     └ staged in the file ┘  └─ in memory ─┘
+///
+/// Only the last page leaves the zone as the server had it at some moment. A page before it may show a part of a save.
+struct ImportChain: Sendable {
+    let zone: MirrorZone
+    /// The zone's token before the first page; nil at the beginning of a zone.
+    let askedWith: String?
+    /// The number of the full fetch that the pages belong to, if they do.
+    let generation: Int64?
+    /// How many pages are in the file, ahead of those in memory.
+    private(set) var stagedCount: Int64 = 0
+    private(set) var pages: [ImportPage] = []
+    /// Contents of assets that aren't in the file.
+    private(set) var assets: [AssetValue: Data] = [:]
+    /// The token of the last page.
+    private(set) var token: String?
+    private(set) var hasDeletions = false
+    /// Whether the last page is the zone's last one.
+    private(set) var isComplete = false
+    /// Bytes in memory, about. Contents that are mapped from a file count as well: it takes room on the disk.
+    private(set) var bytes = 0
+
+    init(_ row: ZoneTable.Row) {
+        zone = row.zone
+        askedWith = row.token
+        generation = row.isFullFetch ? row.generation : nil
+        token = row.token
+    }
+
+    /// A chain of one page.
+    init(_ page: ImportPage, of zone: MirrorZone) {
+        self.zone = zone
+        askedWith = page.askedWith
+        generation = page.generation
+        append(page, [])
+    }
+
+    /// The chain that an earlier process staged.
+    init(_ staged: StagedTable.Summary, of zone: MirrorZone) {
+        self.zone = zone
+        askedWith = staged.askedWith
+        generation = staged.generation
+        stagedCount = staged.count
+        token = staged.token
+        hasDeletions = staged.hasDeletions
+    }
+
+    /// Whether no page has arrived.
+    var isEmpty: Bool { stagedCount == 0 && pages.isEmpty }
+
+    /// Whether the chain begins where the zone stands.
+    func follows(_ row: ZoneTable.Row) -> Bool {
+        row.zone == zone && row.token == askedWith && (row.isFullFetch ? row.generation : nil) == generation
+    }
+
+    mutating func append(_ page: ImportPage, _ contents: [(AssetValue, Data)]) {
+        isComplete = !page.moreComing
+        // A zone in which nothing has changed since the last page adds nothing.
+        if !isEmpty, page.token == token, page.records.isEmpty, page.deletions.isEmpty, !pages.isEmpty {
+            pages[pages.count - 1].moreComing = page.moreComing
+            return
+        }
+        pages.append(page)
+        token = page.token
+        hasDeletions = hasDeletions || !page.deletions.isEmpty
+        bytes += page.approximateBytes
+        add(contents)
+    }
+
+    mutating func add(_ contents: [(AssetValue, Data)]) {
+        for (asset, content) in contents {
+            assets[asset.withoutAddress] = content
+            bytes += content.count
+        }
+    }
+
+    /// More changes may have been made since the last page arrived.
+    mutating func reopen() { isComplete = false }
+
+    /// Takes over that all pages in memory are in the file.
+    mutating func wasStaged() {
+        stagedCount += Int64(pages.count)
+        pages = []
+        assets = [:]
+        bytes = 0
+    }
+}
+
+extension AssetValue {
+    /// The asset as contents are looked up by.
+    var withoutAddress: AssetValue { AssetValue(fileChecksum: fileChecksum, size: size) }
+}
+
+extension ImportPage {
+    fileprivate var approximateBytes: Int {
+        var bytes = 64 * deletions.count
+        for record in records {
+            bytes += 256
+            for (_, field) in record.fields { bytes += (field.value?.approximateBytes ?? 0) + 48 }
+        }
+        return bytes
+    }
+}
+
+extension FieldValue {
+    fileprivate var approximateBytes: Int {
+        switch self {
+        case .string(let text): text.utf8.count
+        case .bytes(let bytes): bytes.count
+        case .list(let elements, _): elements.reduce(0) { $0 + $1.approximateBytes }
+        default: 16
+        }
+    }
+}
+
+/// What several pages did to a store's rows, as one commit: each row is listed once.
+struct JoinedCommit {
+    private enum Change { case inserted, updated, deleted, none }
+
+    private let store: UInt16
+    private var changes: [RowKey: Change] = [:]
+    private var order: [RowKey] = []
+    private var owners: Set<RowKey> = []
+    /// As long as there is only one, it is kept as it is.
+    private var only: StoreCommit?
+
+    init(store: UInt16) { self.store = store }
+
+    mutating func append(_ commit: StoreCommit) {
+        if commit.isEmpty { return }
+        if only == nil, order.isEmpty {
+            only = commit
+            return
+        }
+        if let first = only {
+            only = nil
+            add(first)
+        }
+        add(commit)
+    }
+
+    private mutating func add(_ commit: StoreCommit) {
+        for key in commit.inserted { set(key, changes[key] == .deleted ? .updated : .inserted) }
+        for key in commit.updated where changes[key] == nil { set(key, .updated) }
+        for key in commit.deleted { set(key, changes[key] == .inserted ? .none : .deleted) }
+        owners.formUnion(commit.relationshipOwners)
+    }
+
+    private mutating func set(_ key: RowKey, _ change: Change) {
+        if changes.updateValue(change, forKey: key) == nil { order.append(key) }
+    }
+
+    func commit() -> StoreCommit {
+        if let only { return only }
+        var commit = StoreCommit(store: store)
+        for key in order {
+            switch changes[key] {
+            case .inserted: commit.inserted.append(key)
+            case .updated: commit.updated.append(key)
+            case .deleted: commit.deleted.append(key)
+            case nil, .some(.none): break
+            }
+        }
+        commit.relationshipOwners = owners.filter { key in
+            switch changes[key] {
+            case nil, .updated: true
+            case .inserted, .deleted, .some(.none): false
+            }
+        }
+        return commit
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Dispatch
+import Foundation
+import MirroringCore
+import SQLiteStore
+import Synchronization
+
+// Pages of an import that is too large to be kept in memory until its last page arrives.
+
+extension MirrorFile {
+    /// What an earlier process staged of a zone; nil if that no longer follows the zone's token.
+    func stagedChain(of row: ZoneTable.Row) throws -> ImportChain? {
+        guard let staged = try store.read({ try StagedTable.summary(row.zone.number, $0) }) else { return nil }
+        let chain = ImportChain(staged, of: row.zone)
+        if chain.follows(row) { return chain }
+        try unstage(row.zone)
+        return nil
+    }
+
+    /// Writes the pages of a chain that are in memory to the file, behind those that are there.
+    ///
+    /// - Returns: false if the zone has moved on: the chain is worth nothing then.
+    func stage(_ chain: ImportChain) throws -> Bool {
+        let pages = chain.pages.map { $0.staged(in: chain.zone) }
+        return try store.write { writer in
+            guard let row = try ZoneTable.row(chain.zone.number, writer), chain.follows(row) else { return false }
+            if chain.stagedCount == 0 { try StagedTable.remove(chain.zone.number, writer) }
+            for (index, page) in pages.enumerated() {
+                try StagedTable.append(page, number: chain.stagedCount + Int64(index), zone: chain.zone.number, writer)
+            }
+            for (asset, content) in chain.assets { try StagedTable.append(content, of: asset, zone: chain.zone.number, writer) }
+            return true
+        }
+    }
+
+    func unstage(_ zone: MirrorZone) throws { try store.write { try StagedTable.remove(zone.number, $0) } }
+
+    /// Assets of a page whose contents are neither here nor staged.
+    func assetsNeeded(by page: ImportPage, of chain: ImportChain) throws -> [ImportNeeds.AssetNeed] {
+        try store.read { reader in
+            let (loaded, details) = try load(page, chain.zone, reader)
+            return try loaded.missing(details).filter { need in
+                if chain.assets[need.asset.withoutAddress] != nil { return false }
+                return try chain.stagedCount == 0 || !StagedTable.isStaged(need.asset, zone: chain.zone.number, reader)
+            }
+        }
+    }
+
+    /// Hands out the pages of a chain in order. A staged page is decoded on another thread while the page before it is applied.
+    func forEachPage(of chain: ImportChain, _ writer: StoreWriter, _ body: (ImportPage, _ isLast: Bool) throws -> Void) throws {
+        var next = try decoding(0, of: chain, writer)
+        var number: Int64 = 0
+        while let decoding = next {
+            let page = try decoding.page()
+            try StagedTable.removePage(number, zone: chain.zone.number, writer)
+            number += 1
+            next = try self.decoding(number, of: chain, writer)
+            try body(page, next == nil && chain.pages.isEmpty)
+        }
+        for (index, page) in chain.pages.enumerated() { try body(page, index == chain.pages.count - 1) }
+    }
+
+    private func decoding(_ number: Int64, of chain: ImportChain, _ reader: StoreReader) throws -> PageDecoding? {
+        guard number < chain.stagedCount else { return nil }
+        guard let page = try StagedTable.page(number, zone: chain.zone.number, reader) else {
+            throw CloudFailure(.internalError, "the local store: a staged change page is missing")
+        }
+        return PageDecoding(page, mapping, isParallel: surroundings.executor == nil)
+    }
+}
+
+/// A staged page that is being decoded.
+private final class PageDecoding: Sendable {
+    private let result = Mutex<Result<ImportPage, any Error>?>(nil)
+    private let isDecoded = DispatchSemaphore(value: 0)
+
+    init(_ staged: StagedTable.Page, _ mapping: RecordMapping, isParallel: Bool) {
+        let decode = { @Sendable [self] in
+            let decoded = Result { try ImportPage(staged, mapping) }
+            result.withLock { $0 = decoded }
+            isDecoded.signal()
+        }
+        if isParallel { DispatchQueue.global(qos: .userInitiated).async(execute: decode) } else { decode() }
+    }
+
+    /// Waits for the page.
+    func page() throws -> ImportPage {
+        isDecoded.wait()
+        guard let result = result.withLock({ $0 }) else { preconditionFailure("a page is decoded before the semaphore is signaled") }
+        return try result.get()
+    }
+}
+
+extension ImportPage {
+    /// The page as it waits in the file.
+    fileprivate func staged(in zone: MirrorZone) -> StagedTable.Page {
+        let deleted = deletions.map { Record(recordName: $0, recordType: "", isDeleted: true) }
+        let changes = ZoneChanges(zoneID: zone.id, records: records + deleted, syncToken: token, moreComing: moreComing)
+        return StagedTable.Page(
+            askedWith: askedWith, token: token, generation: generation, hasDeletions: !deletions.isEmpty,
+            body: ZoneChangesResponse(zones: [.changes(changes)]).encoded())
+    }
+
+    fileprivate init(_ staged: StagedTable.Page, _ mapping: RecordMapping) throws {
+        guard case .changes(let changes)? = try ZoneChangesResponse(json: staged.body).zones.first else {
+            throw CloudFailure(.internalError, "the local store: a staged change page cannot be read")
+        }
+        self.init(
+            records: changes.records.filter { !$0.isDeleted }, deletions: changes.records.filter(\.isDeleted).map(\.recordName),
+            askedWith: staged.askedWith, token: staged.token, moreComing: changes.moreComing, generation: staged.generation)
+        if generation != nil { newObjects = NewObjects(records, mapping: mapping) }
+    }
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CloudMirroring
+import CloudWire
+import CoreData
+import Foundation
+import ObjectGraph
+import SQLiteStore
+import Synchronization
+import Testing
+
+/// What one device saved in one transaction becomes visible on another in one transaction, however many change pages carry it.
+@Suite(.timeLimit(.minutes(10))) struct WholeSaveTests {
+    /// A server whose change pages have 40 records.
+    private static var limits: Limits {
+        var limits = Limits()
+        limits.recordsPerResponse = 40
+        limits.recordsPerLargePage = 40
+        return limits
+    }
+
+    /// What a device showed at each commit.
+    private final class Views: Sendable {
+        private let seen = Mutex<[String]>([])
+        var all: [String] { seen.withLock { $0 } }
+
+        init(of device: Device, _ view: @escaping @Sendable (NSManagedObjectContext) throws -> String) {
+            device.container.persistentStoreCoordinator.observeCommits { [self, weak device] _ in
+                guard let shown = try? device?.read(view) else { return }
+                self.seen.withLock { if $0.last != shown { $0.append(shown) } }
+            }
+        }
+    }
+
+    private static func count(_ entity: String) -> @Sendable (NSManagedObjectContext) throws -> String {
+        { context in "\(try context.count(for: NSFetchRequest<NSManagedObject>(entityName: entity)))" }
+    }
+
+    /// How many posts have which content.
+    private static func contents(_ context: NSManagedObjectContext) throws -> String {
+        let contents = try context.all("Post").map { $0.value(forKey: "content") as? String ?? "" }
+        return Dictionary(grouping: contents) { $0 }.map { "\($0.key) \($0.value.count)" }.sorted().joined(separator: ", ")
+    }
+
+    private func stage(_ bytes: Int) -> (inout MirrorSurroundings) -> Void { { $0.stagingBytesMax = bytes } }
+
+    /// In memory and in the file, which is where pages of large imports wait.
+    @Test(arguments: [4_000_000, 0]) func insertsUpdatesAndDeletionsOfOneSaveAppearTogether(stagingBytesMax: Int) async throws {
+        let cloud = try InProcessCloud(limits: Self.limits)
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), surround: stage(stagingBytesMax))
+        for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(600)) }
+        let views = Views(of: phone, Self.contents)
+        try tablet.edit { context in for number in 0..<390 { context.insert("Post", ["title": "\(number)", "content": "new"]) } }
+        try await phone.settles { try phone.dump == tablet.dump }
+        try tablet.edit { context in for post in try context.all("Post") { post.setValue("changed", forKey: "content") } }
+        try await phone.settles { try phone.dump == tablet.dump }
+        try tablet.edit { context in for post in try context.all("Post") { context.delete(post) } }
+        try await phone.settles { try phone.dump == tablet.dump }
+        #expect(views.all == ["", "new 390", "changed 390", ""] || views.all == ["new 390", "changed 390", ""])
+        for device in [tablet, phone] { try await device.discard() }
+    }
+
+    @Test(arguments: [4_000_000, 0]) func linksOfOneSaveAppearWithTheirObjectsOnANewDevice(stagingBytesMax: Int) async throws {
+        let cloud = try InProcessCloud(limits: Self.limits)
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        try tablet.edit { context in
+            let tags = (0..<5).map { context.insert("Tag", ["name": "\($0)"]) }
+            for number in 0..<50 { context.insert("Post", ["title": "\(number)"]).setValue(Set(tags), forKey: "tags") }
+        }
+        try await tablet.container.sync(timeout: .seconds(600))
+        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), surround: stage(stagingBytesMax))
+        let views = Views(of: phone) { context in
+            let posts = try context.all("Post")
+            return "\(posts.count) \(posts.reduce(0) { $0 + (($1.value(forKey: "tags") as? Set<NSManagedObject>)?.count ?? 0) })"
+        }
+        try await phone.container.sync(timeout: .seconds(600))
+        #expect(views.all == ["50 250"])
+        #expect(try phone.dump == tablet.dump)
+        for device in [tablet, phone] { try await device.discard() }
+    }
+
+    /// History and contexts hear of one transaction, in which each object occurs once.
+    @Test func oneImportIsOneHistoryTransactionAndOneMerge() async throws {
+        let cloud = try InProcessCloud(limits: Self.limits)
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
+        for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(600)) }
+        phone.container.viewContext.automaticallyMergesChangesFromParent = true
+        try tablet.edit { context in
+            let tag = context.insert("Tag", ["name": "all"])
+            for number in 0..<150 { context.insert("Post", ["title": "\(number)"]).setValue(Set([tag]), forKey: "tags") }
+        }
+        try await phone.settles { try phone.dump == tablet.dump }
+        let transactions = try phone.read { context in
+            let result = try context.execute(NSPersistentHistoryChangeRequest.fetchHistory(after: nil as NSPersistentHistoryToken?)) as? NSPersistentHistoryResult
+            return (result?.result as? [NSPersistentHistoryTransaction] ?? []).map { transaction in
+                (transaction.changes?.count ?? 0, Set(transaction.changes?.map(\.changedObjectID) ?? []).count, transaction.author)
+            }
+        }
+        #expect(transactions.count == 1)
+        #expect(transactions.first?.0 == 151 && transactions.first?.1 == 151 && transactions.first?.2 == "NSCloudKitMirroringDelegate.import")
+        for device in [tablet, phone] { try await device.discard() }
+    }
+
+    /// A record that changes while pages are fetched moves behind them, and what it was saved with goes with it.
+    @Test(arguments: [4_000_000, 0]) func whatIsSavedWhilePagesArriveAppearsWithThem(stagingBytesMax: Int) async throws {
+        let cloud = try InProcessCloud(limits: Self.limits)
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        try tablet.edit { context in for number in 0..<200 { context.insert("Post", ["title": "\(number)", "content": "old"]) } }
+        try await tablet.container.sync(timeout: .seconds(600))
+        let transport = try await cloud.addDevice("phone", of: "mia")
+        let answers = Mutex(0)
+        let holding = Holding(transport) { path, _ in
+            path.hasSuffix("changes/zone") && answers.withLock { count in
+                count += 1
+                return count == 3
+            }
+        }
+        let phone = try Device("phone", transport, over: holding, surround: stage(stagingBytesMax))
+        let views = Views(of: phone, Self.contents)
+        try await holding.gate.reached()
+        try tablet.edit { context in
+            for post in try context.all("Post") where (post.value(forKey: "title") as? String)?.hasSuffix("7") == true { context.delete(post) }
+            for post in try context.all("Post") where (post.value(forKey: "title") as? String)?.hasSuffix("3") == true {
+                post.setValue("changed", forKey: "content")
+            }
+        }
+        try await tablet.container.sync(timeout: .seconds(600))
+        holding.gate.open()
+        try await phone.container.sync(timeout: .seconds(600))
+        #expect(views.all == ["changed 20, old 160"])
+        #expect(try phone.dump == tablet.dump)
+        // What came and went within one import is no news for contexts and history.
+        let deletions = try phone.read { context in
+            let result = try context.execute(NSPersistentHistoryChangeRequest.fetchHistory(after: nil as NSPersistentHistoryToken?)) as? NSPersistentHistoryResult
+            return (result?.result as? [NSPersistentHistoryTransaction] ?? []).flatMap { $0.changes ?? [] }.count { $0.changeType == .delete }
+        }
+        #expect(deletions == 0)
+        for device in [tablet, phone] { try await device.discard() }
+    }
+
+    /// Pages and contents of assets that have arrived are not fetched again by the next process.
+    @Test func aKilledImportGoesOnWhereItWas() async throws {
+        let cloud = try InProcessCloud(limits: Self.limits)
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        try tablet.edit { context in
+            for number in 0..<4 { context.insert("ImageData", ["data": Data(repeating: UInt8(number), count: number == 2 ? 5_000_000 : 1_500_000)]) }
+            for number in 0..<300 { context.insert("Post", ["title": "\(number)"]) }
+        }
+        try await tablet.container.sync(timeout: .seconds(600))
+
+        let transport = try await cloud.addDevice("phone", of: "mia")
+        let faults = Faults(transport)
+        var phone = try Device("phone", transport, over: faults, surround: stage(0))
+        let first = Views(of: phone, Self.count("Post"))
+        for request in 1...60 { faults.plan("changes/zone", request > 5 ? .fail(CKError(.networkUnavailable, "the network is gone")) : .pass) }
+        try await phone.until { $0.activity == .offline }
+        #expect(try phone.read { try $0.all("Post").count + $0.all("ImageData").count } == 0)
+        #expect(first.all.allSatisfy { $0 == "0" })
+        try await phone.kill()
+        let before = transport.log.count
+        let downloads = transport.log.count { $0 == "asset" }
+        phone = try Device("phone", transport, file: phone.file, surround: stage(0))
+        let second = Views(of: phone, Self.count("Post"))
+        try await phone.container.sync(timeout: .seconds(600))
+        #expect(second.all == ["300"])
+        #expect(try phone.dump == tablet.dump)
+        #expect(transport.log.dropFirst(before).count { $0 == "changes/zone" } <= 5, "pages are fetched again")
+        #expect(downloads == 4 && transport.log.count { $0 == "asset" } == downloads, "assets are downloaded again")
+        // Nothing stays behind in the file.
+        let store = try #require(phone.container.persistentStoreCoordinator.persistentStores.first)
+        let staged = try store.storage.read { reader in
+            var count: Int64 = 0
+            for table in ["TARN_STAGEDPAGE", "TARN_STAGEDASSET"] { try reader.query("SELECT COUNT(*) FROM \(table)") { count += $0.int(0) } }
+            return count
+        }
+        #expect(staged == 0)
+        for device in [tablet, phone] { try await device.discard() }
+    }
+
+    /// What the server forgot in the middle is fetched from the beginning, and shown once it is complete.
+    @Test func aTokenThatExpiresBetweenPagesBeginsAnewWithoutShowingAPart() async throws {
+        let cloud = try InProcessCloud(limits: Self.limits)
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        try tablet.edit { context in for number in 0..<300 { context.insert("Post", ["title": "\(number)"]) } }
+        try await tablet.container.sync(timeout: .seconds(600))
+        let transport = try await cloud.addDevice("phone", of: "mia")
+        let faults = Faults(transport)
+        faults.plan("changes/zone", .pass, .pass, .pass, .refuse(status: 400, WireError(.badRequest, "the token has expired", nativeCode: .changeTokenExpired)))
+        let phone = try Device("phone", transport, over: faults, surround: stage(0))
+        let views = Views(of: phone, Self.count("Post"))
+        try await phone.container.sync(timeout: .seconds(600))
+        #expect(views.all == ["300"])
+        #expect(faults.isSpent)
+        for device in [tablet, phone] { try await device.discard() }
+    }
+}
