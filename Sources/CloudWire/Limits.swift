@@ -18,6 +18,12 @@ package struct Limits: Hashable, Sendable {
     package var recordBytes = 1_000_000
     /// Bytes of the records of one modify request, without assets.
     package var requestRecordBytes = 2_000_000
+    /// Requests of one ``SaveGroup``.
+    package var requestsPerSaveGroup = 128
+    /// Bytes of the bodies of one ``SaveGroup``.
+    package var saveGroupBytes = 128_000_000
+    /// Groups of which parts wait for the last one, for each device; the oldest are dropped.
+    package var saveGroupsPerDevice = 4
     /// Bytes of any JSON body; larger bodies are refused unread.
     package var requestBodyBytes = 16_000_000
     package var assetBytes: Int64 = 50_000_000

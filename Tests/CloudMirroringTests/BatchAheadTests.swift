@@ -42,6 +42,7 @@ import Testing
             name, transport, over: wire, file: file,
             surround: { surroundings in
                 surroundings.limits.operationsPerRequest = batch
+                surroundings.requestsPerBatch = 1
                 surroundings.limits.recordBytes = recordBytes
                 surroundings.makeName = { names.next() }
             })

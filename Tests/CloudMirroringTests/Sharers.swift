@@ -27,6 +27,7 @@ extension Device {
             describe: { $0.cloudKitContainerOptions?.modelExtensions = extensions },
             surround: { surroundings in
                 surroundings.limits.operationsPerRequest = itemsMax
+                surroundings.requestsPerBatch = 1
                 let way = wire ?? transport
                 surroundings.container = { identifier in
                     CKContainer(

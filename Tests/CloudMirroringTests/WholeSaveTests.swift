@@ -22,19 +22,6 @@ import Testing
         return limits
     }
 
-    /// What a device showed at each commit.
-    private final class Views: Sendable {
-        private let seen = Mutex<[String]>([])
-        var all: [String] { seen.withLock { $0 } }
-
-        init(of device: Device, _ view: @escaping @Sendable (NSManagedObjectContext) throws -> String) {
-            device.container.persistentStoreCoordinator.observeCommits { [self, weak device] _ in
-                guard let shown = try? device?.read(view) else { return }
-                self.seen.withLock { if $0.last != shown { $0.append(shown) } }
-            }
-        }
-    }
-
     private static func count(_ entity: String) -> @Sendable (NSManagedObjectContext) throws -> String {
         { context in "\(try context.count(for: NSFetchRequest<NSManagedObject>(entityName: entity)))" }
     }

@@ -162,11 +162,22 @@ extension OpenAPISchemas {
                         "operations": list(ref("RecordOperation")), "zoneID": ref("ZoneID"), "atomic": flag,
                         "desiredKeys": desiredKeys, "numbersAsStrings": flag,
                         "clientChangeToken": ["type": "string", "contentEncoding": "base64", "examples": ["", "/wA="]],
+                        "saveGroup": object(
+                            ["id": string, "part": ["type": "integer", "minimum": 0], "parts": ["type": "integer", "minimum": 1], "atomic": flag],
+                            required: ["id", "part", "parts"]),
                     ], required: ["operations"])
             ),
             (
                 key: "RecordsResponse",
-                value: object(["records": list(ref("RecordResult")), "syncToken": string, "nextSyncToken": string], required: ["records"])
+                value: object(
+                    [
+                        "records": list(ref("RecordResult")), "syncToken": string, "nextSyncToken": string,
+                        "saveGroup": object(
+                            [
+                                "state": choice(["STAGED", "INCOMPLETE", "SAVED", "REFUSED"]),
+                                "missing": list(["type": "integer", "minimum": 0]),
+                            ], required: ["state"]),
+                    ], required: ["records"])
             ),
             (
                 key: "LookupRecordsRequest",

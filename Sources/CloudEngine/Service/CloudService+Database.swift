@@ -84,6 +84,9 @@ extension CloudService {
             var exchange = try await self.exchange(exchange, for: message.zoneID)
             exchange.call.isFollowed = push.isFollowed(audience(of: exchange.call), exceptDevice: exchange.call.caller.deviceID)
             try await prepare(&message, &exchange.call, exchange.credentials)
+            if let group = message.saveGroup, exchange.call.capabilities.contains(.wholeSaves) {
+                return try await modifyRecords(message, group, exchange)
+            }
             return try await write(exchange, numbersAsStrings: message.numbersAsStrings) { [message] in
                 try engine.modifyRecords(message, in: $0, $1)
             }
@@ -197,7 +200,7 @@ extension CloudService {
     ///
     /// The answer is stored with the key in the transaction that writes. Notifications go out after the commit; if
     /// the server ends in between, devices catch up by their tokens when they listen again.
-    private func write<Response: WireMessage>(
+    func write<Response: WireMessage>(
         _ exchange: Exchange, numbersAsStrings: Bool = false, _ body: @escaping @Sendable (any UnitOfWork, Call) throws -> Outcome<Response>
     ) async throws -> ServiceResponse {
         do {
@@ -236,6 +239,8 @@ extension CloudService {
             if exchange.credentials.isRepeated { throw Self.sentBefore }
             let outcome = try body(unit, call)
             let answer = encode(outcome.response)
+            // What is sent again once something has come before it is not answered as it was.
+            if let incomplete = outcome.response as? ModifyRecordsResponse, case .missing? = incomplete.saveGroup { return (answer, nil) }
             try unit.remember(StoredAnswer(fingerprint: fingerprint, body: answer), forKey: key, at: call.now)
             return (answer, outcome)
         }

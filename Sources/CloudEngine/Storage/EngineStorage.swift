@@ -101,7 +101,7 @@ package protocol PartitionView: AccessView, SharingView, ReferenceView, QuerySub
 }
 
 /// Changing one partition. All or nothing; nothing is visible to others before the unit's commit.
-package protocol UnitOfWork: PartitionView, AccessWork, SharingWork, ReferenceWork, QuerySubscriptionWork {
+package protocol UnitOfWork: PartitionView, AccessWork, SharingWork, ReferenceWork, QuerySubscriptionWork, SaveGroupWork {
     /// Raises the partition's counter and returns its new value: the last of `count` new numbers.
     func raiseCounter(by count: Int) throws -> Int64
 

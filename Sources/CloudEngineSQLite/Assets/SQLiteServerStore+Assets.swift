@@ -129,6 +129,7 @@ extension SQLiteServerStore {
             let unused = now - Self.unusedMilliseconds
             try db.execute(sql: "DELETE FROM answers WHERE at < ?", arguments: [unused])
             try db.execute(sql: "DELETE FROM uploads WHERE created < ?", arguments: [unused])
+            try db.execute(sql: "DELETE FROM staged_requests WHERE at < ?", arguments: [unused])
             try Self.removeExpiredHistory(db, now: now)
             let files = try Row.fetchAll(
                 db,

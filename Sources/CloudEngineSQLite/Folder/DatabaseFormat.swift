@@ -30,6 +30,8 @@ enum DatabaseFormat: Int, CaseIterable {
     case clientTokens = 10
     /// Members of shares who joined by the link have the link's permission instead of a copy of it.
     case publicPermissions = 11
+    /// Requests of a group that wait for the last one.
+    case saveGroups = 12
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -47,6 +49,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .history: Self.historyTables
         case .clientTokens: Self.clientTokenTable
         case .publicPermissions: Self.publicPermissionColumns
+        case .saveGroups: Self.stagedRequestTable
         }
     }
 
@@ -121,6 +124,14 @@ enum DatabaseFormat: Int, CaseIterable {
         CREATE TABLE client_tokens (
             part INTEGER NOT NULL, zone INTEGER NOT NULL, user TEXT NOT NULL, device TEXT NOT NULL, token BLOB NOT NULL,
             PRIMARY KEY (part, zone, user, device)) WITHOUT ROWID;
+        """
+
+    private static let stagedRequestTable = """
+        CREATE TABLE staged_requests (
+            part INTEGER NOT NULL, user TEXT NOT NULL, device TEXT NOT NULL, save TEXT NOT NULL, number INTEGER NOT NULL,
+            parts INTEGER NOT NULL, at INTEGER NOT NULL, size INTEGER NOT NULL, body BLOB NOT NULL,
+            PRIMARY KEY (part, user, device, save, number));
+        CREATE INDEX staged_requests_at ON staged_requests (at);
         """
 
     private static let historyTables = """

@@ -41,21 +41,31 @@ package struct CloudDatabaseClient: Sendable {
 
     /// Sends a request that was kept, byte for byte: with its key it counts as the same one.
     ///
-    /// - Parameter knownSyncToken: Up to where the zone was read, for ``ModifyRecordsResponse/nextSyncToken``.
+    /// - Parameters:
+    ///   - groupCount: Operations of all requests of the request's group, if it belongs to one.
+    ///   - knownSyncToken: Up to where the zone was read, for ``ModifyRecordsResponse/nextSyncToken``.
     package func modifyRecords(
-        encoded body: [UInt8], operationCount: Int, idempotencyKey: String, knownSyncToken: String? = nil
+        encoded body: [UInt8], operationCount: Int, groupCount: Int? = nil, idempotencyKey: String, knownSyncToken: String? = nil
     ) async throws(CKError) -> ModifyRecordsResponse {
         let response = try await post(
-            .modifyRecords, body: body, changesData: true, idempotencyKey: idempotencyKey, knownSyncToken: knownSyncToken)
+            .modifyRecords, body: body, changesData: true, idempotencyKey: idempotencyKey, knownSyncToken: knownSyncToken,
+            asking: groupCount == nil ? [] : [.wholeSaves])
+        func fits(_ answer: ModifyRecordsResponse) -> Bool {
+            switch answer.saveGroup {
+            case nil: answer.results.count == operationCount
+            case .saved: answer.results.count == groupCount
+            case .staged, .missing, .refused: groupCount != nil
+            }
+        }
         // An atomic request that failed brings its items with either status.
         if response.status >= 400, (try? WireError(json: response.body)) == nil,
-            let answer = try? ModifyRecordsResponse(json: response.body), answer.results.count == operationCount
+            let answer = try? ModifyRecordsResponse(json: response.body), fits(answer)
         {
             return answer
         }
         let answer: ModifyRecordsResponse = try read(response)
-        guard answer.results.count == operationCount else {
-            throw CKError.unreadable("the server answered \(answer.results.count) of \(operationCount) operations")
+        guard fits(answer) else {
+            throw CKError.unreadable("the server answered \(answer.results.count) of \(groupCount ?? operationCount) operations")
         }
         return answer
     }

@@ -4,8 +4,8 @@
 import Foundation
 import SQLiteStore
 
-/// Requests whose answers are not known, in the order in which they are sent: each one's key, its body, its body before it was
-/// sealed, what its body does not say, and how often its outcome was uncertain.
+/// Requests whose answers are not known, in the order in which they are sent: each one's key, its bodies, its bodies before they
+/// were sealed, what they do not say, and how often its outcome was uncertain.
 ///
 /// The second is sent once the first was answered, and before that answer is written down.
 enum OutboxTable {
@@ -16,25 +16,30 @@ enum OutboxTable {
 
     struct Row {
         let key: String
-        let body: [UInt8]
-        let opened: [UInt8]?
+        /// JSON has no line ends outside of texts, which escape them: in the file each body is a line.
+        let bodies: [[UInt8]]
+        let opened: [[UInt8]]?
         let notes: String
     }
 
     static func append(_ row: Row, _ writer: StoreWriter) throws {
         try writer.execute(
             "INSERT INTO TARN_OUTBOX (key, body, opened, notes) VALUES (?, ?, ?, ?)",
-            [.text(row.key), .blob(Data(row.body)), row.opened.map { .blob(Data($0)) } ?? .null, .text(row.notes)])
+            [.text(row.key), .blob(Data(joined(row.bodies))), row.opened.map { .blob(Data(joined($0))) } ?? .null, .text(row.notes)])
     }
 
     static func rows(_ reader: StoreReader) throws -> [Row] {
         var rows: [Row] = []
         try reader.query("SELECT key, body, opened, notes FROM TARN_OUTBOX ORDER BY number") { row in
             guard let key = row.text(0), let body = row.blob(1), let notes = row.text(3) else { return }
-            rows.append(Row(key: key, body: [UInt8](body), opened: row.blob(2).map { [UInt8]($0) }, notes: notes))
+            rows.append(Row(key: key, bodies: lines(body), opened: row.blob(2).map(lines), notes: notes))
         }
         return rows
     }
+
+    private static func joined(_ bodies: [[UInt8]]) -> [UInt8] { Array(bodies.joined(separator: [UInt8(ascii: "\n")])) }
+
+    private static func lines(_ data: Data) -> [[UInt8]] { data.split(separator: UInt8(ascii: "\n")).map { [UInt8]($0) } }
 
     /// How often the outcome of a request was uncertain; nil if it is not there.
     ///

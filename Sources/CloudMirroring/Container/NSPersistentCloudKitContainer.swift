@@ -190,7 +190,8 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
                 },
                 mapping: mapping,
                 sealer: RecordSealer(
-                    keys: EncryptionKeyRing(options.encryptionKeys, container: identifier), container: identifier)),
+                    keys: EncryptionKeyRing(options.encryptionKeys, container: identifier), container: identifier),
+                limits: surroundings.limits),
             observer: Mirror.Observer(
                 status: { [board] status in board.put(status, of: number) }, event: { [weak self] in self?.post($0) }))
         board.add(number)

@@ -18,9 +18,9 @@ extension Mirror {
     }
 
     /// Plans what comes after a batch that is on its way. A file that cannot be read says so when the batch is settled.
-    func planAhead(of batch: MirrorFile.ZonedBatch, itemsMax: Int, _ cloud: MirrorCloud) async -> MirrorFile.BatchAhead? {
+    func planAhead(of batch: MirrorFile.ZonedBatch, _ size: RequestSize, _ cloud: MirrorCloud) async -> MirrorFile.BatchAhead? {
         try? await onQueue { [surroundings] in
-            try self.file.batchAhead(of: batch, itemsMax: itemsMax) { try cloud.request(for: $0, key: surroundings.makeName()) }
+            try self.file.batchAhead(of: batch, itemsMax: size.items) { try cloud.request(for: $0, key: surroundings.makeName(), isAtomic: size.isAtomic) }
         }
     }
 

@@ -25,7 +25,7 @@ extension Mirror {
         let opened = file.scope == .public ? nil : try? openCloud()
         var plan = try await onQueue {
             try self.file.nextBatch(itemsMax: size.items, pending: before.count, hasImported: hasImported) { [surroundings = self.surroundings] in
-                try? opened?.request(for: $0, key: surroundings.makeName())
+                try? opened?.request(for: $0, key: surroundings.makeName(), isAtomic: size.isAtomic)
             }
         }
         // Once everything else is sent, so that what the server accepted of the same save is known.
@@ -70,7 +70,7 @@ extension Mirror {
         let cloud = try openCloud()
         let prepared: OutgoingRequest?, refused: [String: ItemOutcome]
         do {
-            (prepared, refused) = try await prepare(batch, plan.request, cloud)
+            (prepared, refused) = try await prepare(batch, plan.request, isAtomic: plan.size.isAtomic, cloud)
         } catch {
             return try await unsent(batch, CloudFailure(error))
         }
@@ -79,7 +79,7 @@ extension Mirror {
         }
         async let awaited = answer(to: request, cloud)
         let nextSize = plan.size.afterAcceptance
-        let ahead = plan.pending > batch.batch.items.count ? await planAhead(of: batch, itemsMax: nextSize.items, cloud) : nil
+        let ahead = plan.pending > batch.batch.items.count ? await planAhead(of: batch, nextSize, cloud) : nil
         let answer: MirrorCloud.Answer
         do {
             answer = try await awaited
@@ -116,10 +116,10 @@ extension Mirror {
 
     /// Uploads the assets of a batch, and keeps its request, unless that was done when it was planned.
     private func prepare(
-        _ batch: MirrorFile.ZonedBatch, _ written: OutgoingRequest?, _ cloud: MirrorCloud
+        _ batch: MirrorFile.ZonedBatch, _ written: OutgoingRequest?, isAtomic: Bool, _ cloud: MirrorCloud
     ) async throws -> (OutgoingRequest?, refused: [String: ItemOutcome]) {
         if let written { return (written, [:]) }
-        let (request, refused) = try await cloud.prepare(batch, key: surroundings.makeName())
+        let (request, refused) = try await cloud.prepare(batch, key: surroundings.makeName(), isAtomic: isAtomic)
         if let request {
             mayOwe.withLock { $0 = true }
             try await onQueue { try self.file.put(request) }

@@ -214,7 +214,7 @@ final class Mirror: Sendable {
     private func run() async {
         // What an earlier life of the app left open; setting up reports a file that cannot be written.
         try? await onQueue { try self.file.begin() }
-        var machine = SyncMachine()
+        var machine = SyncMachine(itemsMax: file.itemsPerBatch)
         for await event in events {
             let effects = machine.handle(event, now: surroundings.now(), unit: surroundings.random())
             for effect in effects { perform(effect) }

@@ -12,6 +12,8 @@ struct MirrorCloud: Sendable {
     let mapping: RecordMapping
     let sealer: RecordSealer
     let ways: PublicWays
+    /// What a server takes at once.
+    var limits = Limits()
 
     /// Records of one page of changes. The server may send fewer, and does where it does not know ``Capability/largePages``.
     static let pageRecordsMax = 1000
@@ -127,10 +129,12 @@ struct MirrorCloud: Sendable {
 
     /// Uploads the assets of a batch and writes its request. Items are independent.
     ///
-    /// - Parameter key: A request that is sent again with it is carried out once.
+    /// - Parameters:
+    ///   - key: A request that is sent again with it is carried out once.
+    ///   - isAtomic: Whether nothing is saved if an item is refused, where the server can do that.
     /// - Returns: What is to be sent, and items that cannot be.
     func prepare(
-        _ zoned: MirrorFile.ZonedBatch, key: String
+        _ zoned: MirrorFile.ZonedBatch, key: String, isAtomic: Bool
     ) async throws -> (request: OutgoingRequest?, refused: [String: ItemOutcome]) {
         let zoneID = zoned.zone.id
         var refused: [String: ItemOutcome] = [:]
@@ -142,26 +146,35 @@ struct MirrorCloud: Sendable {
             case .failure(let failure): refused[item.recordName] = .refused(failure)
             }
         }
-        return (items.isEmpty ? nil : try request(for: items, of: zoned, key: key), refused)
+        return (items.isEmpty ? nil : try request(for: items, of: zoned, key: key, isAtomic: isAtomic), refused)
     }
 
     /// Writes the request of a batch from which nothing has to be uploaded; nil for another.
-    func request(for zoned: MirrorFile.ZonedBatch, key: String) throws -> OutgoingRequest? {
+    func request(for zoned: MirrorFile.ZonedBatch, key: String, isAtomic: Bool) throws -> OutgoingRequest? {
         guard zoned.batch.items.allSatisfy(\.uploads.isEmpty) else { return nil }
-        return try request(for: zoned.batch.items, of: zoned, key: key)
+        return try request(for: zoned.batch.items, of: zoned, key: key, isAtomic: isAtomic)
     }
 
-    private func request(for items: [ExportBatch.Item], of zoned: MirrorFile.ZonedBatch, key: String) throws -> OutgoingRequest {
-        func body(_ records: [Record]) -> [UInt8] {
-            let operations = zip(items, records).map { RecordOperation($0.kind, $1) }
-            // What is sent is known; of assets the server tells more.
-            return ModifyRecordsRequest(
-                operations: operations, zoneID: zoned.zone.id, atomic: false, desiredKeys: records.contains { $0.hasAssets } ? nil : []
-            ).encoded()
+    private func request(for items: [ExportBatch.Item], of zoned: MirrorFile.ZonedBatch, key: String, isAtomic: Bool) throws -> OutgoingRequest {
+        let batch = ExportBatch(items: items)
+        let counts = batch.requestCounts(limits: limits)
+        func bodies(_ records: [Record]) -> [[UInt8]] {
+            var first = 0
+            return counts.enumerated().map { part, count in
+                defer { first += count }
+                let range = first..<first + count
+                // What is sent is known; of assets the server tells more.
+                let assetFields = Set(records[range].flatMap(\.assetFields)).sorted()
+                var request = ModifyRecordsRequest(
+                    operations: zip(items[range], records[range]).map { RecordOperation($0.kind, $1) }, zoneID: zoned.zone.id, atomic: false,
+                    desiredKeys: assetFields)
+                if client.scope != .public { request.saveGroup = SaveGroup(id: key, part: part, parts: counts.count, isAtomic: isAtomic) }
+                return request.encoded()
+            }
         }
         let records = items.map(\.record), sealed = try records.map { try sealer.sealed($0) }
         return OutgoingRequest(
-            key: key, body: body(sealed), opened: sealed == records ? nil : body(records), batch: ExportBatch(items: items),
+            key: key, bodies: bodies(sealed), opened: sealed == records ? nil : bodies(records), counts: counts, batch: batch,
             zone: zoned.zone, token: zoned.token)
     }
 
@@ -171,17 +184,60 @@ struct MirrorCloud: Sendable {
         var token: String?
     }
 
+    /// Sends a request, or those of a group one after the other.
+    ///
+    /// A server that doesn't know groups executes each request as it comes. Then what follows a refusal isn't sent.
     func send(_ request: OutgoingRequest) async throws -> Answer {
-        var outcomes: [String: ItemOutcome] = [:]
-        let response = try await client.modifyRecords(
-            encoded: request.body, operationCount: request.batch.items.count, idempotencyKey: request.key, knownSyncToken: request.token)
-        for result in response.results {
-            switch result {
-            case .record(let record): outcomes[record.recordName] = record.isDeleted ? .deleted : .saved(try sealer.opened(record, mapping))
-            case .failure(let name, let error, _): outcomes[name] = .refused(CloudFailure(error))
+        var answer = Answer(token: request.token)
+        let last = request.bodies.count - 1
+        // A server that has the first ones says so.
+        var outstanding = request.isRepeated && ways.knowsSaveGroups ? [last] : Array(0...last)
+        var rounds = 0
+        while let part = outstanding.first {
+            outstanding.removeFirst()
+            let response = try await client.modifyRecords(
+                encoded: request.bodies[part], operationCount: request.counts[part],
+                groupCount: client.scope == .public ? nil : request.batch.items.count, idempotencyKey: request.key(of: part),
+                knownSyncToken: answer.token)
+            if response.saveGroup != nil { ways.knowsSaveGroups = true }
+            switch response.saveGroup {
+            case .staged: continue
+            case .missing(let parts):
+                rounds += 1
+                let known = Set(parts.filter { (0..<last).contains($0) }).sorted()
+                guard rounds <= Self.groupRoundsMax, !known.isEmpty else {
+                    throw CloudFailure(.serviceUnavailable, "the server lost a part of what was sent")
+                }
+                outstanding = known + [last]
+            case .saved:
+                try take(response, into: &answer)
+            case .refused:
+                for item in request.batch.items { answer.outcomes[item.recordName] = .aborted }
+                try take(response, into: &answer)
+                answer.token = nil
+            case nil:
+                try take(response, into: &answer)
+                let names = request.batch.items.prefix(request.counts[...part].reduce(0, +)).suffix(request.counts[part]).map(\.recordName)
+                guard names.allSatisfy({ answer.outcomes[$0]?.isAcceptance == true }) else {
+                    answer.token = nil
+                    return answer
+                }
             }
         }
-        return Answer(outcomes: outcomes, token: response.nextSyncToken)
+        return answer
+    }
+
+    /// How often a server may say that it lacks a part of a group.
+    private static let groupRoundsMax = 4
+
+    private func take(_ response: ModifyRecordsResponse, into answer: inout Answer) throws {
+        for result in response.results {
+            switch result {
+            case .record(let record): answer.outcomes[record.recordName] = record.isDeleted ? .deleted : .saved(try sealer.opened(record, mapping))
+            case .failure(let name, let error, _): answer.outcomes[name] = .refused(CloudFailure(error))
+            }
+        }
+        answer.token = response.nextSyncToken
     }
 
     /// - Returns: What the server calls the assets of an item by field, or why this item alone cannot be sent.
@@ -204,6 +260,10 @@ struct MirrorCloud: Sendable {
     }
 }
 
+extension Record {
+    fileprivate var assetFields: [String] { fields.compactMap { if case .asset? = $0.value.value { $0.key } else { nil } } }
+}
+
 extension ExportBatch.Item {
     fileprivate var kind: RecordOperation.Kind {
         switch operation {
@@ -221,7 +281,8 @@ struct CloudAccess: Sendable {
     let connect: @Sendable () throws -> CloudDatabaseClient
     let mapping: RecordMapping
     let sealer: RecordSealer
+    var limits = Limits()
     let ways = PublicWays()
 
-    func open() throws -> MirrorCloud { MirrorCloud(client: try connect(), mapping: mapping, sealer: sealer, ways: ways) }
+    func open() throws -> MirrorCloud { MirrorCloud(client: try connect(), mapping: mapping, sealer: sealer, ways: ways, limits: limits) }
 }

@@ -5,18 +5,26 @@ import CloudWire
 import MirroringCore
 import SQLiteStore
 
-/// A request to modify records, kept byte for byte until its answer is known.
+/// What is sent to modify records, kept byte for byte until its answer is known: one request, or several that the server executes in one
+/// transaction.
 struct OutgoingRequest: Sendable {
     /// The server carries requests with one key out once, and gives each the same answer.
     let key: String
-    let body: [UInt8]
-    /// The body before values were sealed; nil if none was.
-    let opened: [UInt8]?
+    let bodies: [[UInt8]]
+    /// The bodies before values were sealed; nil if none was.
+    let opened: [[UInt8]]?
+    /// How many items each body has.
+    let counts: [Int]
     /// Items as they were sent.
     let batch: ExportBatch
     let zone: MirrorZone
     /// As of ``MirrorFile/ZonedBatch/token``; what is sent once more has none.
     var token: String?
+    /// Whether it was sent before: the server may have the first bodies.
+    var isRepeated = false
+
+    /// The key of one of the bodies. That of the last one is the key of all.
+    func key(of part: Int) -> String { part == bodies.count - 1 ? key : "\(key)-\(part)" }
 }
 
 /// A request whose answer is lost may have been carried out, may still be on its way, or neither. If something newer were sent
@@ -33,19 +41,23 @@ extension MirrorFile {
         // Staged pages show what was there before the request, and would undo in part what it changes: they are fetched again.
         try StagedTable.remove(request.zone.number, writer)
         let notes = request.batch.items.map(\.note).joined(separator: "\n")
-        try OutboxTable.append(OutboxTable.Row(key: request.key, body: request.body, opened: request.opened, notes: notes), writer)
+        try OutboxTable.append(OutboxTable.Row(key: request.key, bodies: request.bodies, opened: request.opened, notes: notes), writer)
     }
 
     /// What has to be sent again before anything else is; nil when every request was answered.
     func outbox() throws -> OutgoingRequest? {
         try store.read { reader in
             for row in try OutboxTable.rows(reader) {
-                let request = try ModifyRecordsRequest(json: row.opened ?? row.body)
-                guard let zone = try ZoneTable.row(normal(request.zoneID), reader)?.zone else { continue }
-                let items = zip(request.operations, row.notes.split(separator: "\n")).compactMap { operation, note in
+                let requests = try (row.opened ?? row.bodies).map { try ModifyRecordsRequest(json: $0) }
+                guard let first = requests.first, let zone = try ZoneTable.row(normal(first.zoneID), reader)?.zone else { continue }
+                let items = zip(requests.flatMap(\.operations), row.notes.split(separator: "\n")).compactMap { operation, note in
                     ExportBatch.Operation(operation.kind).flatMap { ExportBatch.Item($0, operation.record, note: note) }
                 }
-                return OutgoingRequest(key: row.key, body: row.body, opened: row.opened, batch: ExportBatch(items: items), zone: zone)
+                var request = OutgoingRequest(
+                    key: row.key, bodies: row.bodies, opened: row.opened, counts: requests.map(\.operations.count),
+                    batch: ExportBatch(items: items), zone: zone)
+                request.isRepeated = true
+                return request
             }
             return nil
         }
@@ -53,13 +65,13 @@ extension MirrorFile {
 
     func namesInOutbox(_ reader: StoreReader) throws -> Set<String> {
         var names: Set<String> = []
-        for row in try OutboxTable.rows(reader) { names.formUnion(try ModifyRecordsRequest(json: row.body).operations.map(\.record.recordName)) }
+        for row in try OutboxTable.rows(reader) { names.formUnion(try row.bodies.flatMap { try ModifyRecordsRequest(json: $0).operations.map(\.record.recordName) }) }
         return names
     }
 
     /// A zone that goes takes along what was sent to it.
     func clearOutbox(of zone: MirrorZone, _ writer: StoreWriter) throws {
-        for row in try OutboxTable.rows(writer) where try normal(ModifyRecordsRequest(json: row.body).zoneID) == zone.id {
+        for row in try OutboxTable.rows(writer) where try row.bodies.first.map({ try normal(ModifyRecordsRequest(json: $0).zoneID) }) == zone.id {
             try OutboxTable.remove(row.key, writer)
         }
     }

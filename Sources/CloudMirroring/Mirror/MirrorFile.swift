@@ -26,6 +26,8 @@ struct MirrorFile: Sendable {
 
     /// Rows of a batch, once loaded, before the batch is cut short.
     static let batchRowBytesMax = 16_000_000
+    /// The same where several requests carry the batch.
+    static let groupRowBytesMax = 48_000_000
     /// History transactions that are read at once.
     private static let historyPage = 256
 

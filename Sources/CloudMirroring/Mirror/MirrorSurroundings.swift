@@ -26,6 +26,8 @@ package struct MirrorSurroundings: Sendable {
     package var limits = Limits()
     /// Bytes of change pages that an import keeps in memory; more are staged in the store's file until the last page has arrived.
     package var stagingBytesMax = 4_000_000
+    /// Requests that may carry one batch where the server executes them in one transaction: a save of up to as many requests arrives whole.
+    package var requestsPerBatch = 50
     /// A container, for what has to do with people and shares.
     package var container: @Sendable (String) -> CKContainer = { CKContainer(identifier: $0) }
     /// Where a schema is printed to.

@@ -14,6 +14,7 @@ final class PublicWays: Sendable {
     private struct State {
         var hasFeed = false
         var changes = 0
+        var knowsSaveGroups = false
     }
 
     private let state = Mutex(State())
@@ -22,6 +23,12 @@ final class PublicWays: Sendable {
     var hasFeed: Bool {
         get { state.withLock { $0.hasFeed && $0.changes < Self.changesMax } }
         set { state.withLock { $0.hasFeed = newValue } }
+    }
+
+    /// Whether the server has executed requests of a group together.
+    var knowsSaveGroups: Bool {
+        get { state.withLock(\.knowsSaveGroups) }
+        set { state.withLock { $0.knowsSaveGroups = newValue } }
     }
 
     /// Whether the feed is to be asked for.

@@ -43,6 +43,7 @@ extension ModifyRecordsRequest: WireMessage {
             case "desiredKeys": desiredKeys = try reader.readStrings()
             case "numbersAsStrings": numbersAsStrings = try reader.readFlag()
             case "clientChangeToken": clientChangeToken = try reader.readBase64()
+            case "saveGroup": saveGroup = try SaveGroup(from: &reader)
             default: try reader.skipValue()
             }
         }
@@ -61,6 +62,7 @@ extension ModifyRecordsRequest: WireMessage {
                 writer.key("clientChangeToken")
                 writer.base64(clientChangeToken)
             }
+            writer.member("saveGroup", saveGroup)
             writer.member("operations", operations)
         }
     }
@@ -70,6 +72,7 @@ extension ModifyRecordsResponse: WireMessage {
     package init(from reader: inout JSONReader) throws(JSONFault) {
         let answer = try reader.readRecordsAnswer()
         self.init(results: answer.results, syncToken: answer.syncToken, nextSyncToken: answer.nextSyncToken)
+        saveGroup = answer.saveGroup
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -77,6 +80,7 @@ extension ModifyRecordsResponse: WireMessage {
             writer.member("records", results)
             writer.member("syncToken", syncToken)
             writer.member("nextSyncToken", nextSyncToken)
+            writer.member("saveGroup", saveGroup)
         }
     }
 }
@@ -153,20 +157,24 @@ extension LookupRecordsResponse: WireMessage {
 }
 
 extension JSONReader {
-    fileprivate mutating func readRecordsAnswer() throws(JSONFault) -> (results: [RecordResult], syncToken: String?, nextSyncToken: String?) {
+    fileprivate mutating func readRecordsAnswer() throws(JSONFault) -> (
+        results: [RecordResult], syncToken: String?, nextSyncToken: String?, saveGroup: SaveGroupState?
+    ) {
         var results: [RecordResult]?
         var token: String?
         var next: String?
+        var group: SaveGroupState?
         let start = try beginObject()
         while let key = try nextKey() {
             switch key {
             case "records": results = try readArray()
             case "syncToken": token = try readString()
             case "nextSyncToken": next = try readString()
+            case "saveGroup": group = try SaveGroupState(from: &self)
             default: try skipValue()
             }
         }
-        return (try results.required("the answer has no records", at: start), token, next)
+        return (try results.required("the answer has no records", at: start), token, next, group)
     }
 
     /// Reads an object of which one key, an array, is all that counts.

@@ -43,6 +43,8 @@ package struct ModifyRecordsRequest: Hashable, Sendable {
     package var numbersAsStrings = false
     /// What the device wants to be told with the zone's changes, once this is saved; nil leaves it as it is. Tarn's addition.
     package var clientChangeToken: [UInt8]?
+    /// The group that the server executes together with this request; nil for a request of its own. Tarn's addition.
+    package var saveGroup: SaveGroup?
 
     package init(
         operations: [RecordOperation], zoneID: ZoneID = .defaultZone, atomic: Bool = true, desiredKeys: [String]? = nil
@@ -79,6 +81,8 @@ package struct ModifyRecordsResponse: Hashable, Sendable {
     package var syncToken: String?
     /// For who said up to where they know the zone: the point after the request, if nothing else changed since.
     package var nextSyncToken: String?
+    /// What became of the request's group; nil for a request of its own, and from a server that doesn't know groups.
+    package var saveGroup: SaveGroupState?
 
     package init(results: [RecordResult], syncToken: String? = nil, nextSyncToken: String? = nil) {
         self.results = results

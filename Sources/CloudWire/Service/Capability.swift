@@ -44,6 +44,8 @@ package enum Capability: String, Hashable, Sendable, CaseIterable {
     /// Records of models that Apple's container would refuse, as Capabilities.md describes them. The server keeps them as it keeps
     /// others; an operator who does not want them leaves this out.
     case modelExtensions = "model-extensions"
+    /// `records/modify` takes a save in several requests and executes them in one transaction: ``SaveGroup``.
+    case wholeSaves = "whole-saves"
 
     /// What our own client asks for in each request; the others cost the server something, and are asked for where they are
     /// of use.

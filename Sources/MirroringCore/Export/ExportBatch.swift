@@ -109,19 +109,21 @@ package struct ExportBatch: Hashable, Sendable {
 
     /// - Parameters:
     ///   - pending: Marked records without a failure, oldest mark first. What does not fit waits for the next batch.
-    ///   - itemsMax: At most this many items, and never more than the limit of a request.
+    ///   - itemsMax: At most this many items, and never more than the limit of the requests.
+    ///   - requestsMax: Requests that may carry the batch together.
     package init(
         records pending: [RecordState], links: [LinkState], loaded: Loaded, mapping: RecordMapping,
-        itemsMax: Int = .max, limits: Limits = Limits()
+        itemsMax: Int = .max, requestsMax: Int = 1, limits: Limits = Limits()
     ) {
         precondition(itemsMax > 0, "a batch has room for one item")
-        let itemsMax = min(itemsMax, limits.operationsPerRequest)
+        let itemsMax = min(itemsMax, limits.operationsPerRequest * requestsMax)
+        let bytesMax = limits.requestRecordBytes * requestsMax
         var parked: [String: [String: String]] = [:]
         for entry in loaded.parked { parked[entry.key.source, default: [:]][entry.key.relationship] = entry.destination }
         var bytes = 0
         func fits(_ item: Item) -> Bool {
             let size = Self.approximateBytes(of: item.record)
-            guard items.isEmpty || bytes + size <= limits.requestRecordBytes else { return false }
+            guard items.isEmpty || bytes + size <= bytesMax else { return false }
             bytes += size
             return true
         }
@@ -160,6 +162,23 @@ package struct ExportBatch: Hashable, Sendable {
             guard let item = Item(link), fits(item) else { continue }
             items.append(item)
         }
+    }
+
+    /// How many items each request of the batch has, in order.
+    package func requestCounts(limits: Limits) -> [Int] {
+        var counts: [Int] = []
+        var bytes = 0
+        for item in items {
+            let size = Self.approximateBytes(of: item.record)
+            if let count = counts.last, count < limits.operationsPerRequest, bytes + size <= limits.requestRecordBytes {
+                counts[counts.count - 1] = count + 1
+                bytes += size
+            } else {
+                counts.append(1)
+                bytes = size
+            }
+        }
+        return counts
     }
 
     private static func approximateBytes(of record: Record) -> Int {

@@ -10,11 +10,13 @@ package enum ItemOutcome: Hashable, Sendable {
     case saved(Record)
     case deleted
     case refused(CloudFailure)
+    /// Not saved because another item of its group was refused.
+    case aborted
 
     package var isAcceptance: Bool {
         switch self {
         case .saved, .deleted: true
-        case .refused: false
+        case .refused, .aborted: false
         }
     }
 }
@@ -33,6 +35,8 @@ package struct BatchVerdict: Hashable, Sendable {
     /// Why items were postponed; the first of them that says how long to wait, else any.
     package var postponement: CloudFailure?
     package var isTooLarge = false
+    /// Neither saved nor refused: they are sent again once what was refused with them is settled.
+    package var aborted = 0
     /// The zone is gone, or something else that concerns more than one item.
     package var requestFailure: CloudFailure?
 
@@ -57,6 +61,8 @@ package struct ExportSettlement: Hashable, Sendable {
         of batch: ExportBatch, outcomes: [String: ItemOutcome], assets: [String: [String: AssetValue]] = [:],
         generation: Int64, records: [String: RecordState], links: [String: LinkState], mapping: RecordMapping
     ) {
+        // Of a group that was refused the server names the items that are the reason.
+        let isAlone = batch.items.count == 1 || outcomes.values.contains(.aborted)
         for item in batch.items {
             guard let outcome = outcomes[item.recordName] else {
                 verdict.postponed += 1
@@ -64,10 +70,10 @@ package struct ExportSettlement: Hashable, Sendable {
             }
             if item.isLink, var link = links[item.recordName] {
                 link.generation = generation
-                settle(link, item, outcome, isAlone: batch.items.count == 1)
+                settle(link, item, outcome, isAlone: isAlone)
             } else if var record = records[item.recordName] {
                 record.generation = generation
-                settle(record, item, outcome, assets[item.recordName] ?? [:], mapping, isAlone: batch.items.count == 1)
+                settle(record, item, outcome, assets[item.recordName] ?? [:], mapping, isAlone: isAlone)
             }
         }
     }
@@ -101,6 +107,7 @@ package struct ExportSettlement: Hashable, Sendable {
             verdict.needImport += 1
             if state.stage != .needsDelete { state.stage = .missing }
             changes.records.append(state)
+        case (.aborted, _): verdict.aborted += 1
         case (.refused(let failure), _):
             if let reason = refuse(failure, isAlone: isAlone) {
                 state.failure = reason
@@ -128,6 +135,7 @@ package struct ExportSettlement: Hashable, Sendable {
             verdict.accepted += 1
             if link.stage == .needsUpload { link.stage = .uploaded }
             changes.links.append(link)
+        case (.aborted, _): verdict.aborted += 1
         case (.refused(let failure), _):
             if let reason = refuse(failure, isAlone: isAlone) {
                 link.failure = reason

@@ -11,6 +11,8 @@ package struct RequestSize: Hashable, Sendable, CustomStringConvertible {
     private let most: Int
     /// Requests that were taken since the limit was set.
     private var taken = 0
+    /// Whether nothing of what is sent is saved if an item is refused. A client that meets conflicts again and again does without.
+    package var isAtomic = true
 
     /// Requests that a server has to take before it is asked whether it takes more.
     private static let takenBeforeMore = 8

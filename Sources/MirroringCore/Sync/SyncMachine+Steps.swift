@@ -19,7 +19,7 @@ extension SyncMachine {
         } else if wishes.exporting {
             wishes.exporting = false
             sent = 0
-            state = .planning(begin(hold == nil ? .planExport(requestSize) : .planRoom(requestSize), &effects))
+            state = .planning(begin(hold == nil ? .planExport(plannedSize) : .planRoom(plannedSize), &effects))
         } else if hold != nil {
             waitForRoom(now, &effects)
         } else {
@@ -29,6 +29,13 @@ extension SyncMachine {
             lastSuccess = now
             state = .idle
         }
+    }
+
+    /// Items are saved one by one after ``conflictRoundsMax`` rounds: who changes one record all the time doesn't hold up the others.
+    private var plannedSize: RequestSize {
+        var size = requestSize
+        size.isAtomic = conflictRounds < Self.conflictRoundsMax
+        return size
     }
 
     mutating func begin(_ operation: Operation, _ effects: inout [Effect]) -> OperationID {
@@ -126,6 +133,6 @@ extension SyncMachine {
         }
         if verdict.needImport > 0 { return next(now, &effects) }
         wishes.exporting = false
-        state = .planning(begin(.planExport(requestSize), &effects))
+        state = .planning(begin(.planExport(plannedSize), &effects))
     }
 }

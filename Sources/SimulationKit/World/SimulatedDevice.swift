@@ -113,7 +113,10 @@ final class SimulatedDevice: @unchecked Sendable {
             random: { random.value.seconds(0...1) }, makeName: { random.value.name() })
         surroundings.executor = executor
         if features.contains(.assets) { surroundings.limits.recordBytes = Self.recordBytes }
-        if features.contains(.batches) { surroundings.limits.operationsPerRequest = Self.batchItems }
+        if features.contains(.batches) {
+            surroundings.limits.operationsPerRequest = Self.batchItems
+            if !features.contains(.wholeSaves) { surroundings.requestsPerBatch = 1 }
+        }
         if features.contains(.wholeSaves) { surroundings.stagingBytesMax = [0, 3000, surroundings.stagingBytesMax][Int(random.value.seconds(0...2.99))] }
         let account = AccountTransport(base: transport.base, simulation: executor)
         surroundings.container = { identifier in

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+
+/// Undoes a group of which operations were refused.
+struct SaveGroupRefused: Error {
+    /// The failures.
+    let response: ModifyRecordsResponse
+}
+
+extension Engine {
+    /// Refuses a request that cannot be part of a group.
+    func check(_ group: SaveGroup, _ request: ModifyRecordsRequest, in zone: StoredZone) throws(WireError) {
+        guard (1...max(1, limits.requestsPerSaveGroup)).contains(group.parts), (0..<group.parts).contains(group.part) else {
+            throw WireError(.badRequest, "a group has at most \(limits.requestsPerSaveGroup) requests", nativeCode: .limitExceeded)
+        }
+        guard !group.id.isEmpty, group.id.utf8.count <= 255 else { throw WireError(.badRequest, "the id of a group has 1 to 255 bytes") }
+        guard !zone.isDefault else { throw WireError(.badRequest, "the default zone has no groups of requests") }
+        guard group.parts == 1 || !request.operations.contains(where: { $0.record.sharing.details != nil }) else {
+            throw WireError(.badRequest, "a share is saved by a request of its own")
+        }
+    }
+
+    /// Stages a request that isn't the last one of its group. It changes nothing that anybody can read.
+    func stage(
+        _ request: ModifyRecordsRequest, _ group: SaveGroup, body: [UInt8], in unit: any UnitOfWork, _ call: Call
+    ) throws -> ModifyRecordsResponse {
+        try check(group, request, in: try liveZone(request.zoneID, in: unit, call))
+        try checkCount(request.operations.count, of: "operations", atMost: limits.operationsPerRequest)
+        let key = call.key(of: group)
+        let others = try unit.stagedSizes(of: key).filter { $0.part != group.part }
+        guard others.allSatisfy({ $0.parts == group.parts }) else { throw WireError(.badRequest, "the requests of a group have one number of parts") }
+        guard others.reduce(body.count, { $0 + $1.bytes }) <= limits.saveGroupBytes else {
+            throw WireError(.badRequest, "the requests of a group have more than \(limits.saveGroupBytes) bytes", nativeCode: .limitExceeded)
+        }
+        // What a client gave up goes when it begins others.
+        let groups = try unit.stagedGroups(ofUser: key.userRecordName, device: key.deviceID).filter { $0 != group.id }
+        for id in groups.dropLast(max(0, limits.saveGroupsPerDevice - 1)) {
+            try unit.removeStaged(StagedGroupKey(userRecordName: key.userRecordName, deviceID: key.deviceID, id: id))
+        }
+        try unit.stage(StagedRequest(group: key, part: group.part, parts: group.parts, body: body), at: call.now)
+        return .of(.staged)
+    }
+
+    /// Executes all requests of a group in the caller's transaction.
+    ///
+    /// - Parameter last: The last request; the others are staged.
+    /// - Throws: ``SaveGroupRefused`` for an atomic group of which operations were refused: then the transaction is to be undone.
+    func modifyRecords(
+        _ last: ModifyRecordsRequest, _ group: SaveGroup, in unit: any UnitOfWork, _ call: Call
+    ) throws -> Outcome<ModifyRecordsResponse> {
+        try check(group, last, in: try liveZone(last.zoneID, in: unit, call))
+        let key = call.key(of: group)
+        if group.parts > 1 {
+            let staged = Set(try unit.stagedSizes(of: key).map(\.part))
+            let missing = (0..<group.parts - 1).filter { !staged.contains($0) }
+            if !missing.isEmpty { return Outcome(.of(.missing(missing))) }
+        }
+        var combined = Outcome(ModifyRecordsResponse.of(.saved))
+        var failures: [RecordResult] = []
+        var call = call
+        call.isFollowed = call.isFollowed && group.parts == 1
+        for part in 0..<group.parts {
+            var request = last
+            if !group.isLast(part) {
+                guard let body = try unit.stagedBody(part, of: key) else { return Outcome(.of(.missing([part]))) }
+                request = try ModifyRecordsRequest(json: body)
+                guard request.zoneID.zoneName == last.zoneID.zoneName else { throw WireError(.badRequest, "the requests of a group are for one zone") }
+            }
+            request.atomic = false
+            let outcome = try modifyRecords(request, in: unit, call)
+            combined.add(outcome)
+            failures += outcome.response.results.filter { if case .failure = $0 { true } else { false } }
+            // The next request follows this one.
+            call.knownSyncToken = outcome.response.nextSyncToken
+        }
+        if group.isAtomic, !failures.isEmpty {
+            var response = ModifyRecordsResponse.of(.refused)
+            response.results = failures
+            throw SaveGroupRefused(response: response)
+        }
+        if group.parts > 1 { try unit.removeStaged(key) }
+        return combined
+    }
+}
+
+extension SaveGroup {
+    fileprivate func isLast(_ part: Int) -> Bool { part == parts - 1 }
+}
+
+extension Call {
+    func key(of group: SaveGroup) -> StagedGroupKey {
+        StagedGroupKey(userRecordName: caller.userRecordName, deviceID: caller.deviceID, id: group.id)
+    }
+}
+
+extension ModifyRecordsResponse {
+    static func of(_ state: SaveGroupState) -> Self {
+        var response = ModifyRecordsResponse(results: [])
+        response.saveGroup = state
+        return response
+    }
+}
+
+extension Outcome<ModifyRecordsResponse> {
+    /// Adds what the next request of a group came to. Who listens hears of the group once.
+    fileprivate mutating func add(_ other: Self) {
+        response.results += other.response.results
+        response.syncToken = other.response.syncToken
+        response.nextSyncToken = other.response.nextSyncToken
+        let known = Set(notifications.filter(\.isAboutZones).map(\.subscriptionID))
+        notifications += other.notifications.filter { !$0.isAboutZones || !known.contains($0.subscriptionID) }
+        news += other.news
+        changesPublicDatabase = changesPublicDatabase || other.changesPublicDatabase
+    }
+}
+
+extension PushNotification {
+    fileprivate var isAboutZones: Bool {
+        switch subject {
+        case .database, .zone: true
+        case .query: false
+        }
+    }
+}
