@@ -124,7 +124,10 @@ import Testing
                 PlanException("UPDATE \(table) SET tag = NULL, stage = 1…", because: "The home zone was reset: everything is sent again."),
             ]
         }
-        for table in ["TARN_INCOMPLETE", "TARN_LACKING", "TARN_LINK", "TARN_MERGED", "TARN_PARKED", "TARN_RECORD"] {
+        exceptions += [
+            PlanException("SELECT asked, generation, token, deletes FROM TARN_STAGEDPAGE…", because: "All pages of the zone are the answer."),
+        ]
+        for table in ["TARN_INCOMPLETE", "TARN_LACKING", "TARN_LINK", "TARN_MERGED", "TARN_PARKED", "TARN_RECORD", "TARN_STAGEDASSET", "TARN_STAGEDPAGE"] {
             exceptions.append(PlanException("DELETE FROM \(table) WHERE zone = ?", because: "The zone was deleted, with all rows."))
         }
         return exceptions

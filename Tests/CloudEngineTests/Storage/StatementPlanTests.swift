@@ -102,7 +102,7 @@ import Testing
             exceptions.append(PlanException("DELETE FROM \(table) WHERE part = ? AND zone = ?", because: "The zone was deleted, with all rows."))
         }
         for table in [
-            "answers", "asset_links", "client_tokens", "index_entries", "kept_assets", "public_subscriptions", "record_indexes", "record_references",
+            "answers", "asset_links", "client_tokens", "index_entries", "kept_assets", "public_subscriptions", "record_indexes", "record_references", "staged_requests",
             "record_versions", "records", "subscriptions", "uploads", "zones",
         ] {
             exceptions.append(

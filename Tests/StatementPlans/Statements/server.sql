@@ -15,6 +15,7 @@ DELETE FROM share_members WHERE part = ? AND zone = ?
 DELETE FROM shared_records WHERE part = ? AND zone = ?
 DELETE FROM shared_records WHERE part = ? AND zone = ? AND share = ?
 DELETE FROM shares WHERE part = ? AND zone = ?
+DELETE FROM staged_requests WHERE part IN (SELECT part FROM partitions WHERE container = ? AND environment = ?)
 DELETE FROM subscriptions WHERE part IN (SELECT part FROM partitions WHERE container = ? AND environment = ?)
 DELETE FROM uploads WHERE part IN (SELECT part FROM partitions WHERE container = ? AND environment = ?)
 DELETE FROM zones WHERE part IN (SELECT part FROM partitions WHERE container = ? AND environment = ?)
