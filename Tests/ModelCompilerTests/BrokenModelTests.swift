@@ -30,7 +30,7 @@ struct BrokenModel: CustomTestStringConvertible, Sendable {
             "2 error: E.a has an unknown attribute type 'Text'"),
         BrokenModel(
             "no type", #"<entity name="E"><attribute name="a"/></entity>"#,
-            "2 error: E.a has no attribute type"),
+            "2 error: E.a has no attribute type; only a transient attribute may have none"),
         BrokenModel(
             "default values",
             """

@@ -42,9 +42,9 @@ enum SwiftName {
     /// Properties and methods without arguments. Methods with arguments do not clash with a property.
     ///
     /// Source: `NSManagedObject` and `NSObject` in Apple's documentation; Xcode refuses these names too.
+    /// `className` is legal off AppKit, which alone has such a member.
     private static let membersOfManagedObject: Set<String> = [
         "autorelease", "awakeFromFetch", "awakeFromInsert", "changedValues", "changedValuesForCurrentEvent",
-        "className",
         "copy", "dealloc", "debugDescription", "description", "didSave", "didTurnIntoFault", "entity", "faultingState",
         "fetchRequest", "hasChanges", "hasPersistentChangedValues", "hash", "hashValue", "init", "isDeleted", "isFault",
         "isInserted", "isProxy", "isUpdated", "managedObjectContext", "mutableCopy", "objectID", "objectWillChange",

@@ -32,15 +32,24 @@ extension AttributeType {
 /// The text of a default value as a stored value of the attribute's type.
 enum DefaultValue: Equatable {
     case value(StoredValue)
+    /// The editor leaves the text of an earlier type behind, such as `NO` for an integer. `expected` is for a warning.
+    case converted(StoredValue, expected: String)
     /// With what was expected instead, for a diagnostic.
     case malformed(expected: String)
     case unsupported
 
-    static func parse(_ text: String, as type: AttributeType) -> DefaultValue {
+    static func parse(_ spelling: String, as type: AttributeType) -> DefaultValue {
+        if type == .string { return .value(.string(spelling)) }
+        let text = spelling.trimmingCharacters(in: .whitespacesAndNewlines)
+        let parsed = strict(text, as: type)
+        guard case .malformed(let expected) = parsed else { return parsed }
+        if text.isEmpty { return .converted(.null, expected: expected) }
+        return converted(text, to: type).map { .converted($0, expected: expected) } ?? parsed
+    }
+
+    private static func strict(_ text: String, as type: AttributeType) -> DefaultValue {
         switch type {
-        case .integer16: integer(text, Int64(Int16.min)...Int64(Int16.max))
-        case .integer32: integer(text, Int64(Int32.min)...Int64(Int32.max))
-        case .integer64: integer(text, Int64.min...Int64.max)
+        case .integer16, .integer32, .integer64: integer(text, range(of: type))
         case .boolean: wrap(ElementReader.flag(from: text).map { .int($0 ? 1 : 0) }, expected: "YES or NO")
         case .double: wrap(finite(text).map { .double($0) }, expected: "a number")
         case .float: wrap(float(text).map { .double($0) }, expected: "a number that a Float can hold")
@@ -52,8 +61,29 @@ enum DefaultValue: Equatable {
         }
     }
 
+    /// A flag as a number, a number as a flag, and a fraction as a whole number, rounded towards zero as `NSNumber` does.
+    private static func converted(_ text: String, to type: AttributeType) -> StoredValue? {
+        switch type {
+        case .boolean: return finite(text).map { .int($0 == 0 ? 0 : 1) }
+        case .integer16, .integer32, .integer64:
+            let value = ElementReader.flag(from: text).map { $0 ? 1 : 0 } ?? finite(text).flatMap { Int64(exactly: $0.rounded(.towardZero)) }
+            return value.flatMap { range(of: type).contains($0) ? .int($0) : nil }
+        case .double, .float: return ElementReader.flag(from: text).map { .double($0 ? 1 : 0) }
+        case .decimal: return ElementReader.flag(from: text).map { .decimal($0 ? 1 : 0) }
+        default: return nil
+        }
+    }
+
     private static func wrap(_ value: StoredValue?, expected: String) -> DefaultValue {
         value.map { .value($0) } ?? .malformed(expected: expected)
+    }
+
+    private static func range(of type: AttributeType) -> ClosedRange<Int64> {
+        switch type {
+        case .integer16: Int64(Int16.min)...Int64(Int16.max)
+        case .integer32: Int64(Int32.min)...Int64(Int32.max)
+        default: Int64.min...Int64.max
+        }
     }
 
     /// Accepts a fraction of zero, which stays behind when an attribute's type is changed in the editor.

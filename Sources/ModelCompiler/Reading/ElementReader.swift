@@ -103,7 +103,7 @@ struct ElementReader {
     /// What a writer of the file needs beside the model.
     var kept: ModelDocument.Kept {
         ModelDocument.Kept(
-            spellings: element.attributes,
+            source: element, spellings: element.attributes,
             carried: element.attributes.filter { carriedAttributes.contains($0.key) || !attributesAskedFor.contains($0.key) },
             children: element.children.filter { carriedChildren.contains($0.name) || !childrenAskedFor.contains($0.name) })
     }

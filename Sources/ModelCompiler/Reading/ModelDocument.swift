@@ -32,6 +32,8 @@ package struct ModelDocument: Hashable, Sendable {
 
     /// What the file says about one element.
     struct Kept: Hashable, Sendable {
+        /// The element as it was read; nil for a part without a file.
+        var source: SourceElement?
         /// Every attribute as it is spelled.
         var spellings: [String: String] = [:]
         /// Those that the model does not hold.

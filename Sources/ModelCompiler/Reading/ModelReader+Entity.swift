@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import Foundation
 import ManagedModel
 
 extension ModelReader {
@@ -45,31 +46,44 @@ extension ModelReader {
     private func classAndModule(_ text: String) -> (name: String, module: String?) { Self.classAndModule(text, module: module) }
 
     /// `Foo` is a class wherever it is, `.Foo` one of the module being built, `Module.Foo` one of that module.
-    static func classAndModule(_ text: String, module: String?) -> (name: String, module: String?) {
-        guard let dot = text.lastIndex(of: ".") else { return (text, nil) }
+    /// A dot at the end says nothing.
+    static func classAndModule(_ spelling: String, module: String?) -> (name: String, module: String?) {
+        var text = spelling.trimmingCharacters(in: .whitespacesAndNewlines)[...]
+        while text.hasSuffix(".") { text.removeLast() }
+        while text.hasPrefix("..") { text.removeFirst() }
+        if text.isEmpty { return (spelling, nil) }
+        return classAndModule(text, module: module)
+    }
+
+    private static func classAndModule(_ text: Substring, module: String?) -> (name: String, module: String?) {
+        guard let dot = text.lastIndex(of: ".") else { return (String(text), nil) }
         let name = String(text[text.index(after: dot)...])
         return (name, dot == text.startIndex ? module : String(text[..<dot]))
     }
 
     private func codeGeneration(_ reader: inout ElementReader) -> CodeGeneration {
         guard let text = reader.name("codeGenerationType") else { return .manual }
-        guard let result = CodeGeneration(rawValue: text) else {
-            reader.error("has an unknown kind of code generation '\(text)'; expected class or category")
-            return .manual
+        if let result = CodeGeneration(rawValue: text) { return result }
+        switch text.lowercased() {
+        case "class", "class definition": return .class
+        case "category", "extension", "category/extension": return .category
+        case "none", "manual", "manual/none":
+            reader.warning("has the code generation '\(text)'; leave codeGenerationType out for classes written by hand")
+        default: reader.error("has an unknown kind of code generation '\(text)'; expected class or category")
         }
-        return result
+        return .manual
     }
 
     // MARK: Indexes and constraints
 
     /// What a property marked as indexed means since indexes have elements of their own.
-    private func legacyIndex(on property: String) -> FetchIndex {
+    func legacyIndex(on property: String) -> FetchIndex {
         FetchIndex(
             name: "by\(property.prefix(1).uppercased())\(property.dropFirst())Index",
             elements: [.init(property: property)])
     }
 
-    private func compoundIndexes(_ reader: inout ElementReader) -> [FetchIndex] {
+    func compoundIndexes(_ reader: inout ElementReader) -> [FetchIndex] {
         let compounds = reader.children("compoundIndexes").flatMap(\.children)
         return compounds.enumerated().map { number, compound in
             let elements = compound.children.compactMap { $0.attributes["value"] }.map {
@@ -91,7 +105,7 @@ extension ModelReader {
         }
     }
 
-    private mutating func fetchIndex(_ element: SourceElement, of owner: String) -> FetchIndex? {
+    mutating func fetchIndex(_ element: SourceElement, of owner: String) -> FetchIndex? {
         let name = element.attributes["name"] ?? ""
         var reader = open(element, as: "\(owner).\(name)")
         reader.ignore("name")

@@ -22,7 +22,11 @@ extension ModelReader {
         attribute.preservesValueInHistoryOnDeletion = reader.flag("preserveAfterDeletion")
         attribute.isIndexedBySpotlight = reader.flag("spotlightIndexingEnabled")
         attribute.valueTransformerName = reader.name("valueTransformerName")
-        attribute.valueClassName = reader.name("customClassName")
+        attribute.valueClassName = reader.name("customClassName").flatMap { spelling in
+            let name = Self.valueClass(spelling)
+            if name == nil { reader.warning("has the class '\(spelling)', which isn't a Swift type; NSObject is used instead") }
+            return name
+        }
         attribute.regularExpression = reader.name("regularExpressionString")
         attribute.compositeName = reader.name("composite")
         attribute.renamingIdentifier = reader.name("elementID", "renamingIdentifier")
@@ -93,7 +97,9 @@ extension ModelReader {
 
     private func attributeType(_ reader: inout ElementReader, isTransient: Bool) -> AttributeType? {
         guard let text = reader.name("attributeType") else {
-            reader.error("has no attribute type")
+            // Xcode leaves the type of a transient attribute out where none was chosen.
+            if isTransient { return .undefined }
+            reader.error("has no attribute type; only a transient attribute may have none")
             return nil
         }
         guard let type = AttributeType(modelText: text) else {
@@ -143,6 +149,10 @@ extension ModelReader {
         guard let text else { return }
         switch DefaultValue.parse(text, as: attribute.type) {
         case .value(let value): attribute.defaultValue = value
+        case .converted(let value, let expected):
+            attribute.defaultValue = value
+            let used = DefaultValue.text(of: attribute) ?? "none"
+            reader.warning("has the default value '\(text)'; expected \(expected), \(used) is used")
         case .malformed(let expected): reader.error("has the default value '\(text)'; expected \(expected)")
         case .unsupported:
             reader.ignore("defaultValueString")

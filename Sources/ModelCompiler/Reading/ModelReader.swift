@@ -68,7 +68,7 @@ struct ModelReader {
 
     // MARK: Model level
 
-    private mutating func configuration(_ element: SourceElement, into model: inout Model) {
+    mutating func configuration(_ element: SourceElement, into model: inout Model) {
         let name = element.attributes["name"] ?? ""
         var reader = open(element, as: "configuration '\(name)'")
         reader.ignore("name")
@@ -87,7 +87,7 @@ struct ModelReader {
         close(reader)
     }
 
-    private mutating func composite(_ element: SourceElement) -> Composite {
+    mutating func composite(_ element: SourceElement) -> Composite {
         let name = element.attributes["name"] ?? ""
         var reader = open(element, as: name.isEmpty ? "a composite" : name, in: .composites)
         reader.ignore("name", "versionHashModifier", "elementID")

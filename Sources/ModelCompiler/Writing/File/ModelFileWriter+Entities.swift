@@ -6,6 +6,8 @@ import ManagedModel
 extension ModelFileWriter {
     func element(for entity: Entity) -> WrittenElement {
         let kept = document.kept(entity.name)
+        if let same = unchanged(kept, entity, { $0.entity($1) }) { return same }
+        let legacy = legacyIndexes(of: entity)
         var attributes = ["name": entity.name]
         attributes["representedClassName"] = className(of: entity, kept)
         attributes["parentEntity"] = entity.superentity
@@ -17,13 +19,18 @@ extension ModelFileWriter {
         attributes["coreSpotlightDisplayNameExpression"] = entity.spotlightDisplayNameExpression
 
         func subject(_ name: String) -> String { "\(entity.name).\(name)" }
-        var children = entity.attributes.sorted { $0.name < $1.name }.map { element(for: $0, document.kept(subject($0.name))) }
-        children += entity.relationships.sorted { $0.name < $1.name }.map { element(for: $0, document.kept(subject($0.name))) }
+        var children = entity.attributes.sorted { $0.name < $1.name }.map {
+            element(for: $0, document.kept(subject($0.name)), isIndexed: legacy.properties[$0.name] != nil)
+        }
+        children += entity.relationships.sorted { $0.name < $1.name }.map {
+            element(for: $0, document.kept(subject($0.name)), isIndexed: legacy.properties[$0.name] != nil)
+        }
         children += entity.fetchedProperties.sorted { $0.name < $1.name }.map { element(for: $0, owner: entity.name) }
-        children += entity.indexes.map { element(for: $0, document.kept(subject($0.name))) }
+        children += legacy.compoundElements
+        children += entity.indexes.filter { !legacy.contains($0) }.map { element(for: $0, document.kept(subject($0.name))) }
         children += constraints(of: entity)
-        children += userInfo(entity.userInfo)
-        return WrittenElement("entity", merged(attributes, kept, by: .entity), children: children + others(kept))
+        children += userInfo(entity.userInfo, kept)
+        return WrittenElement("entity", merged(attributes, kept, by: .entity), children: arranged(children + others(kept), like: kept))
     }
 
     /// A class of the module being built keeps its leading dot.
@@ -46,6 +53,7 @@ extension ModelFileWriter {
     }
 
     private func element(for index: FetchIndex, _ kept: ModelDocument.Kept?) -> WrittenElement {
+        if let same = unchanged(kept, index, { $0.fetchIndex($1, of: "") }) { return same }
         var attributes = ["name": index.name]
         attributes["partialIndexPredicate"] = index.partialPredicateFormat
         let elements = index.elements.map { element in
@@ -64,12 +72,13 @@ extension ModelFileWriter {
     private func element(for property: FetchedProperty, owner: String) -> WrittenElement {
         let subject = "\(owner).\(property.name)"
         let kept = document.kept(subject)
+        if let same = unchanged(kept, property, { $0.fetchedProperty($1, of: owner) }) { return same }
         var attributes = ["name": property.name]
         if property.isOptional { attributes["optional"] = "YES" }
         attributes["elementID"] = property.renamingIdentifier
         attributes["versionHashModifier"] = property.versionHashModifier
         let request = element(for: property.request, document.kept(subject, in: .fetchedRequests))
         return WrittenElement(
-            "fetchedProperty", merged(attributes, kept, by: .fetchedProperty), children: [request] + userInfo(property.userInfo) + others(kept))
+            "fetchedProperty", merged(attributes, kept, by: .fetchedProperty), children: [request] + userInfo(property.userInfo, kept) + others(kept))
     }
 }

@@ -5,14 +5,19 @@ import Foundation
 import ManagedModel
 
 extension ModelFileWriter {
-    func element(for attribute: Attribute, _ kept: ModelDocument.Kept?) -> WrittenElement {
+    /// - Parameter isIndexed: Whether the file asks for an index on the attribute in the older form, and the entity has it.
+    func element(for attribute: Attribute, _ kept: ModelDocument.Kept?, isIndexed: Bool = false) -> WrittenElement {
+        let wasIndexed = kept?.spellings["indexed"].flatMap(ElementReader.flag(from:)) == true
+        if isIndexed == wasIndexed, let same = unchanged(kept, attribute, { $0.attribute($1, of: "").attribute }) { return same }
         var kept = kept
         // A text is the same only when it is spelled the same.
         if attribute.type == .string, kept?.spellings["defaultValueString"] != attribute.defaultValue.text {
             kept?.spellings["defaultValueString"] = nil
         }
         var attributes = ["name": attribute.name, "attributeType": attribute.type.modelText]
+        if attribute.type == .undefined, let kept, kept.spellings["attributeType"] == nil { attributes["attributeType"] = nil }
         func flag(_ name: String, _ value: Bool) { if value { attributes[name] = "YES" } }
+        flag("indexed", isIndexed)
         flag("optional", attribute.isOptional)
         flag("transient", attribute.isTransient)
         flag("derived", attribute.derivationExpression != nil)
@@ -34,12 +39,15 @@ extension ModelFileWriter {
         attributes[isDate ? "maxDateTimeInterval" : "maxValueString"] = attribute.maximum.map(Self.text)
         if let text = DefaultValue.text(of: attribute) { attributes[isDate ? "defaultDateTimeInterval" : "defaultValueString"] = text }
         return WrittenElement(
-            "attribute", merged(attributes, kept, by: .attribute), children: userInfo(attribute.userInfo) + others(kept))
+            "attribute", merged(attributes, kept, by: .attribute), children: arranged(userInfo(attribute.userInfo, kept) + others(kept), like: kept))
     }
 
-    func element(for relationship: Relationship, _ kept: ModelDocument.Kept?) -> WrittenElement {
+    func element(for relationship: Relationship, _ kept: ModelDocument.Kept?, isIndexed: Bool = false) -> WrittenElement {
+        let wasIndexed = kept?.spellings["indexed"].flatMap(ElementReader.flag(from:)) == true
+        if isIndexed == wasIndexed, let same = unchanged(kept, relationship, { $0.relationship($1, of: "").relationship }) { return same }
         var attributes = ["name": relationship.name, "destinationEntity": relationship.destination]
         func flag(_ name: String, _ value: Bool) { if value { attributes[name] = "YES" } }
+        flag("indexed", isIndexed)
         flag("optional", relationship.isOptional)
         flag("transient", relationship.isTransient)
         flag("toMany", relationship.isToMany)
@@ -64,7 +72,8 @@ extension ModelFileWriter {
             if relationship.inverse != nil { attributes["inverseEntity"] = relationship.destination }
         }
         return WrittenElement(
-            "relationship", merged(attributes, kept, by: .relationship), children: userInfo(relationship.userInfo) + others(kept))
+            "relationship", merged(attributes, kept, by: .relationship),
+            children: arranged(userInfo(relationship.userInfo, kept) + others(kept), like: kept))
     }
 
     /// A whole number without a fraction.

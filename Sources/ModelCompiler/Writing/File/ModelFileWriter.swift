@@ -5,8 +5,8 @@ package import ManagedModel
 
 /// Writes the `contents` of a model version as Xcode's model editor does.
 ///
-/// Entities, and the properties of each, are sorted by name, since their order in a file means nothing; all else keeps
-/// its order. Reading the text gives the model that was written.
+/// Reading the text gives the model that was written. Elements whose meaning did not change are written as they were
+/// read, in their order; entities and properties without a file are sorted by name.
 ///
 /// Source: `xcdatamodel-format` (observed over public model files).
 package struct ModelFileWriter {
@@ -39,13 +39,31 @@ package struct ModelFileWriter {
         attributes["userDefinedModelVersionIdentifier"] = model.versionIdentifiers.first
         let isDefaultInCloud = model.cloudConfigurations.contains(Model.defaultConfiguration)
         let hasDefault = document.kept("configuration '\(Model.defaultConfiguration)'") != nil
-        if isDefaultInCloud, !hasDefault || kept?.spellings["usedWithCloudKit"] != nil { attributes["usedWithCloudKit"] = "YES" }
+        if saysCloudAsBefore {
+            attributes["usedWithCloudKit"] = kept?.spellings["usedWithCloudKit"]
+        } else if isDefaultInCloud, !hasDefault || kept?.spellings["usedWithCloudKit"] != nil {
+            attributes["usedWithCloudKit"] = "YES"
+        }
         var children = model.entities.sorted { $0.name < $1.name }.map { element(for: $0) }
         children += model.fetchTemplates.map { element(for: $0, document.kept("fetch request '\($0.name)'")) }
         children += configurations(hasDefault: hasDefault, isDefaultInCloud: isDefaultInCloud)
         children += model.composites.map { element(for: $0) }
-        let carried = (kept?.children ?? []).map { $0.name == "elements" ? diagram($0) : WrittenElement($0) }
-        return WrittenElement("model", merged(attributes, kept, by: .model), children: children + carried.filter { $0.name != "elements" || !$0.children.isEmpty })
+        // A diagram that lost all of its entities is left out; one that was empty stays.
+        for carried in kept?.children ?? [] {
+            let element = carried.name == "elements" ? diagram(carried) : WrittenElement(carried)
+            if carried.name != "elements" || !element.children.isEmpty || carried.children.isEmpty { children.append(element) }
+        }
+        return WrittenElement("model", merged(attributes, kept, by: .model), children: arranged(children, like: kept))
+    }
+
+    /// Whether the file says of the default configuration that it is synced, in either of the two places there are.
+    private func cloudFlag(of subject: String) -> Bool {
+        document.kept(subject)?.spellings["usedWithCloudKit"].flatMap(ElementReader.flag(from:)) ?? false
+    }
+
+    private var saysCloudAsBefore: Bool {
+        let before = cloudFlag(of: "the model") || cloudFlag(of: "configuration '\(Model.defaultConfiguration)'")
+        return document.kept("the model") != nil && before == model.cloudConfigurations.contains(Model.defaultConfiguration)
     }
 
     /// Positions in the editor, of entities that are still there.
@@ -64,7 +82,16 @@ package struct ModelFileWriter {
         if hasDefault { names.append(Model.defaultConfiguration) }
         return names.sorted().map { name in
             let kept = document.kept("configuration '\(name)'")
-            let isInCloud = model.cloudConfigurations.contains(name)
+            let isDefault = name == Model.defaultConfiguration
+            let isInCloud =
+                isDefault && saysCloudAsBefore ? cloudFlag(of: "configuration '\(name)'") : model.cloudConfigurations.contains(name)
+            if let same = unchanged(kept, [name: model.configurations[name] ?? []], { reader, element in
+                var read = Model()
+                reader.configuration(element, into: &read)
+                return read.cloudConfigurations.contains(name) == isInCloud ? [name: read.configurations[name] ?? []] : [:]
+            }) {
+                return same
+            }
             let members = (model.configurations[name] ?? []).map { WrittenElement("memberEntity", [("name", $0)]) }
             let attributes = merged(["name": name, "usedWithCloudKit": isInCloud ? "YES" : nil].compactMapValues { $0 }, kept, by: .configuration)
             return WrittenElement("configuration", attributes, children: members + others(kept))
@@ -73,13 +100,15 @@ package struct ModelFileWriter {
 
     private func element(for composite: Composite) -> WrittenElement {
         let kept = document.kept(composite.name, in: .composites)
+        if let same = unchanged(kept, composite, { $0.composite($1) }) { return same }
         let attributes = composite.attributes.map { attribute in
             element(for: attribute, document.kept("\(composite.name).\(attribute.name)", in: .composites))
         }
-        return WrittenElement("composite", merged(["name": composite.name], kept, by: .composite), children: attributes + others(kept))
+        return WrittenElement("composite", merged(["name": composite.name], kept, by: .composite), children: arranged(attributes + others(kept), like: kept))
     }
 
     func element(for template: FetchTemplate, _ kept: ModelDocument.Kept?) -> WrittenElement {
+        if let same = unchanged(kept, template, { $0.template($1, as: "") }) { return same }
         var attributes = ["name": template.name, "entity": template.entity]
         attributes["predicateString"] = template.predicateFormat
         if template.fetchLimit != 0 { attributes["fetchLimit"] = "\(template.fetchLimit)" }
@@ -103,7 +132,11 @@ package struct ModelFileWriter {
 
     func others(_ kept: ModelDocument.Kept?) -> [WrittenElement] { (kept?.children ?? []).map { WrittenElement($0) } }
 
-    func userInfo(_ userInfo: [String: String]) -> [WrittenElement] {
+    func userInfo(_ userInfo: [String: String], _ kept: ModelDocument.Kept?) -> [WrittenElement] {
+        if let source = kept?.source {
+            var reader = ElementReader(source, subject: "", place: .entities)
+            if reader.userInfo() == userInfo { return reader.children("userInfo").map { WrittenElement($0) } }
+        }
         guard !userInfo.isEmpty else { return [] }
         let entries = userInfo.sorted { $0.key < $1.key }.map { WrittenElement("entry", [("key", $0.key), ("value", $0.value)]) }
         return [WrittenElement("userInfo", children: entries)]
@@ -126,6 +159,7 @@ package struct ModelFileWriter {
 
     private static func isSame(_ spelling: String, _ value: String, _ name: String) -> Bool {
         if spelling == value { return true }
+        if name == "customClassName" { return ModelReader.valueClass(spelling) == value }
         guard flagNames.contains(name) || name.hasSuffix("ValueString") || name.hasSuffix("TimeInterval") else { return false }
         if value == "YES" || value == "NO" { return ElementReader.flag(from: spelling) == (value == "YES") }
         guard let number = Double(value), Double(spelling) == number else { return false }
@@ -144,6 +178,6 @@ package struct ModelFileWriter {
 
     private static let flagNames: Set = [
         "optional", "transient", "toMany", "ordered", "isAbstract", "derived", "usesScalarValueType", "allowsExternalBinaryDataStorage",
-        "allowsCloudEncryption", "preserveAfterDeletion", "spotlightIndexingEnabled", "usedWithCloudKit",
+        "allowsCloudEncryption", "preserveAfterDeletion", "spotlightIndexingEnabled", "usedWithCloudKit", "indexed",
     ]
 }

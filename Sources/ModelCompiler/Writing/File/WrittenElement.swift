@@ -16,13 +16,9 @@ struct WrittenElement {
 
     /// An element that is handed on as it was read.
     init(_ element: SourceElement) {
-        self.init(element.name, Self.ordered(element.attributes), children: element.children.map { WrittenElement($0) })
+        self.init(
+            element.name, AttributeOrder.of(element.name).sorted(element.attributes), children: element.children.map { WrittenElement($0) })
         text = element.text
-    }
-
-    /// Names and positions first, as in the editor's own elements.
-    private static func ordered(_ attributes: [String: String]) -> [(name: String, value: String)] {
-        AttributeOrder.element.sorted(attributes)
     }
 
     /// Four spaces for each level, attributes on one line, as Xcode writes them.
@@ -73,6 +69,22 @@ struct AttributeOrder {
         return known + others.map { (name: $0.key, value: $0.value) }
     }
 
+    /// The order for the elements of a name. For the editor's own elements, names and positions come first.
+    static func of(_ element: String) -> AttributeOrder {
+        switch element {
+        case "entity": entity
+        case "attribute": attribute
+        case "relationship": relationship
+        case "fetchedProperty": fetchedProperty
+        case "fetchRequest": fetchRequest
+        case "fetchIndex": fetchIndex
+        case "fetchIndexElement": indexElement
+        case "configuration": configuration
+        case "composite": composite
+        default: self.element
+        }
+    }
+
     static let model = AttributeOrder(names: [
         "type", "documentVersion", "lastSavedToolsVersion", "systemVersion", "minimumToolsVersion", "sourceLanguage", "usedWithCloudKit",
         "usedWithSwiftData", "userDefinedModelVersionIdentifier",
@@ -85,11 +97,11 @@ struct AttributeOrder {
         "name", "optional", "transient", "attributeType", "composite", "minValueString", "maxValueString", "minDateTimeInterval",
         "maxDateTimeInterval", "defaultValueString", "defaultDateTimeInterval", "derived", "derivationExpression", "usesScalarValueType",
         "valueTransformerName", "customClassName", "regularExpressionString", "allowsExternalBinaryDataStorage", "allowsCloudEncryption",
-        "preserveAfterDeletion", "spotlightIndexingEnabled", "storedInTruthFile", "elementID", "versionHashModifier", "syncable",
+        "preserveAfterDeletion", "spotlightIndexingEnabled", "indexed", "storedInTruthFile", "elementID", "versionHashModifier", "syncable",
     ])
     static let relationship = AttributeOrder(names: [
         "name", "optional", "transient", "toMany", "minCount", "maxCount", "deletionRule", "ordered", "destinationEntity", "inverseName",
-        "inverseEntity", "spotlightIndexingEnabled", "storedInTruthFile", "elementID", "versionHashModifier", "syncable",
+        "inverseEntity", "spotlightIndexingEnabled", "indexed", "storedInTruthFile", "elementID", "versionHashModifier", "syncable",
     ])
     static let fetchedProperty = AttributeOrder(names: [
         "name", "optional", "transient", "spotlightIndexingEnabled", "elementID", "versionHashModifier", "syncable",
