@@ -14,7 +14,7 @@ extension SQLiteStore {
         // Read-only, so that closing the file leaves its log alone.
         try onFile(url, isReadOnly: true) { connection in
             let (identifier, metadata) = try storedMetadata(connection)
-            return metadata.visible(identifier: identifier)
+            return metadata.visible(identifier: identifier, connection)
         }
     }
 

@@ -42,6 +42,8 @@ package final class SQLiteStore: Sendable {
         package var vacuums = false
         /// What the metadata says about the model, by entity; empty leaves versions alone.
         package var versionHashes: [String: Data] = [:]
+        /// Version hashes of the same entities in the form that earlier releases wrote.
+        package var earlierVersionHashes: [String: Data] = [:]
         package var versionIdentifiers: [String] = []
         /// One text for all entities of the model.
         package var versionChecksum: String?

@@ -46,6 +46,18 @@ import Testing
                 == ["Post.size is new ! ~"])
     }
 
+    /// The version hashes of Apple's framework are the same with and without a transformer's name.
+    @Test func anotherTransformerNeedsNoMigration() {
+        var color = Attribute(name: "color", type: .transformable)
+        let old = Model(entities: [Entity(name: "Post", attributes: [color])])
+        color.valueTransformerName = "NSSecureUnarchiveFromData"
+        let new = Model(entities: [Entity(name: "Post", attributes: [color, Attribute(name: "note", type: .string)])])
+        for difference in [ModelDifference(from: old, to: new), ModelDifference(from: new, to: old)] {
+            #expect(difference.isInferable && difference.obstacles.isEmpty)
+        }
+        #expect(ModelDifference(from: old, to: new).isAllowedWhenSynced)
+    }
+
     @Test func renamesFollowTheIdentifier() {
         #expect(
             changes {

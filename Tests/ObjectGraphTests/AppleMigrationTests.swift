@@ -67,6 +67,26 @@ import Testing
         }
     }
 
+    /// An app that migrates step by step looks for the version that fits, and opening agrees.
+    @Test(arguments: 1...3, 1...4) func metadataTellsWhichVersionOpensTheStore(_ stored: Int, _ version: Int) throws {
+        let copy = FileManager.default.temporaryDirectory.appending(path: "tarn-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: copy) }
+        let url = copy.appending(path: "store.sqlite")
+        try FileManager.default.copyItem(at: AppleVersions.folder.appending(path: "store-v\(stored).sqlite"), to: url)
+        let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: NSSQLiteStoreType, at: url)
+        let model = try Self.model(version)
+        let isCompatible = model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata)
+        var code = 0
+        do {
+            let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+            try coordinator.remove(try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url))
+        } catch { code = (error as NSError).code }
+        #expect(isCompatible == (code == 0))
+        #expect(code == 0 || code == 134_100)
+        #expect(isCompatible == (stored == version))
+    }
+
     /// What an app does whose third version keeps the paragraphs of a post as objects.
     @Test func aMappingInCodeSplitsWhatASectionWas() throws {
         try Self.store(2) { url, before in

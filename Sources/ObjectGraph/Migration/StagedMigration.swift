@@ -23,7 +23,7 @@ struct StagedMigration {
                 .stagedMigrationFrameworkVersionMismatch,
                 sentence: "The store at \(url.path) does not say which version of the model it was made with; open it once without stages.")
         }
-        if checksum == target.versionChecksum { return }
+        if checksum == target.versionChecksum || checksum == target.earlierVersionChecksum { return }
         let (start, end) = (try position(of: checksum, "store"), try position(of: target.versionChecksum, "model of the coordinator"))
         guard start <= end else {
             throw CocoaError(

@@ -171,9 +171,14 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
     /// parent, whether it is abstract, properties, uniqueness constraints, the modifier.
     ///
     /// Differs: the bytes are not Apple's, whose encoding is not public.
-    open var versionHash: Data {
-        let own = ["entity", name ?? "", superentity?.versionHash.base64EncodedString() ?? "", isAbstract ? "abstract" : ""]
-        let hashed = ownProperties.sorted { $0.name < $1.name }.map { $0.versionHash.base64EncodedString() }
+    open var versionHash: Data { versionHash(of: ownProperties.filter { !$0.isTransient }, superentity?.versionHash) }
+
+    /// The version hash as earlier releases wrote it: with transient properties, which no store holds.
+    var earlierVersionHash: Data { versionHash(of: ownProperties, superentity?.earlierVersionHash) }
+
+    private func versionHash(of properties: [NSPropertyDescription], _ parent: Data?) -> Data {
+        let own = ["entity", name ?? "", parent?.base64EncodedString() ?? "", isAbstract ? "abstract" : ""]
+        let hashed = properties.sorted { $0.name < $1.name }.map { $0.versionHash.base64EncodedString() }
         let unique = constraints.map { $0.sorted().joined(separator: ",") }.sorted()
         return VersionHash.bytes(of: own + hashed + unique + [versionHashModifier ?? ""])
     }

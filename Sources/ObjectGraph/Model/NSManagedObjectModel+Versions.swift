@@ -4,6 +4,7 @@
 public import Foundation
 import ManagedModel
 import ModelCompiler
+import SQLiteStore
 import Synchronization
 
 // Versions of a model, and the stores that were made with them.
@@ -11,6 +12,10 @@ import Synchronization
 extension NSManagedObjectModel {
     /// The version hash of each entity.
     public var entityVersionHashesByName: [String: Data] { entitiesByName.mapValues(\.versionHash) }
+
+    /// The version hashes that earlier releases wrote for the same entities.
+    var earlierVersionHashes: [String: Data] { entitiesByName.mapValues(\.earlierVersionHash) }
+    var earlierVersionChecksum: String { VersionHash.checksum(of: earlierVersionHashes) }
 
     /// A text over the version hashes of all entities; models with the same one fit the same stores.
     public var versionChecksum: String { VersionHash.checksum(of: entityVersionHashesByName) }
@@ -22,7 +27,11 @@ extension NSManagedObjectModel {
         let hashes = Dictionary(
             entities.compactMap { entity in entity.name.map { ($0, entity.versionHash) } }, uniquingKeysWith: { first, _ in first })
         guard Set(known.keys) == Set(hashes.keys) else { return false }
-        return metadata[tarnHashVersionKey] == nil || known == hashes
+        guard metadata[tarnHashVersionKey] != nil else {
+            return ForeignTables.fit(metadata, value, configuration: configuration) ?? true
+        }
+        let earlier = earlierVersionHashes
+        return hashes.allSatisfy { known[$0.key] == $0.value || known[$0.key] == earlier[$0.key] }
     }
 
     /// The entities, among those of several models, that a store was made with.
@@ -31,14 +40,18 @@ extension NSManagedObjectModel {
     public convenience init?(byMerging models: [NSManagedObjectModel], forStoreMetadata metadata: [String: Any]) {
         guard let known = metadata[NSStoreModelVersionHashesKey] as? [String: Data], !known.isEmpty else { return nil }
         let isOurs = metadata[tarnHashVersionKey] != nil
-        if let whole = models.first(where: { $0.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata) }) {
+        let fitting = models.filter { $0.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata) }
+        // Versions with the same tables are told apart by the identifiers that the developer gave them, where there are any.
+        let identifiers = Set((metadata[NSStoreModelVersionIdentifiersKey] as? [String] ?? []).filter { !$0.isEmpty })
+        let named = fitting.first { !identifiers.isEmpty && Set($0.versionIdentifiers.compactMap { $0.base as? String }) == identifiers }
+        if let whole = named ?? fitting.first {
             self.init(whole.value)
             return
         }
         var merged = Model()
         for (name, hash) in known.sorted(by: { $0.key < $1.key }) {
             let source = models.first { model in
-                model.entitiesByName[name].map { !isOurs || $0.versionHash == hash } ?? false
+                model.entitiesByName[name].map { !isOurs || $0.versionHash == hash || $0.earlierVersionHash == hash } ?? false
             }
             guard let source, let entity = source.value.entities.first(where: { $0.name == name }) else { return nil }
             merged.entities.append(entity)

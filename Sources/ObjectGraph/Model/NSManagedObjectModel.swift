@@ -165,8 +165,9 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
 
     /// Whether a store whose metadata is given was made with the same version of a configuration's entities.
     ///
-    /// Differs: of a store that Apple's framework wrote, whose hashes are made in another way, only the names of the
-    /// entities are compared.
+    /// Differs: how Apple's framework makes version hashes is not public. Of a store that it wrote, the names of the entities
+    /// are compared, and the tables, which ``NSPersistentStoreCoordinator/metadataForPersistentStore(ofType:at:options:)``
+    /// describes in the metadata; versions that differ in nothing that a table shows are not told apart.
     ///
     /// - Parameter configuration: nil for all entities.
     open func isConfiguration(withName configuration: String?, compatibleWithStoreMetadata metadata: [String: Any]) -> Bool { isConfigurationImplementation(withName: configuration, compatibleWithStoreMetadata: metadata) }

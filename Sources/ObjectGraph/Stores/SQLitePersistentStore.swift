@@ -112,6 +112,7 @@ extension SQLiteStore.Options {
         analyzes = description.isOn(NSSQLiteAnalyzeOption)
         vacuums = description.isOn(NSSQLiteManualVacuumOption)
         versionHashes = plan.versionHashes
+        earlierVersionHashes = plan.earlierVersionHashes
         versionIdentifiers = plan.versionIdentifiers
         versionChecksum = plan.versionChecksum
         modelChanges =

@@ -29,6 +29,8 @@ struct StorePlan {
     let description: NSPersistentStoreDescription
     /// By entity, of the store's configuration.
     let versionHashes: [String: Data]
+    /// As earlier releases wrote them.
+    let earlierVersionHashes: [String: Data]
     let versionIdentifiers: [String]
     /// Of the whole model.
     let versionChecksum: String
@@ -44,7 +46,7 @@ struct StorePlan {
         guard !description.ignoresVersions, metadata[tarnHashVersionKey] != nil,
             let known = metadata[NSStoreModelVersionHashesKey] as? [String: Data]
         else { return }
-        let changed = versionHashes.filter { known[$0.key] != $0.value }.keys.sorted()
+        let changed = versionHashes.filter { known[$0.key] != $0.value && known[$0.key] != earlierVersionHashes[$0.key] }.keys.sorted()
         let missing = known.keys.filter { versionHashes[$0] == nil && model.entity(named: $0) == nil }.sorted()
         guard changed.isEmpty, missing.isEmpty else {
             throw CocoaError(

@@ -6,17 +6,20 @@ import ManagedModel
 /// What a store of Apple's framework tells of the model it was made for: entity names, tables and columns.
 ///
 /// Its version hashes stand in the metadata too, but how they are computed is not public: only their names are used.
-struct ForeignStore {
+struct ForeignStore: Codable {
     /// Names of the entities it was made for.
     private let entities: Set<String>
     /// Upper-case table and column to the declared type.
     private let types: [String: [String: String]]
     /// Columns of properties that are no longer in the model may be there, since a migration was put off.
     private let isMigrationDeferred: Bool
+    /// Identifiers that the developer gave to the version of the model, without empty ones.
+    private let identifiers: Set<String>
 
     init(_ connection: Connection, _ metadata: StoreMetadata, _ numbers: [String: Int64]) throws(StoreError) {
         let hashes = metadata.values["NSStoreModelVersionHashes"] as? [String: Any]
         entities = Set(hashes.map { Array($0.keys) } ?? numbers.filter { $0.value < 16_000 }.map(\.key))
+        identifiers = Set((metadata.values[StoreFormat.MetadataKey.versionIdentifiers] as? [String] ?? []).filter { !$0.isEmpty })
         isMigrationDeferred = metadata.values["NSPersistentStoreDeferredLightweightMigrationOptionKey"] != nil
         var types: [String: [String: String]] = [:]
         do {
@@ -32,6 +35,10 @@ struct ForeignStore {
         } catch { throw StoreError(error) }
         self.types = types
     }
+
+    /// Whether a developer gave a model's version the identifiers of the store's. Of versions with the same tables, such as those
+    /// that differ in optionality, they tell which it is.
+    func hasIdentifiers(of model: Model) -> Bool { !identifiers.isEmpty && identifiers == Set(model.versionIdentifiers) }
 
     /// - Throws: ``StoreError`` with `.incompatibleModel` that names the first entity or property that differs, and how.
     func check(against layout: StoreLayout, _ columns: [String: [String]]) throws(StoreError) {

@@ -21,6 +21,13 @@ enum StoreFormat: Int, CaseIterable {
         static let hashVersion = "TarnHashVersion"
         static let versionIdentifiers = "NSStoreModelVersionIdentifiers"
         static let checksum = "NSStoreModelVersionChecksumKey"
+        /// In a store that Apple's framework wrote, in place of its own two keys, which opening leaves alone.
+        static let ownChecksum = "TarnModelVersionChecksum"
+        static let ownIdentifiers = "TarnModelVersionIdentifiers"
+        /// Under which keys apps see them.
+        static let shownAs = [ownChecksum: checksum, ownIdentifiers: versionIdentifiers]
+        /// What the tables of a store look like that Apple's framework wrote; only in what apps see.
+        static let tables = "TarnTables"
         /// Set while a migration has left something to do: Apple's key, and what is left.
         static let deferred = "NSPersistentStoreDeferredLightweightMigrationOptionKey"
         static let deferredDrops = "TarnDeferredDrops"
@@ -28,7 +35,7 @@ enum StoreFormat: Int, CaseIterable {
         static let identifier = "NSStoreUUID"
         /// What belongs to the store itself; an app's metadata never replaces it.
         static let reserved: Set<String> = [
-            format, model, hashes, versionIdentifiers, checksum, deferred, deferredDrops, type, identifier,
+            format, model, hashes, versionIdentifiers, checksum, ownIdentifiers, ownChecksum, deferred, deferredDrops, type, identifier,
         ]
     }
 }

@@ -56,6 +56,8 @@ struct StoreMetadata {
     var deferred: [DeferredDrop] {
         get { (values[StoreFormat.MetadataKey.deferredDrops] as? [String] ?? []).map(DeferredDrop.init(text:)) }
         set {
+            // The key of a migration that Apple's framework deferred is its own.
+            if newValue.isEmpty, values[StoreFormat.MetadataKey.deferredDrops] == nil { return }
             values[StoreFormat.MetadataKey.deferredDrops] = newValue.isEmpty ? nil : newValue.map(\.text)
             values[StoreFormat.MetadataKey.deferred] = newValue.isEmpty ? nil : true
         }
@@ -71,7 +73,9 @@ struct StoreMetadata {
     /// Entities that the model has in another version.
     func differences(from options: SQLiteStore.Options) -> [String] {
         guard let known = recordedHashes else { return [] }
-        return options.versionHashes.filter { known[$0.key] != $0.value }.keys.sorted()
+        return options.versionHashes.filter { name, hash in
+            known[name] != hash && known[name] != options.earlierVersionHashes[name]
+        }.keys.sorted()
     }
 
     private var recordedHashes: [String: Data]? { values[StoreFormat.MetadataKey.hashes] as? [String: Data] }
@@ -81,8 +85,10 @@ struct StoreMetadata {
         guard !options.versionHashes.isEmpty else { return }
         let others = (recordedHashes ?? [:]).filter { others.contains($0.key) }
         values[StoreFormat.MetadataKey.hashes] = others.merging(options.versionHashes) { $1 }
-        values[StoreFormat.MetadataKey.checksum] = options.versionChecksum
-        values[StoreFormat.MetadataKey.versionIdentifiers] = options.versionIdentifiers
+        // What Apple's framework wrote stays as it is.
+        let isForeign = values[StoreFormat.MetadataKey.applesHashes] != nil
+        values[isForeign ? StoreFormat.MetadataKey.ownChecksum : StoreFormat.MetadataKey.checksum] = options.versionChecksum
+        values[isForeign ? StoreFormat.MetadataKey.ownIdentifiers : StoreFormat.MetadataKey.versionIdentifiers] = options.versionIdentifiers
     }
 
     /// What an app sees.
@@ -95,6 +101,9 @@ struct StoreMetadata {
             visible[StoreFormat.MetadataKey.applesHashes] = hashes
             visible[StoreFormat.MetadataKey.hashVersion] = 1
         }
+        for (own, shown) in StoreFormat.MetadataKey.shownAs {
+            if let value = visible.removeValue(forKey: own) { visible[shown] = value }
+        }
         visible[StoreFormat.MetadataKey.identifier] = identifier
         return visible
     }
@@ -103,6 +112,8 @@ struct StoreMetadata {
     mutating func replaceVisible(with new: [String: Any]) {
         let kept = values.filter { StoreFormat.MetadataKey.reserved.contains($0.key) || $0.key == "_NSAutoVacuumLevel" }
         let applesHashes = values[StoreFormat.MetadataKey.applesHashes]
+        var new = new
+        new[StoreFormat.MetadataKey.tables] = nil
         values = new.merging(kept) { _, kept in kept }
         values[StoreFormat.MetadataKey.identifier] = nil
         values[StoreFormat.MetadataKey.hashVersion] = nil

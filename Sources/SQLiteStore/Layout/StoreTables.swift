@@ -59,6 +59,24 @@ struct StoreTables {
         for name in dropped { try connection.execute("DROP INDEX \(StoreSchema.quoted(name))") }
     }
 
+    /// Rebuilds tables with a uniqueness constraint in their CREATE TABLE that the model does not ask for, and leaves columns
+    /// out that are to be dropped.
+    ///
+    /// - Returns: Upper-case names of the tables that were rebuilt.
+    @discardableResult
+    func dropInlineConstraints(drops: [DeferredDrop] = []) throws(StoreError) -> Set<String> {
+        var rebuilt: Set<String> = []
+        for table in layout.tables {
+            let rebuild = TableRebuild(connection: connection, table: table.name)
+            let wanted = table.uniqueColumns
+            guard try rebuild.inlineConstraints().contains(where: { !wanted.contains($0) }) else { continue }
+            let columns = drops.filter { $0.table.uppercased() == table.name.uppercased() }.compactMap { $0.column?.uppercased() }
+            try rebuild.run(dropping: Set(columns))
+            rebuilt.insert(table.name.uppercased())
+        }
+        return rebuilt
+    }
+
     func makeHistory() throws(StoreError) {
         let before = try connection.columnNames(of: "ACHANGE")
         let wanted = (0..<layout.tombstoneCount).map { "ZTOMBSTONE\($0)" }

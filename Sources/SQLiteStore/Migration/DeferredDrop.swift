@@ -23,7 +23,17 @@ struct DeferredDrop: Equatable {
 
     func run(_ connection: Connection) throws(StoreError) {
         if let column {
-            try connection.execute("ALTER TABLE \(identifier(table)) DROP COLUMN \(identifier(column))")
+            let rebuild = TableRebuild(connection: connection, table: table)
+            if try rebuild.inlineConstraints().contains(where: { $0.contains(column.uppercased()) }) {
+                return try rebuild.run(dropping: [column.uppercased()])
+            }
+            do throws(StoreError) {
+                try connection.execute("ALTER TABLE \(identifier(table)) DROP COLUMN \(identifier(column))")
+            } catch {
+                // Something else in the table's statement names the column, such as a CHECK.
+                guard error.code == .other || error.code == .corrupt else { throw error }
+                try rebuild.run(dropping: [column.uppercased()])
+            }
         } else {
             try connection.execute("DROP TABLE IF EXISTS \(identifier(table))")
         }

@@ -41,7 +41,7 @@ struct SourceModel {
 
     /// A model whose tables are those of the file, no more and no less.
     static func fitting(_ models: [Model], _ store: ForeignStore, _ existing: StoreLayoutBuilder.Existing) throws(StoreError) -> Model? {
-        for model in models {
+        for model in models.filter(store.hasIdentifiers) + models.filter({ !store.hasIdentifiers(of: $0) }) {
             guard let resolved = try? ResolvedModel(model) else { continue }
             var builder = try StoreLayoutBuilder(resolved, configuration: nil, existing: existing)
             guard let layout = try? builder.build() else { continue }

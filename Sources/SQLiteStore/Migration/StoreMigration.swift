@@ -25,6 +25,7 @@ struct StoreMigration {
         guard let source else {
             let tables = StoreTables(connection: connection, layout: fresh)
             try tables.make(besides: existing.columns, withHistory: options.isHistoryEnabled)
+            try tables.dropInlineConstraints()
             try tables.makeIndexes()
             try DerivedTriggers(connection: connection, layout: fresh).bringUpToDate()
             return Result(layout: fresh, left: [])

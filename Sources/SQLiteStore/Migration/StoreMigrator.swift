@@ -33,8 +33,9 @@ struct StoreMigrator {
         try checkRows()
         try rewriteEntityList()
         if try connection.columnNames(of: "ACHANGE").isEmpty == false { try rewriteHistory() }
+        let rebuilt = try tables.dropInlineConstraints(drops: isDeferring ? [] : drops)
         guard !isDeferring else { return drops }
-        for drop in drops { try drop.run(connection) }
+        for drop in drops where drop.column == nil || !rebuilt.contains(drop.table.uppercased()) { try drop.run(connection) }
         return []
     }
 

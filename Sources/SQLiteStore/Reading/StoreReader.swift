@@ -111,7 +111,7 @@ package class StoreReader {
 
     /// What an app finds in the store's metadata: property-list values, `NSStoreUUID` and `NSStoreType` included.
     package func metadata() throws -> [String: Any] {
-        try storedMetadata().visible(identifier: store.identifier)
+        try storedMetadata().visible(identifier: store.identifier, connection)
     }
 
     func storedMetadata() throws(StoreError) -> StoreMetadata {

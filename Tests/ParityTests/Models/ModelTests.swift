@@ -70,6 +70,27 @@ import Testing
         #expect(model(nil).entityVersionHashesByName["Heir"] != model("2").entityVersionHashesByName["Heir"])
     }
 
+    /// Seen in the hashes that Apple's framework wrote: no store holds a transient property.
+    @Test func transientPropertiesDoNotChangeTheVersion() throws {
+        let plain = Depot.makeModel()
+        let more = Depot.makeModel {
+            let cached = Library.attribute("cached", .undefinedAttributeType)
+            cached.isTransient = true
+            Self.item($0)?.properties.append(cached)
+        }
+        #expect(plain.entityVersionHashesByName == more.entityVersionHashesByName)
+        #expect(plain.versionChecksum == more.versionChecksum)
+        let place = try Depot.folder().appendingPathComponent("depot.sqlite")
+        for model in [plain, more, plain] {
+            let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+            let store = try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: place, options: nil)
+            try coordinator.remove(store)
+        }
+        // One that becomes stored does.
+        let stored = Depot.makeModel { Self.item($0)?.properties.append(Library.attribute("cached", .stringAttributeType)) }
+        #expect(stored.entityVersionHashesByName != plain.entityVersionHashesByName)
+    }
+
     @Test func propertiesHaveHashesOfTheirOwn() throws {
         let item = try #require(Self.item(Depot.makeModel()))
         let hashes = item.propertiesByName.mapValues(\.versionHash)
