@@ -79,7 +79,7 @@ package final class EntityLayout: @unchecked Sendable {
         checkedSlots = entity.slots.indices.filter { Self.isChecked(entity.slots[$0]) }
         checkedToMany = entity.toMany.indices.filter { index in
             let declaration = entity.toMany[index].declaration
-            return declaration.minimumCount > 0 || declaration.maximumCount > 1 || !declaration.isOptional
+            return declaration.minimumCount > 0 || declaration.maximumCount > 1
         }
         number = Self.counter.withLock {
             $0 += 1
