@@ -9,4 +9,5 @@
 // Foundation on Linux has classes of these names that cannot be made. An import of a single declaration wins over that
 // of a module, also in files that import Foundation themselves.
 @_exported public import class PredicateKit.NSComparisonPredicate
+@_exported public import class PredicateKit.NSCompoundPredicate
 @_exported public import class PredicateKit.NSExpression

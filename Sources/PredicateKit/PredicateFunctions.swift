@@ -54,7 +54,22 @@ package enum PredicateFunctions {
         case "noindex:", "indexed:by:": return arguments[0]
         case "distanceToLocation:fromLocation:": return distance(arguments[0], arguments[1])
         case "uppercase:", "lowercase:", "canonical:", "length:": return onText(name, arguments[0])
+        case "bitwiseAnd:with:", "bitwiseOr:with:", "bitwiseXor:with:", "leftshift:by:", "rightshift:by:":
+            guard let a = integer(arguments[0]), let b = integer(arguments[1]) else { return .null }
+            return bitwise(name, a, b)
+        case "onesComplement:": return integer(arguments[0]).map { .int(~$0) } ?? .null
         default: return arithmetic(name, arguments)
+        }
+    }
+
+    /// On whole numbers; fractions are cut off before. A shift by a negative number goes the other way.
+    private static func bitwise(_ name: String, _ a: Int64, _ b: Int64) -> PredicateValue {
+        switch name {
+        case "bitwiseAnd:with:": .int(a & b)
+        case "bitwiseOr:with:": .int(a | b)
+        case "bitwiseXor:with:": .int(a ^ b)
+        case "leftshift:by:": .int(a << b)
+        default: .int(a >> b)
         }
     }
 
@@ -97,11 +112,6 @@ package enum PredicateFunctions {
         case "multiply:by:": return checked(a.multipliedReportingOverflow(by: b))
         case "divide:by:": return b == 0 ? .null : checked(a.dividedReportingOverflow(by: b))
         case "modulus:by:": return b == 0 ? .null : b == -1 ? .int(0) : .int(a % b)
-        case "bitwiseAnd:with:": return .int(a & b)
-        case "bitwiseOr:with:": return .int(a | b)
-        case "bitwiseXor:with:": return .int(a ^ b)
-        case "leftshift:by:": return .int(a << b)
-        case "rightshift:by:": return .int(a >> b)
         default: return nil
         }
     }
@@ -135,7 +145,6 @@ package enum PredicateFunctions {
             case "abs:": return value == .min ? .double(-Double(value)) : .int(Swift.abs(value))
             case "chs:": return value == .min ? .double(-Double(value)) : .int(-value)
             case "floor:", "ceiling:", "trunc:": return .int(value)
-            case "onesComplement:": return .int(~value)
             default: break
             }
         }

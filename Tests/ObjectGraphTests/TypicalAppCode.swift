@@ -6,6 +6,8 @@ import ObjectGraph
 import PredicateKit
 import Testing
 
+import class PredicateKit.NSCompoundPredicate
+
 // Code as apps have it, with the symbols they use most. That it compiles is half of the test.
 
 /// A stack as project templates make it.

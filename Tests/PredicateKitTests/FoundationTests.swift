@@ -5,6 +5,8 @@ import Foundation
 import PredicateKit
 import Testing
 
+import class PredicateKit.NSCompoundPredicate
+
 @Suite struct FoundationTests {
     @Test func aPredicateMadeFromAFormatEvaluatesObjects() {
         let people: [[String: Any]] = [["name": "Ada", "age": 36], ["name": "Bob", "age": 7]]
@@ -59,6 +61,35 @@ import Testing
         #expect(parsed(NSPredicate(value: true)) == .value(true))
         #expect(parsed(NSPredicate { object, _ in object is String }) == nil)
         #expect(parsed(NSCompoundPredicate(notPredicateWithSubpredicate: NSPredicate { _, _ in true })) == nil)
+    }
+
+    /// Predicates are equal if they say the same, however they were made.
+    @Test func compoundPredicatesPrintCompareAndArchiveByTheirParts() throws {
+        let (a, b) = (NSPredicate(format: "a == 1"), NSPredicate(format: "b == 2 OR c == 3"))
+        let made: [(NSCompoundPredicate, String)] = [
+            (NSCompoundPredicate(andPredicateWithSubpredicates: [a, b]), "a == 1 AND (b == 2 OR c == 3)"),
+            (NSCompoundPredicate(orPredicateWithSubpredicates: [a, NSCompoundPredicate(andPredicateWithSubpredicates: [b, a])]),
+                "a == 1 OR ((b == 2 OR c == 3) AND a == 1)"),
+            (NSCompoundPredicate(notPredicateWithSubpredicate: b), "NOT (b == 2 OR c == 3)"),
+            (NSCompoundPredicate(andPredicateWithSubpredicates: []), "TRUEPREDICATE"),
+            (NSCompoundPredicate(type: .or, subpredicates: []), "FALSEPREDICATE"),
+        ]
+        for (predicate, format) in made {
+            #expect(predicate.description == format && predicate.predicateFormat == format && "\(predicate)" == format)
+            #expect(predicate == (predicate.copy() as? NSPredicate))
+            if predicate.subpredicates.isEmpty { continue }
+            let parsed = NSPredicate(format: format)
+            #expect(predicate == parsed && parsed == predicate && predicate.hash == parsed.hash)
+            let data = try NSKeyedArchiver.archivedData(withRootObject: predicate, requiringSecureCoding: true)
+            #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: NSCompoundPredicate.self, from: data) == predicate)
+        }
+        #expect(made[0].0 != made[1].0)
+        #expect(made[0].0 != NSCompoundPredicate(andPredicateWithSubpredicates: [b, a]))
+        #expect(made[0].0.compoundPredicateType == .and && made[0].0.subpredicates == [a, b])
+        #expect(made[2].0.evaluate(with: ["b": 1]) && !made[2].0.evaluate(with: ["b": 2]))
+        let block = NSPredicate { object, _ in object is String }
+        #expect(NSCompoundPredicate(andPredicateWithSubpredicates: [block]).evaluate(with: "x"))
+        #expect(NSCompoundPredicate(andPredicateWithSubpredicates: [block]) == NSCompoundPredicate(andPredicateWithSubpredicates: [block]))
     }
 
     @Test func sortDescriptorsKnowTheirKeysAndOrderValues() {

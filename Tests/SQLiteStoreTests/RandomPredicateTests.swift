@@ -55,7 +55,8 @@ private struct PredicateGrammar {
         let relations: [Comparison.Operator] = [
             .lessThan, .lessThanOrEqualTo, .greaterThan, .greaterThanOrEqualTo, .equalTo, .notEqualTo,
         ]
-        switch Int.random(in: 0..<12, using: &random) {
+        switch Int.random(in: 0..<14, using: &random) {
+        case 12, 13: return mixed(entity, base, depth)
         case 0, 1: return test(number(entity, base, depth), pick(relations), number(entity, base, depth))
         case 2: return test(text(entity, base, depth), pick(relations), text(entity, base, depth), pick(Self.options))
         case 3:
@@ -78,6 +79,24 @@ private struct PredicateGrammar {
         case 9: return quantified(entity, base)
         case 10: return membership(entity, base)
         default: return test(count(entity, base, depth), pick(relations), .constant(.int(Int64.random(in: 0...3, using: &random))))
+        }
+    }
+
+    /// Values of different kinds on the two sides.
+    private mutating func mixed(_ entity: String, _ base: Term, _ depth: Int) -> Tree {
+        let numeric = [PredicateValue.string("5"), .string("0"), .string("-1.5"), .string("NaN")]
+        func value() -> Term {
+            pick([number(entity, base, depth), text(entity, base, depth), date(entity, base), .constant(pick(numeric)), .constant(.data(Data([1])))])
+        }
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0: return test(value(), .in, .aggregate([value(), value()]))
+        case 1: return test(value(), .between, .aggregate([value(), value()]))
+        case 2: return test(value(), pick([.beginsWith, .contains, .like, .endsWith]), value(), pick(Self.options))
+        default:
+            let relations: [Comparison.Operator] = [
+                .lessThan, .lessThanOrEqualTo, .greaterThan, .greaterThanOrEqualTo, .equalTo, .notEqualTo,
+            ]
+            return test(value(), pick(relations), value(), pick(Self.options))
         }
     }
 
@@ -136,9 +155,8 @@ private struct PredicateGrammar {
         case 4: return count(entity, base, depth)
         case 5: return statistic(entity, base)
         case 6:
-            return .function(
-                pick(["bitwiseAnd:with:", "bitwiseOr:with:", "bitwiseXor:with:"]),
-                [.function("length:", [text(entity, base, 0)]), .constant(.int(3))])
+            if chance(4) { return .function("onesComplement:", [number(entity, base, depth - 1)]) }
+            return two(pick(["bitwiseAnd:with:", "bitwiseOr:with:", "bitwiseXor:with:", "leftshift:by:", "rightshift:by:"]))
         case 7: return .conditional(predicate(entity, base, 0), number(entity, base, 0), number(entity, base, 0))
         default: return .function("from:subtract:", [date(entity, base), date(entity, base)])
         }

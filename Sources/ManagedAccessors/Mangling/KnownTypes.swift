@@ -55,7 +55,7 @@ enum KnownTypes {
         "NSMutableAttributedString": NSMutableAttributedString.self, "NSIndexSet": NSIndexSet.self,
         "NSMutableIndexSet": NSMutableIndexSet.self, "NSIndexPath": NSIndexPath.self, "NSError": NSError.self, "NSValue": NSValue.self,
         "NSCountedSet": NSCountedSet.self, "NSNull": NSNull.self, "NSPredicate": NSPredicate.self,
-        "NSCompoundPredicate": NSCompoundPredicate.self, "NSSortDescriptor": NSSortDescriptor.self, "NSTimeZone": NSTimeZone.self,
+        "NSSortDescriptor": NSSortDescriptor.self, "NSTimeZone": NSTimeZone.self,
         "NSLocale": NSLocale.self, "NSCalendar": NSCalendar.self, "NSDateComponents": NSDateComponents.self,
         "NSRange": NSRange.self, "NSDateInterval": NSDateInterval.self, "NSRegularExpression": NSRegularExpression.self,
         "PersonNameComponents": PersonNameComponents.self, "NSPersonNameComponents": NSPersonNameComponents.self,

@@ -92,7 +92,7 @@ extension NSManagedObjectContext {
             if stored.isEmpty { continue }
             var among = parameters
             let isOne = NSPredicate(format: "SELF IN %@", stored.map(\.objectID))
-            among.predicate = parameters.predicate.map { NSCompoundPredicate(andPredicateWithSubpredicates: [isOne, $0]) } ?? isOne
+            among.predicate = parameters.predicate.map { PredicateKit.NSCompoundPredicate(andPredicateWithSubpredicates: [isOne, $0]) } ?? isOne
             (among.limit, among.offset) = (0, 0)
             let amongThem = try FetchPlan(among, coordinator: requireCoordinator()).query
             count -= try inPinnedState { try store.count(amongThem) }

@@ -11,7 +11,7 @@ extension PredicateParser {
     /// What stands on either side of a comparison: sets are combined last.
     mutating func operand() throws(PredicateFailure) -> Node {
         let column = token.column
-        var left = try additive()
+        var left = try arithmetic()
         var length = 0
         while let word = keyword, let operation = SetOperation(rawValue: word) {
             length += 1
@@ -21,7 +21,7 @@ extension PredicateParser {
             let first = try asExpression(left, column)
             try advance()
             let column = token.column
-            let right = try additive()
+            let right = try arithmetic()
             left = .expression(.combination(operation, first, try asExpression(right, column)))
         }
         return left
@@ -29,22 +29,22 @@ extension PredicateParser {
 
     // MARK: Arithmetic
 
-    mutating func additive() throws(PredicateFailure) -> Node {
-        let names = ["+": "add:to:", "-": "from:subtract:"]
-        return try chain(names) { (parser) throws(PredicateFailure) in
-            try parser.chain(["*": "multiply:by:", "/": "divide:by:"]) { (parser) throws(PredicateFailure) in
-                try parser.chain(["**": "raise:toPower:"]) { (parser) throws(PredicateFailure) in try parser.postfix() }
-            }
-        }
-    }
+    /// Operators between two values, by sign. All of them group from the left.
+    ///
+    /// Differs: Apple's grammar doesn't say how tightly the bitwise operators bind; here they bind as in C, all of them
+    /// tighter than comparisons.
+    private static let infixOperators: [String: (name: String, precedence: Int)] = [
+        "|": ("bitwiseOr:with:", 0), "^": ("bitwiseXor:with:", 1), "&": ("bitwiseAnd:with:", 2),
+        "<<": ("leftshift:by:", 3), ">>": ("rightshift:by:", 3), "+": ("add:to:", 4), "-": ("from:subtract:", 4),
+        "*": ("multiply:by:", 5), "/": ("divide:by:", 5), "**": ("raise:toPower:", 6),
+    ]
 
-    private mutating func chain(
-        _ names: [String: String], _ next: (inout PredicateParser) throws(PredicateFailure) -> Node
-    ) throws(PredicateFailure) -> Node {
+    /// A value, and operators that bind at least as tightly as `minimum` says.
+    private mutating func arithmetic(_ minimum: Int = 0) throws(PredicateFailure) -> Node {
         let column = token.column
-        var left = try next(&self)
+        var left = try postfix()
         var length = 0
-        while case .sign(let sign) = token.kind, let name = names[sign] {
+        while case .sign(let sign) = token.kind, let (name, precedence) = Self.infixOperators[sign], precedence >= minimum {
             // A chain becomes a tree as deep as it is long.
             length += 1
             guard length <= Self.nestingMax else {
@@ -53,9 +53,8 @@ extension PredicateParser {
             let first = try asExpression(left, column)
             try advance()
             let column = token.column
-            let operand = try next(&self)
-            let second = try asExpression(operand, column)
-            left = .expression(.function(name, [first, second]))
+            let operand = try arithmetic(precedence + 1)
+            left = .expression(.function(name, [first, try asExpression(operand, column)]))
         }
         return left
     }
@@ -142,6 +141,10 @@ extension PredicateParser {
             try advance()
             let operand = try nested { (parser) throws(PredicateFailure) in try parser.postfix() }
             return .expression(negated(try asExpression(operand, start.column)))
+        case .sign("~"):
+            try advance()
+            let operand = try nested { (parser) throws(PredicateFailure) in try parser.postfix() }
+            return .expression(.function("onesComplement:", [try asExpression(operand, start.column)]))
         default: throw failure("expected a key, a value or a condition")
         }
     }

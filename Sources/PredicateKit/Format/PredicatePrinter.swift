@@ -107,6 +107,7 @@ extension Expression {
 
     static let infix = [
         "add:to:": "+", "from:subtract:": "-", "multiply:by:": "*", "divide:by:": "/", "raise:toPower:": "**",
+        "bitwiseAnd:with:": "&", "bitwiseOr:with:": "|", "bitwiseXor:with:": "^", "leftshift:by:": "<<", "rightshift:by:": ">>",
     ]
 
     private static func list(_ arguments: [Expression]) -> String {

@@ -54,12 +54,23 @@ open class NSExpression: NSObject, NSCopying {
         do throws(PredicateFailure) {
             self.init(tree: try Expression(format: expressionFormat, arguments.map { FormatArgument($0) }))
         } catch {
-            preconditionFailure("Unable to parse the format string \"\(expressionFormat)\": \(error)")
+            fatalError(PredicateFormatError(error, format: expressionFormat).description)
         }
     }
 
     public convenience init(format expressionFormat: String, _ args: any CVarArg...) {
         self.init(format: expressionFormat, argumentArray: args)
+    }
+
+    /// Makes an expression from a format string that may be wrong, such as one that a person typed.
+    ///
+    /// - Throws: ``PredicateFormatError`` with the column and what was expected there.
+    public convenience init(parsing format: String, argumentArray arguments: [Any]? = nil) throws(PredicateFormatError) {
+        do throws(PredicateFailure) {
+            self.init(tree: try Expression(format: format, (arguments ?? []).map { FormatArgument($0) }))
+        } catch {
+            throw PredicateFormatError(error, format: format)
+        }
     }
 
     public convenience init(forConstantValue obj: Any?) {

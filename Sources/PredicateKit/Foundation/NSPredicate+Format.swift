@@ -23,8 +23,8 @@ extension NSPredicate {
     ///
     ///     NSPredicate(format: "title BEGINSWITH[cd] %@ AND tags.@count > %d", prefix, 2)
     ///
-    /// A format that cannot be read ends the process with the format and the column: it is a mistake in the
-    /// program. Formats that users type go through ``Predicate/init(format:_:)``, which throws.
+    /// A format that can't be parsed ends the process with a sentence that names the format and the column, in release
+    /// builds too: it is a programming error. Formats that people type go through ``init(parsing:argumentArray:)``.
     ///
     /// Source: `NSPredicate`, "init(format:_:)"; Apple raises `NSInvalidArgumentException` there.
     public convenience init(format: String, _ args: any CVarArg...) {
@@ -40,8 +40,23 @@ extension NSPredicate {
         do throws(PredicateFailure) {
             self.init(made: NSPredicate.made(try Predicate(format: format, arguments)))
         } catch {
-            preconditionFailure("Unable to parse the format string \"\(format)\": \(error)")
+            fatalError(PredicateFormatError(error, format: format).description)
         }
+    }
+
+    /// Makes a predicate from a format string that may be wrong, such as one that a person typed.
+    ///
+    ///     let predicate = try NSPredicate(parsing: searchField.text)
+    ///
+    /// - Throws: ``PredicateFormatError`` with the column and what was expected there.
+    public convenience init(parsing format: String, argumentArray arguments: [Any]? = nil) throws(PredicateFormatError) {
+        let tree: Predicate
+        do throws(PredicateFailure) {
+            tree = try Predicate(format: format, (arguments ?? []).map { FormatArgument($0) })
+        } catch {
+            throw PredicateFormatError(error, format: format)
+        }
+        self.init(made: NSPredicate.made(tree))
     }
 
     /// For initialisers of other modules.
@@ -52,7 +67,7 @@ extension NSPredicate {
         switch tree {
         case .value(let value): ParsedConstantPredicate(value: value)
         case .comparison(let comparison): NSComparisonPredicate(comparison)
-        case .and, .or, .not: ParsedCompoundPredicate(tree)
+        case .and, .or, .not: NSCompoundPredicate(tree)
         case .block(let block): block.reference
         }
     }
@@ -61,14 +76,14 @@ extension NSPredicate {
     package var tree: Predicate {
         switch self {
         case let comparison as NSComparisonPredicate: .comparison(comparison.comparison)
-        case let compound as ParsedCompoundPredicate: compound.parsed
+        case let compound as NSCompoundPredicate: compound.parsed
         case let constant as ParsedConstantPredicate: .value(constant.value)
-        case let compound as NSCompoundPredicate: Self.tree(of: compound)
+        case let compound as Foundation.NSCompoundPredicate: Self.tree(of: compound)
         default: Self.isConstant(self) ? .value(evaluate(with: nil)) : .block(PredicateBlock(self))
         }
     }
 
-    private static func tree(of compound: NSCompoundPredicate) -> Predicate {
+    private static func tree(of compound: Foundation.NSCompoundPredicate) -> Predicate {
         let parts = compound.subpredicates.map(\.tree)
         switch compound.compoundPredicateType {
         case .not: return parts.first.map { .not($0) } ?? .value(false)

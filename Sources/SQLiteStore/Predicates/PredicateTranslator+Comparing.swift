@@ -22,15 +22,16 @@ extension PredicateTranslator {
         }
     }
 
-    /// Refuses to compare values that never can be equal: such a predicate is a mistake.
-    private func checkKinds(_ left: SQLOperand, _ right: SQLOperand) throws(StoreError) {
-        if left.isNull || right.isNull { return }
+    /// Whether values of both sides can be equal and have an order. As in memory, a number and a text, for instance, are
+    /// never equal and have none.
+    private func areComparable(_ left: SQLOperand, _ right: SQLOperand) throws(StoreError) -> Bool {
+        if left.isNull || right.isNull { return true }
         try checkInside(left)
         try checkInside(right)
-        if left.kind == right.kind { return }
-        if left.kind.isNumber, right.kind.isNumber { return }
-        if case .object = left.kind, case .object = right.kind { return }
-        throw refusal("\(left.kind.name) is compared with \(right.kind.name)")
+        if left.kind == right.kind { return true }
+        if left.kind.isNumber, right.kind.isNumber { return true }
+        if case .object = left.kind, case .object = right.kind { return true }
+        return false
     }
 
     private func checkInside(_ operand: SQLOperand) throws(StoreError) {
@@ -40,13 +41,15 @@ extension PredicateTranslator {
     private func equal(
         _ left: SQLOperand, _ wanted: Bool, _ right: SQLOperand, _ options: Comparison.Options, exact: Bool
     ) throws(StoreError) -> SQLFragment {
-        try checkKinds(left, right)
+        let areComparable = try areComparable(left, right)
         if left.isNull || right.isNull {
             return (left.isNull ? right.sql : left.sql) + (wanted ? " IS NULL" : " IS NOT NULL")
         }
         // Keys of different tables may be the same number.
-        if case .object(let a) = left.kind, case .object(let b) = right.kind, a != b {
-            // Two references that are both nil are equal, whatever they might have led to.
+        var leadToOthers = false
+        if case .object(let a) = left.kind, case .object(let b) = right.kind { leadToOthers = a != b }
+        if !areComparable || leadToOthers {
+            // Two values that are both nil are equal, whatever they might have been.
             let bothNull = left.sql + " IS NULL AND " + right.sql + " IS NULL"
             return (wanted ? "(" : "NOT (") + bothNull + ")"
         }
@@ -64,8 +67,7 @@ extension PredicateTranslator {
     private func ordered(
         _ left: SQLOperand, _ sign: String, _ right: SQLOperand, _ options: Comparison.Options, exact: Bool
     ) throws(StoreError) -> SQLFragment {
-        try checkKinds(left, right)
-        if left.isNull || right.isNull { return SQLFragment("0") }
+        guard try areComparable(left, right), !left.isNull, !right.isNull else { return SQLFragment("0") }
         if left.kind.isObject { throw refusal("objects have no order") }
         if left.kind == .decimal || right.kind == .decimal {
             return closed(call("TARN_ORDER", left, right) + " \(sign) 0", exact)
@@ -78,9 +80,9 @@ extension PredicateTranslator {
         exact: Bool
     ) throws(StoreError) -> SQLFragment {
         if left.isNull || right.isNull { return SQLFragment("0") }
-        guard left.kind == .text, right.kind == .text else {
-            throw refusal("text is searched in \(left.kind.name) for \(right.kind.name)")
-        }
+        try checkInside(left)
+        try checkInside(right)
+        guard left.kind == .text, right.kind == .text else { return SQLFragment("0") }
         let isPlain =
             options.contains(.normalized) || options.isDisjoint(with: [.caseInsensitive, .diacriticInsensitive])
         if `operator` == .contains, isPlain {
