@@ -206,6 +206,8 @@ import Testing
             try await context.perform {
                 let book = LibraryBook(context: context)
                 book.title = title
+                // A snapshot that is made before the save names the object as the ones after it do.
+                try context.obtainPermanentIDs(for: [book])
                 try context.save()
                 return book.objectID
             }

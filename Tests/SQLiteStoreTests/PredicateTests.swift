@@ -125,9 +125,9 @@ import Testing
     }
 
     @Test(arguments: [
-        "tags.label == 'a'", "tags == nil", "nothing == 1", "title.length == 1", "title > 3", "pages CONTAINS 'a'",
+        "tags.label == 'a'", "tags == nil", "nothing == 1", "title.length == 1",
         "ANY title == 'a'", "tags.@count.x > 1", "author > nil AND author > author", "title MATCHES '['",
-        "SUBQUERY(tags, $t, $t.label == 'a') == nil", "random() > 0", "title == $x", "published == 'a'",
+        "SUBQUERY(tags, $t, $t.label == 'a') == nil", "random() > 0", "title == $x",
         "tags.@distinctUnionOfObjects.label.@count > 1", "tags[0].label == 'a'", "entity.isAbstract == 1",
         "SUBQUERY(title, $t, $t == 'a').@count > 0", "tags.label UNION {'a'} == nil", "ANYKEY == 1",
         "FUNCTION(title, 'capitalizedString') == 'A'", "author < author", "tags.label.@sum > 1",
