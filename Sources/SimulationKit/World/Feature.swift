@@ -27,6 +27,8 @@ package enum Feature: String, CaseIterable, Sendable {
     case permissions
     /// Saves of many objects, change pages of a few records, and devices that stage pages in their stores' files.
     case wholeSaves
+    /// A participant with read-only access deletes objects, too, and gives up its rejected changes in the end. Needs `sharing`.
+    case rejections
 
     /// Seeds have features by numbers of their own, so that a seed is the same run without them.
     static func draw(seed: UInt64) -> Set<Feature> {
@@ -45,7 +47,7 @@ package enum Feature: String, CaseIterable, Sendable {
         var last = SeededNumbers(seed: ~seed &+ 6)
         if last.percent(30) { features.insert(.batches) }
         var shares = SeededNumbers(seed: ~seed &+ 8)
-        for feature in [Feature.severalShares, .permissions] where shares.percent(40) && features.contains(.sharing) { features.insert(feature) }
+        for feature in [Feature.severalShares, .permissions, .rejections] where shares.percent(40) && features.contains(.sharing) { features.insert(feature) }
         var newest = SeededNumbers(seed: ~seed &+ 7)
         if newest.percent(30) { features.insert(.wholeSaves) }
         return features

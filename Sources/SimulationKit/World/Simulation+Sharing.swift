@@ -165,6 +165,7 @@ extension Simulation {
     /// wrote is sent.
     func finishSharing() throws {
         if features.contains(.permissions) { return agenda.after(600) { self.changePermissions(allowingAll: true) } }
+        if features.contains(.rejections) { return agenda.after(900) { self.discardRejectedChanges() } }
         guard extra.percent(50), !sharing.refused.isEmpty else { return }
         agenda.after(600) { self.promote() }
     }
@@ -180,6 +181,22 @@ extension Simulation {
                 guard try persist(share, life.container, store) else { return false }
             }
             for (edit, name, version) in sharing.refused { references["mia"]?.take(edit, by: name, version: version) }
+            sharing.refused = []
+            return true
+        }
+    }
+
+    /// Participants with read-only access give up what the server rejected; deletions have come back by themselves.
+    private func discardRejectedChanges() {
+        attempt(again: { self.discardRejectedChanges() }) {
+            for device in devices where device.role == .reader {
+                guard !cloud.isStopped, let container = device.life?.container else { return false }
+                let rejected = try container.rejectedChanges()
+                for change in rejected where change.kind == .deletion { fail("\(device.name): a rejected deletion has not come back") }
+                say("\(device.name) discards \(rejected.count) rejected changes")
+                let objectIDs = Box(Array(Set(rejected.map(\.objectID))))
+                try executor.run { try await container.discardRejectedChanges(of: objectIDs.value) }
+            }
             sharing.refused = []
             return true
         }

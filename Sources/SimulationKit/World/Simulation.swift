@@ -222,6 +222,8 @@ package final class Simulation: @unchecked Sendable {
                 device.watch.forget()
                 continue
             }
+            // Rejected deletions come back, and discarded edits give way to the server's values.
+            if device.role == .reader, features.contains(.rejections) { continue }
             // What was deleted in one zone while it moved to another comes with the other before it goes there, too.
             let objects = references[circle(of: device.user)]?.objects ?? [:]
             let found = device.watch.look(picture, mayRevert: { objects[$0]?.mayBeThere == true }) {

@@ -20,6 +20,7 @@ struct Workload {
     private let ownPrefixes: Set<Character>
     /// Whether deletions reach everybody.
     private let deletes: Bool
+    private let deletesAsReader: Bool
     /// How many groups of objects there are that are never related to each other, each of which has a share of its own.
     private let groups: Int
     private var group = 0
@@ -34,6 +35,7 @@ struct Workload {
         self.ownPrefixes = ownPrefixes
         hasAssets = features.contains(.assets)
         deletes = !features.contains(.publicQueries)
+        deletesAsReader = features.contains(.rejections)
         isExtended = features.contains(.extensions)
         groups = features.contains(.severalShares) ? Sharing.groups : 1
         savesMany = features.contains(.wholeSaves) && role != .guest && role != .reader
@@ -108,7 +110,10 @@ struct Workload {
 
     private mutating func changeOne(_ context: NSManagedObjectContext) throws {
         if groups > 1 { group = Int.random(in: 0..<groups, using: &random) }
-        // Who may only read tries all the same.
+        // The server rejects what a participant with read-only access changes.
+        if deletesAsReader, role == .reader, random.percent(30), let object = try any(random.percent(50) ? "Post" : "Tag", context) {
+            return context.delete(object)
+        }
         if role == .reader { return try any("Post", context)?.setValue(text("content"), forKey: "content") ?? () }
         if isExtended, random.percent(60) { return try changeExtended(context) }
         switch Int.random(in: 0..<24, using: &random) {
