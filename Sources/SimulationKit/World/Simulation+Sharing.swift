@@ -188,17 +188,24 @@ extension Simulation {
 
     /// Participants with read-only access give up what the server rejected; deletions have come back by themselves.
     private func discardRejectedChanges() {
-        attempt(again: { self.discardRejectedChanges() }) {
-            for device in devices where device.role == .reader {
-                guard !cloud.isStopped, let container = device.life?.container else { return false }
-                let rejected = try container.rejectedChanges()
-                for change in rejected where change.kind == .deletion { fail("\(device.name): a rejected deletion has not come back") }
-                say("\(device.name) discards \(rejected.count) rejected changes")
-                let objectIDs = Box(Array(Set(rejected.map(\.objectID))))
-                try executor.run { try await container.discardRejectedChanges(of: objectIDs.value) }
+        for device in devices where device.role == .reader { attempt { try discardRejectedChanges(on: device) } }
+    }
+
+    private func discardRejectedChanges(on device: SimulatedDevice) throws {
+        guard let container = device.life?.container else { return }
+        let rejected = try container.rejectedChanges()
+        for change in rejected where change.kind == .deletion { fail("\(device.name): a rejected deletion has not come back") }
+        say("\(device.name) discards \(rejected.count) rejected changes")
+        let objectIDs = Array(Set(rejected.map(\.objectID)))
+        Task(executorPreference: executor) {
+            do {
+                try await container.discardRejectedChanges(of: objectIDs)
+                self.sharing.refused.removeAll { $0.device == device.name }
+            } catch {
+                self.say("\(device.name) did not discard: \((error as? CKError)?.localizedDescription ?? "\(error)")")
+                guard self.agenda.now < self.sharing.until else { return self.fail("\(device.name) could not discard its rejected changes: \(error)") }
+                self.agenda.after(10) { self.attempt { try self.discardRejectedChanges(on: device) } }
             }
-            sharing.refused = []
-            return true
         }
     }
 

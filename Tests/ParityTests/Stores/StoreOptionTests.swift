@@ -75,30 +75,6 @@ import Testing
         }
     }
 
-    @Test func vacuumGivesTheRoomOfDeletedRowsBack() throws {
-        try withFile { url in
-            // With the log, which holds what the file does not have yet.
-            func size() throws -> Int {
-                try ["", "-wal"].reduce(0) { sum, suffix in
-                    let path = url.path + suffix
-                    guard FileManager.default.fileExists(atPath: path) else { return sum }
-                    return sum + (try #require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int))
-                }
-            }
-            try open(url, model()) { context, _ in
-                try insert((0..<500).map { "\($0) " + String(repeating: "x", count: 2000) }, context)
-                for page in try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Page")) { context.delete(page) }
-                try insert(["a"], context)
-            }
-            let before = try size()
-            #expect(before > 500_000)
-            try open(url, model(), [NSSQLiteManualVacuumOption: true, NSSQLiteAnalyzeOption: true])
-            let after = try size()
-            #expect(after < before / 4)
-            try open(url, model()) { context, _ in try expectCount(1, context) }
-        }
-    }
-
     @Test func aDamagedFileIsDestroyedByForce() throws {
         try withFile { url in
             try Data(repeating: 7, count: 5000).write(to: url)

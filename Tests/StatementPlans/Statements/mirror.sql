@@ -39,8 +39,9 @@ DELETE FROM TARN_STATE WHERE key = 'token'
 DELETE FROM TARN_ZONE WHERE number <> 0
 INSERT INTO TARN_OUTBOX (key, body, opened, notes, attempts) SELECT (SELECT value FROM TARN_STATE WHERE key = 'outboxKey'), (SELECT value FROM TARN_STATE WHERE key = 'outboxBody'), (SELECT value FROM TARN_STATE WHERE key = 'outboxOpened'), (SELECT value FROM TARN_STATE WHERE key = 'outboxNotes'), (SELECT value FROM TARN_STATE WHERE key = 'outboxAttempts') WHERE (SELECT value FROM TARN_STATE WHERE key = 'outboxKey') IS NOT NULL
 INSERT OR REPLACE INTO TARN_LINK (entities, relationships, first, second, tag, stage, mark, failure, generation, zone, name) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT OR REPLACE INTO TARN_RECORD (entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator, created, parent, share, zone, name) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 INSERT OR REPLACE INTO TARN_RECORD (entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator, zone, name) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-INSERT OR REPLACE INTO TARN_RECORD (zone, name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, generation, creator) SELECT -1, name, entity, -pk, tag, ancestor, unapplied, digests, 2, ?3, generation, creator FROM TARN_RECORD WHERE zone = ?1 AND name = ?2
+INSERT OR REPLACE INTO TARN_RECORD (zone, name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, generation, creator, created) SELECT -1, name, entity, -pk, tag, ancestor, unapplied, digests, 2, ?3, generation, creator, created FROM TARN_RECORD WHERE zone = ?1 AND name = ?2
 SELECT "unique" FROM pragma_index_list('TARN_DELETED') WHERE name = 'sqlite_autoindex_TARN_DELETED_1'
 SELECT "unique" FROM pragma_index_list('TARN_EVENT') WHERE name = 'sqlite_autoindex_TARN_EVENT_1'
 SELECT "unique" FROM pragma_index_list('TARN_LACKING') WHERE name = 'TARN_LACKING_NAME'
@@ -68,8 +69,10 @@ SELECT 1 FROM TARN_RECORD WHERE name = ? AND zone IN (SELECT number FROM TARN_ZO
 SELECT 1 FROM TARN_RECORD WHERE stage IN (1, 2) AND failure IS NULL AND zone >= ?1 UNION ALL SELECT 1 FROM TARN_LINK WHERE stage IN (1, 2) AND failure IS NULL AND zone >= ?1 LIMIT 1
 SELECT 1 FROM TARN_STATE WHERE key = ? AND value IS NOT NULL
 SELECT 1 FROM sqlite_master WHERE name = 'TARN_STATE'
+SELECT COUNT(*) FROM TARN_LINK WHERE failure IS NOT NULL
 SELECT COUNT(*) FROM TARN_LINK WHERE stage IN (1, 2)
 SELECT COUNT(*) FROM TARN_LINK WHERE stage IN (1, 2) AND failure IS NULL AND zone >= ?
+SELECT COUNT(*) FROM TARN_RECORD WHERE failure IS NOT NULL
 SELECT COUNT(*) FROM TARN_RECORD WHERE stage IN (1, 2)
 SELECT COUNT(*) FROM TARN_RECORD WHERE stage IN (1, 2) AND failure IS NULL AND zone >= ?
 SELECT COUNT(*), MIN(failure) FROM TARN_LINK WHERE failure IS NOT NULL
@@ -100,6 +103,7 @@ SELECT name FROM pragma_table_xinfo('TARN_PARKED') WHERE pk > 0
 SELECT name FROM pragma_table_xinfo('TARN_RANK') WHERE pk > 0
 SELECT name FROM pragma_table_xinfo('TARN_STATE') WHERE pk > 0
 SELECT name FROM pragma_table_xinfo('TARN_ZONE') WHERE pk > 0
+SELECT name, entities, relationships, first, second, tag, stage, mark, failure, generation FROM TARN_LINK WHERE +zone = ? AND failure IS NOT NULL ORDER BY failure
 SELECT name, entities, relationships, first, second, tag, stage, mark, failure, generation FROM TARN_LINK WHERE zone = ? AND first = ?
 SELECT name, entities, relationships, first, second, tag, stage, mark, failure, generation FROM TARN_LINK WHERE zone = ? AND first = ? AND second = ? AND entities = ? AND relationships = ?
 SELECT name, entities, relationships, first, second, tag, stage, mark, failure, generation FROM TARN_LINK WHERE zone = ? AND name = ?
@@ -117,6 +121,14 @@ SELECT name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure
 SELECT name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator FROM TARN_RECORD WHERE zone = ? AND stage IN (1, 2) AND failure IS NULL AND (pk > 0 OR NOT EXISTS (SELECT 1 FROM TARN_RECORD m WHERE m.entity = TARN_RECORD.entity AND m.pk = -TARN_RECORD.pk AND m.tag IS NULL)) ORDER BY mark, rowid LIMIT ?
 SELECT name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator FROM TARN_RECORD WHERE zone = ? AND stage IN (1, 2) AND failure IS NULL AND NOT (stage = 2 AND EXISTS (SELECT 1 FROM TARN_MERGED g JOIN TARN_RECORD s ON s.zone = g.zone AND s.name = g.successor WHERE g.zone = TARN_RECORD.zone AND g.name = TARN_RECORD.name AND s.stage IN (1, 3) AND s.failure IS NULL)) AND (pk > 0 OR NOT EXISTS (SELECT 1 FROM TARN_RECORD m WHERE m.entity = TARN_RECORD.entity AND m.pk = -TARN_RECORD.pk AND m.tag IS NULL)) ORDER BY mark, rowid LIMIT ?
 SELECT name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator FROM TARN_RECORD WHERE zone IN (SELECT number FROM TARN_ZONE) AND name = ? AND pk > 0 LIMIT 1
+SELECT name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator, created, parent, share FROM TARN_RECORD WHERE +zone = ? AND failure IS NOT NULL ORDER BY failure
+SELECT name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator, created, parent, share FROM TARN_RECORD WHERE entity = ? AND pk = ?
+SELECT name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator, created, parent, share FROM TARN_RECORD WHERE entity = ? AND pk BETWEEN ? AND ?
+SELECT name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator, created, parent, share FROM TARN_RECORD WHERE zone = ? AND name = ?
+SELECT name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator, created, parent, share FROM TARN_RECORD WHERE zone = ? AND stage = 2 AND failure IS NULL AND (pk > 0 OR NOT EXISTS (SELECT 1 FROM TARN_RECORD m WHERE m.entity = TARN_RECORD.entity AND m.pk = -TARN_RECORD.pk AND m.tag IS NULL)) ORDER BY mark, rowid LIMIT ?
+SELECT name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator, created, parent, share FROM TARN_RECORD WHERE zone = ? AND stage IN (1, 2) AND failure IS NULL AND (pk > 0 OR NOT EXISTS (SELECT 1 FROM TARN_RECORD m WHERE m.entity = TARN_RECORD.entity AND m.pk = -TARN_RECORD.pk AND m.tag IS NULL)) ORDER BY mark, rowid LIMIT ?
+SELECT name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator, created, parent, share FROM TARN_RECORD WHERE zone = ? AND stage IN (1, 2) AND failure IS NULL AND NOT (stage = 2 AND EXISTS (SELECT 1 FROM TARN_MERGED g JOIN TARN_RECORD s ON s.zone = g.zone AND s.name = g.successor WHERE g.zone = TARN_RECORD.zone AND g.name = TARN_RECORD.name AND s.stage IN (1, 3) AND s.failure IS NULL)) AND (pk > 0 OR NOT EXISTS (SELECT 1 FROM TARN_RECORD m WHERE m.entity = TARN_RECORD.entity AND m.pk = -TARN_RECORD.pk AND m.tag IS NULL)) ORDER BY mark, rowid LIMIT ?
+SELECT name, entity, pk, tag, ancestor, unapplied, digests, stage, mark, failure, generation, creator, created, parent, share FROM TARN_RECORD WHERE zone IN (SELECT number FROM TARN_ZONE) AND name = ? AND pk > 0 LIMIT 1
 SELECT new.entity, new.pk FROM TARN_RECORD new JOIN TARN_RECORD old ON old.entity = new.entity AND old.pk = -new.pk WHERE new.zone = ?1 AND new.tag IS NULL AND old.zone = ?2
 SELECT new.entity, new.pk, new.name, new.zone, new.tag IS NOT NULL FROM TARN_RECORD old JOIN TARN_RECORD new ON new.entity = old.entity AND new.pk = -old.pk WHERE old.zone = 0 AND old.name = ? AND old.pk < 0
 SELECT number, name, owner, token, generation, isFullFetch, needsFetch, receives, share, shareGeneration FROM TARN_ZONE WHERE 1 ORDER BY number
@@ -160,10 +172,12 @@ UPDATE TARN_RECORD SET pk = -pk, stage = 2, mark = ?3 WHERE entity = ?1 AND pk =
 UPDATE TARN_RECORD SET pk = ?2, stage = 0 WHERE entity = ?1 AND pk = 0
 UPDATE TARN_RECORD SET stage = 1 WHERE entity = ? AND pk = ? AND stage = 0
 UPDATE TARN_RECORD SET tag = ?3, ancestor = ?4, unapplied = ?5, digests = ?6, stage = ?7, mark = ?8, failure = ?9, generation = ?10, creator = ?11 WHERE zone = ?12 AND name = ?13 AND entity = ?1 AND pk = ?2
+UPDATE TARN_RECORD SET tag = ?3, ancestor = ?4, unapplied = ?5, digests = ?6, stage = ?7, mark = ?8, failure = ?9, generation = ?10, creator = ?11, created = ?12, parent = ?13, share = ?14 WHERE zone = ?15 AND name = ?16 AND entity = ?1 AND pk = ?2
 UPDATE TARN_RECORD SET tag = NULL, ancestor = NULL, digests = NULL, failure = NULL, stage = 1 WHERE zone = 1 AND stage <> 2
 UPDATE TARN_RECORD SET tag = NULL, stage = 1, failure = NULL WHERE zone = 0
 UPDATE TARN_RECORD SET unapplied = (SELECT unapplied FROM TARN_RECORD old WHERE old.zone = 0 AND old.name = ?3) WHERE entity = ?1 AND pk = ?2 AND tag IS NULL AND zone <> 0
 UPDATE TARN_RECORD SET zone = ?, name = ?, tag = '', failure = NULL, generation = 0 WHERE zone = ? AND name = ?
+UPDATE TARN_RECORD SET zone = ?3, tag = NULL, ancestor = NULL, digests = NULL, failure = NULL, generation = 0, created = NULL, parent = NULL, share = NULL, stage = 1, mark = ?4 WHERE zone = ?1 AND name = ?2
 UPDATE TARN_RECORD SET zone = ?3, tag = NULL, ancestor = NULL, digests = NULL, failure = NULL, generation = 0, stage = 1, mark = ?4 WHERE zone = ?1 AND name = ?2
 UPDATE TARN_STATE SET value = 'another' WHERE key = 'fingerprint'
 UPDATE TARN_STATE SET value = 1 WHERE key = 'format'
