@@ -69,6 +69,27 @@ struct ChangeToken: Hashable, Sendable {
     /// Source: the documents name no wire code for this; the native code is that of `CKError.changeTokenExpired`.
     static let expired = WireError(.badRequest, "sync token is too old or of another zone", nativeCode: .changeTokenExpired)
 
+    /// The newest change that a holder of the token may know.
+    private var newestChange: Int64 {
+        if case .zoneReversed(_, let walk) = subject { walk.top } else { number }
+    }
+
+    /// Whether the history of the database contains the point. It does not when the server was restored from a backup that is older.
+    ///
+    /// A token from before the restore stays valid up to the last change that the backup has.
+    func isKnown(to state: PartitionState, _ view: any PartitionView) throws -> Bool {
+        if epoch == state.epoch { return newestChange <= state.counter }
+        guard let point = try view.restorePoint(), point.nextEpoch == state.epoch else { return false }
+        return epoch == point.epoch && newestChange <= point.counter
+    }
+
+    /// The refusal of a point that the history does not contain.
+    static var historyLost: WireError {
+        var error = WireError(.badRequest, "the server was restored from a backup that is older than the sync token", nativeCode: .changeTokenExpired)
+        error.isHistoryLost = true
+        return error
+    }
+
     private var bytes: [UInt8] {
         let (kind, key): (UInt8, Int64) =
             switch subject {

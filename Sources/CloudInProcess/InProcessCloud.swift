@@ -214,6 +214,17 @@ package final class InProcessCloud: Sendable {
         precondition(previous == nil, "a server that runs is started again")
     }
 
+    /// Copies the server's data to a new folder, as `tarn backup` does.
+    package func backUp(to path: String) async throws { _ = try await store().backUp(to: path) }
+
+    /// Stops the server, puts a backup in the place of its data, as `tarn restore` does, and starts it again.
+    package func restore(from backup: String) async throws {
+        try stop()
+        try FileManager.default.removeItem(atPath: folder.path)
+        try await SQLiteServerStore.restore(from: backup, to: folder.path)
+        try start()
+    }
+
     /// Ends the server: held connections end, and devices find nobody until `start`.
     package func stop() throws {
         let ended = running.withLock { running in

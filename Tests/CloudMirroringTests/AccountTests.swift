@@ -50,7 +50,8 @@ import Testing
         try await laptop.container.sync(timeout: .seconds(600))
         let bo = try Device("tablet", try await cloud.addDevice("tablet", of: "bo"), file: file)
         try await bo.container.sync(timeout: .seconds(600))
-        #expect(try bo.dump == "Post  title Bo's" && archives(beside: file).isEmpty)
+        #expect(try bo.dump == "Post  title Bo's")
+        #expect(try archives(beside: file).map { try titles(in: $0) } == [["Mia's"]])
         // Mia's data are where they were.
         let mia = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
         try await mia.container.sync(timeout: .seconds(600))
@@ -104,6 +105,24 @@ import Testing
         }
         try await bo.container.sync(timeout: .seconds(600))
         #expect(try bo.dump == "" && archives(beside: file).map { try titles(in: $0) } == [["Mia's"]])
+        try await bo.discard()
+    }
+
+    @Test func statusAndListNameTheArchiveAndBothAccounts() async throws {
+        let (cloud, file) = try await minas(unsent: true)
+        let bo = try Device("tablet", try await cloud.addUser("bo", device: "tablet"), file: file)
+        try await bo.container.sync(timeout: .seconds(600))
+        let store = try #require(bo.container.persistentStoreCoordinator.persistentStores.first)
+        let change = try #require(try bo.container.accountChanges(in: store).first)
+        #expect(change.kind == .anotherAccount)
+        #expect(change.previousAccount != nil)
+        #expect(change.account != nil)
+        #expect(change.account != change.previousAccount)
+        #expect(try bo.container.storeArchives(of: store).map(\.lastPathComponent) == [change.archiveName])
+        #expect(bo.container.syncStatus.accountChange == change)
+        try bo.container.acknowledgeAccountChanges(in: store)
+        #expect(try bo.container.accountChanges(in: store).isEmpty)
+        try await bo.container.sync(timeout: .seconds(600))
         try await bo.discard()
     }
 

@@ -102,6 +102,6 @@ enum OpenAPISchemas {
                 "description": "Tarn's addition: the CKError code where the documented codes have none.",
             ]
         ), (key: "redirectURL", value: string),
-        (key: "didResetEncryptedData", value: flag),
+        (key: "didResetEncryptedData", value: flag), (key: "historyLost", value: flag),
     ]
 }

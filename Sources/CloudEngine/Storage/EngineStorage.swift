@@ -34,6 +34,8 @@ package protocol EngineStorage: SharingStorage {
 /// Reading one partition. Functions take many keys at once so that a database over a wire needs few round trips.
 package protocol PartitionView: AccessView, SharingView, ReferenceView, QuerySubscriptionView {
     func state() throws -> PartitionState
+    /// Where the last restore cut the history; nil for a partition that was never restored.
+    func restorePoint() throws -> RestorePoint?
 
     /// A zone by name, deleted or not.
     func zone(named name: String) throws -> StoredZone?

@@ -20,6 +20,22 @@ package struct PartitionState: Hashable, Sendable {
     }
 }
 
+/// Where the history of a partition that was restored from a backup goes on.
+package struct RestorePoint: Hashable, Sendable {
+    /// Epoch of the tokens that the server issued before the restore.
+    package var epoch: Int64
+    /// Number of the last change in the backup.
+    package var counter: Int64
+    /// Epoch of the tokens since the restore.
+    package var nextEpoch: Int64
+
+    package init(epoch: Int64, counter: Int64, nextEpoch: Int64) {
+        self.epoch = epoch
+        self.counter = counter
+        self.nextEpoch = nextEpoch
+    }
+}
+
 /// What a database or a zone takes of its owner's quota.
 package struct StoredBytes: Hashable, Sendable {
     /// Names and values of the records that are there.

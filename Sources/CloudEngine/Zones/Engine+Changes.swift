@@ -20,9 +20,7 @@ extension Engine {
         var start: Int64 = 0
         if let text = request.syncToken {
             let token = try ChangeToken(opening: text, for: call.partition, by: sealer)
-            guard token.subject == .database, token.epoch == state.epoch, token.number >= state.floor,
-                token.number <= state.counter
-            else { throw ChangeToken.expired }
+            guard token.subject == .database, token.number >= state.floor, try token.isKnown(to: state, view) else { throw ChangeToken.expired }
             start = token.number
         }
         var zones = try view.zones(changedAfter: start, limit: limit + 1)
@@ -71,7 +69,8 @@ extension Engine {
                 do {
                     let limit = try pageLimit(query.resultsLimit ?? request.resultsLimit, atMost: recordsMax)
                     return .changes(try page(query, asTexts: asTexts, limit: limit, &room, addresses, state, view, call))
-                } catch let error as WireError {
+                } catch var error as WireError {
+                    if !call.capabilities.contains(.lostHistory) { error.isHistoryLost = false }
                     return .failure(query.zoneID, error)
                 }
             })
@@ -94,7 +93,7 @@ extension Engine {
         var rights = RecordAccess(view, call)
         let feed = try call.partition.scope == .public ? rights.feed(call.partition) : call.feed(of: zone, in: view)
         let shares = try SharePresenter(view, zone, call, sealer)
-        var walk = try ZoneWalk(query, zone, state, feed, sealer)
+        var walk = try ZoneWalk(query, zone, state, feed, sealer, view)
         let limit = min(limit, room.records)
         // In the public database each record is looked at: not everybody may read it.
         if asTexts, query.numbersAsStrings != true, call.partition.scope == .private, query.desiredKeys == nil, query.desiredRecordTypes == nil,

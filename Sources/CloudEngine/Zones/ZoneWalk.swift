@@ -16,22 +16,24 @@ struct ZoneWalk {
 
     /// Goes on from the token of a query. The token of a walk decides its direction.
     ///
-    /// - Throws: `ChangeToken.expired`.
-    init(_ query: ZoneChangesQuery, _ zone: StoredZone, _ state: PartitionState, _ feed: Partition, _ sealer: Sealer) throws(WireError) {
+    /// - Throws: `ChangeToken.expired`, `ChangeToken.historyLost`, or what the storage throws.
+    init(
+        _ query: ZoneChangesQuery, _ zone: StoredZone, _ state: PartitionState, _ feed: Partition, _ sealer: Sealer, _ view: any PartitionView
+    ) throws {
         self.zone = zone
         epoch = state.epoch
         let token: ChangeToken? =
             if let text = query.syncToken { try ChangeToken(opening: text, for: feed, by: sealer) } else { nil }
-        if let token, token.epoch != state.epoch { throw ChangeToken.expired }
+        if let token, try !token.isKnown(to: state, view) { throw ChangeToken.historyLost }
         switch token?.subject {
         case .zoneReversed(zone.key, let walk)?:
-            guard walk.bottom ?? zone.floor >= zone.floor, walk.top <= state.counter else { throw ChangeToken.expired }
+            guard walk.bottom ?? zone.floor >= zone.floor else { throw ChangeToken.expired }
             reversed = walk
             slice = ChangeSlice(after: walk.bottom ?? 0, before: token?.number ?? 0, isNewestFirst: true)
             includesDeleted = walk.bottom != nil
             return
         case .zone(zone.key)?:
-            guard let token, token.number >= zone.floor, token.number <= state.counter else { throw ChangeToken.expired }
+            guard let token, token.number >= zone.floor else { throw ChangeToken.expired }
         case nil: break
         // Of a zone of this name that was deleted: devices that meet the new one hear of it as those that met none.
         case .zone(let key)? where key < zone.key && zone.deletionReason == .encryptedDataReset:

@@ -60,8 +60,8 @@ extension SQLiteServerStore {
 
     /// Makes a data folder of a copy.
     ///
-    /// Change tokens that were handed out after the copy was made expire, so that devices fetch again what they have and
-    /// the server no longer knows.
+    /// Sync tokens that the server issued after the copy was made expire, with ``WireError/isHistoryLost``: devices send again what the
+    /// copy does not have. Older tokens stay valid.
     ///
     /// - Throws: `StorageFailure` with `.nameTaken` if there is such a folder, `.unknownName` if there is no copy.
     package static func restore(from backup: String, to path: String) async throws {
@@ -75,7 +75,16 @@ extension SQLiteServerStore {
             _ = try await store.backUp(to: partial)
             try store.close()
             let restored = try SQLiteServerStore(path: partial, use: .command)
-            try await restored.writing { try $0.execute(sql: "UPDATE partitions SET epoch = epoch + 1") }
+            try await restored.writing { db in
+                // Derived from the time: one backup may be restored twice, and each restore begins another history.
+                let epoch = try Int64.fetchOne(db, sql: "SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)") ?? 0
+                try db.execute(
+                    sql: """
+                        INSERT OR REPLACE INTO restores (part, epoch, counter, next_epoch)
+                        SELECT part, epoch, counter, MAX(epoch + 1, ?) FROM partitions
+                        """, arguments: [epoch])
+                try db.execute(sql: "UPDATE partitions SET epoch = MAX(epoch + 1, ?)", arguments: [epoch])
+            }
             try restored.close()
         }
     }

@@ -32,6 +32,8 @@ enum DatabaseFormat: Int, CaseIterable {
     case publicPermissions = 11
     /// Requests of a group that wait for the last one.
     case saveGroups = 12
+    /// Where a restore from a backup cut the history of a partition.
+    case restores = 13
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -50,6 +52,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .clientTokens: Self.clientTokenTable
         case .publicPermissions: Self.publicPermissionColumns
         case .saveGroups: Self.stagedRequestTable
+        case .restores: Self.restoreTable
         }
     }
 
@@ -91,6 +94,11 @@ enum DatabaseFormat: Int, CaseIterable {
             return .commit
         }
     }
+
+    private static let restoreTable = """
+        CREATE TABLE restores (
+            part INTEGER NOT NULL PRIMARY KEY, epoch INTEGER NOT NULL, counter INTEGER NOT NULL, next_epoch INTEGER NOT NULL);
+        """
 
     private static let publicPermissionColumns = """
         ALTER TABLE shares ADD COLUMN public_permission TEXT NOT NULL DEFAULT 'NONE';

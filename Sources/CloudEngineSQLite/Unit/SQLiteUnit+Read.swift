@@ -16,6 +16,11 @@ extension SQLiteUnit {
         return state
     }
 
+    func restorePoint() throws -> RestorePoint? {
+        guard let part, let row = try row("SELECT epoch, counter, next_epoch FROM restores WHERE part = ?", [part]) else { return nil }
+        return RestorePoint(epoch: row[0], counter: row[1], nextEpoch: row[2])
+    }
+
     private static let zoneColumns = "SELECT zone, name, change, deleted, floor, reason, record_bytes, asset_bytes FROM zones"
 
     private static func zone(_ row: StoredRow) -> StoredZone {

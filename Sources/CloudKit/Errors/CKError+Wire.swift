@@ -49,6 +49,8 @@ extension CKError {
     /// Key of the server's identifier of a failed request, which its log names too.
     static let requestUUIDKey = "RequestUUID"
     static let serverDescriptionKey = "ServerErrorDescription"
+    /// Key of an expired token's error when the server was restored from a backup that is older than the token.
+    package static let historyLostKey = "TarnServerHistoryLost"
 
     /// The error of a request or of one item. The records of a conflict are added by whoever has them.
     package init(_ error: WireError, userInfo: [String: Any] = [:]) {
@@ -56,6 +58,7 @@ extension CKError {
         userInfo[CKError.serverDescriptionKey] = error.reason
         if let uuid = error.uuid { userInfo[CKError.requestUUIDKey] = uuid }
         if error.didResetEncryptedData { userInfo[CKErrorUserDidResetEncryptedDataKey] = NSNumber(value: true) }
+        if error.isHistoryLost { userInfo[CKError.historyLostKey] = NSNumber(value: true) }
         self.init(Code(error), error.reason, retryAfter: error.retryAfter, userInfo: userInfo)
     }
 

@@ -172,6 +172,8 @@ enum MirrorState {
         case permissions
         /// Why the home zone went, as the list of changed zones says; nothing while it is there.
         case homeDeletion
+        /// Account changes that the app has not acknowledged, as JSON.
+        case accountChanges
     }
 
     /// Number of the last history transaction that was read; 0 for a store that was never mirrored.

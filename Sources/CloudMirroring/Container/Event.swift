@@ -30,6 +30,7 @@ extension NSPersistentCloudKitContainer {
             var startDate: Date
             var endDate: Date?
             var error: (any Error)?
+            var accountChange: AccountChange?
         }
 
         open var identifier: UUID { content.identifier }
@@ -39,25 +40,30 @@ extension NSPersistentCloudKitContainer {
         open var endDate: Date? { content.endDate }
         open var succeeded: Bool { content.endDate != nil && content.error == nil }
         open var error: (any Error)? { content.error }
+        /// Of a set-up that found another account: the accounts, and the archive of the store. nil for all other events, and for events
+        /// that are fetched later; see ``NSPersistentCloudKitContainer/accountChanges(in:)``.
+        open var accountChange: AccountChange? { content.accountChange }
 
         init(
             identifier: UUID, storeIdentifier: String, type: EventType, startDate: Date, endDate: Date? = nil,
-            error: (any Error)? = nil
+            error: (any Error)? = nil, accountChange: AccountChange? = nil
         ) {
             content = Content(
-                identifier: identifier, storeIdentifier: storeIdentifier, type: type, startDate: startDate, endDate: endDate, error: error)
+                identifier: identifier, storeIdentifier: storeIdentifier, type: type, startDate: startDate, endDate: endDate, error: error,
+                accountChange: accountChange)
         }
 
         /// Returns the event itself, which never changes.
         open func copy(with zone: NSZone? = nil) -> Any { self }
 
         /// nil for a kind of event that this version does not know.
-        convenience init?(_ row: EventTable.Row, storeIdentifier: String) {
+        convenience init?(_ row: EventTable.Row, storeIdentifier: String, accountChange: MirroringCore.AccountChange? = nil) {
             guard let type = EventType(rawValue: row.type) else { return nil }
             self.init(
                 identifier: row.identifier, storeIdentifier: storeIdentifier, type: type,
                 startDate: Date(timeIntervalSinceReferenceDate: row.started),
-                endDate: row.ended.map { Date(timeIntervalSinceReferenceDate: $0) }, error: row.failure.map { CKError($0) })
+                endDate: row.ended.map { Date(timeIntervalSinceReferenceDate: $0) }, error: row.failure.map { CKError($0) },
+                accountChange: accountChange.map { AccountChange($0) })
         }
     }
 

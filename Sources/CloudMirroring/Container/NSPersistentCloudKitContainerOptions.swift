@@ -34,16 +34,20 @@ open class NSPersistentCloudKitContainerOptions: NSObject, @unchecked Sendable {
     ///
     /// Differs: Apple's container removes the rows, and unsent changes with them.
     public enum AccountChangePolicy: Sendable {
-        /// The store is emptied and filled with the other user's data. If something was not sent yet, the store is
-        /// copied first, as with ``archive``.
-        case remove
-        /// The file is copied beside the store, as `NAME-archive-DATE.sqlite`, before it is emptied.
+        /// The file is copied beside the store, as `NAME-archive-DATE.sqlite`; then the store is emptied and filled with the other user's
+        /// data. See ``NSPersistentCloudKitContainer/storeArchives(of:)``.
         case archive
-        /// Nothing is touched, and nothing is synced until the user is back.
+        /// Nothing is touched, and nothing is synced until the user is back. The previous user's objects stay readable.
         case keep
+
+        /// The same as ``archive``: a store is never emptied without an archive.
+        @available(*, deprecated, renamed: "archive")
+        public static var remove: AccountChangePolicy { .archive }
     }
 
-    open var accountChangePolicy = AccountChangePolicy.remove
+    /// While nobody is signed in, the objects of the last user stay readable; an app that does not want that removes the store from the
+    /// coordinator when `CKAccountChanged` says that the user signed out.
+    open var accountChangePolicy = AccountChangePolicy.archive
 
     /// Decides on attributes that two devices changed at the same time; nil leaves it to each attribute's `syncPolicy` in the
     /// model's user info: `latest`, `earliest`, `max`, `min`, `counter` (both changes are added), `set-union` (lines of a text).

@@ -39,6 +39,9 @@ extension NSPersistentCloudKitContainer {
         /// Changes that the server rejected permanently and that are still on this device; see
         /// ``NSPersistentCloudKitContainer/rejectedChanges(in:)``.
         public var rejectedCount = 0
+        /// The latest change of account, or deletion of the app's data elsewhere, that the app has not acknowledged; see
+        /// ``NSPersistentCloudKitContainer/accountChanges(in:)``.
+        public var accountChange: NSPersistentCloudKitContainer.AccountChange?
     }
 }
 
@@ -74,6 +77,7 @@ extension NSPersistentCloudKitContainer.SyncStatus {
         lastSuccess = status.lastSuccess
         incompleteCount = status.incompleteCount
         rejectedCount = status.rejectedCount
+        accountChange = status.accountChange.map { NSPersistentCloudKitContainer.AccountChange($0) }
     }
 
     /// One status for several stores: what most deserves attention, and all that is pending. Idle without stores.
@@ -101,6 +105,7 @@ extension NSPersistentCloudKitContainer.SyncStatus {
         pendingCount = statuses.reduce(0) { $0 + $1.pendingCount }
         incompleteCount = statuses.reduce(0) { $0 + $1.incompleteCount }
         rejectedCount = statuses.reduce(0) { $0 + $1.rejectedCount }
+        accountChange = statuses.compactMap(\.accountChange).max { $0.date < $1.date }.map { NSPersistentCloudKitContainer.AccountChange($0) }
         let successes = statuses.map(\.lastSuccess)
         lastSuccess = successes.contains(nil) ? nil : successes.compactMap(\.self).min()
     }

@@ -14,6 +14,7 @@ extension CloudFailure {
         case let error as CKError:
             self.init(Code(rawValue: error.errorCode) ?? .internalError, error.localizedDescription, retryAfter: error.retryAfterSeconds)
             didResetEncryptedData = error.userInfo[CKErrorUserDidResetEncryptedDataKey] != nil
+            isHistoryLost = error.userInfo[CKError.historyLostKey] != nil
         case is CancellationError: self.init(.operationCancelled, "the operation was cancelled")
         case let error as StoreError:
             let detail = error.detail.isEmpty ? "" : ": \(error.detail)"

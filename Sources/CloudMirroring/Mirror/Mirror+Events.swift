@@ -52,8 +52,21 @@ extension Mirror {
         underWayEvent.withLock { if $0.event?.identifier == event?.identifier { $0.written = event } }
     }
 
+    /// Reads the latest change that the app has not acknowledged, for the status.
+    func showAccountChange() async throws {
+        let latest = try await onQueue { try self.file.accountChanges().last }
+        accountChange.withLock { $0.change = latest }
+    }
+
+    /// Lets the event of the present step name the change.
+    func nameAccountChange() {
+        let event = underWayEvent.withLock { $0.event?.identifier }
+        accountChange.withLock { $0.event = event }
+    }
+
     private func tell(_ row: EventTable.Row) {
-        guard let event = NSPersistentCloudKitContainer.Event(row, storeIdentifier: store.identifier ?? "") else { return }
+        let change = accountChange.withLock { $0.event == row.identifier ? $0.change : nil }
+        guard let event = NSPersistentCloudKitContainer.Event(row, storeIdentifier: store.identifier ?? "", accountChange: change) else { return }
         observer.event(event)
     }
 }

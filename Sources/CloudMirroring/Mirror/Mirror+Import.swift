@@ -153,7 +153,7 @@ extension Mirror {
             }
             if failure.code == .changeTokenExpired {
                 let hadPages = chains.withLock { $0.removeValue(forKey: zone.number) } != nil
-                if try await onQueue({ try self.file.fetchAgain(zone, hadPages: hadPages) }) { return 0 }
+                if try await onQueue({ try self.file.fetchAgain(zone, hadPages: hadPages, isHistoryLost: failure.isHistoryLost) }) { return 0 }
             }
             throw failure
         }

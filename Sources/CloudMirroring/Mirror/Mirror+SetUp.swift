@@ -11,6 +11,7 @@ extension Mirror {
     func setUp() async throws -> SyncMachine.Outcome {
         var memory = try await onQueue { try self.file.open() }
         try await countIncomplete()
+        try await showAccountChange()
         // Until the server can be asked, it is who it was.
         permissions.signIn(memory.user)
         permissions.learn(memory.permissions)
@@ -24,8 +25,10 @@ extension Mirror {
         let user = caller?.identity.userRecordName
         // What everybody may read stays, whoever is signed in.
         if let user, file.scope != .public, file.isAnothers(memory, now: user, with: credential) {
-            let removed = try await onQueue { try self.file.changeAccount() }
+            let removed = try await onQueue { try self.file.changeAccount(to: user) }
             tellContexts(deleted: removed)
+            try await showAccountChange()
+            nameAccountChange()
             // What was fetched and not applied yet is the other user's as well.
             round.withLock { $0 = ImportRound() }
             ahead.withLock { $0.take() }?.page.cancel()

@@ -87,6 +87,8 @@ final class Mirror: Sendable {
     let underWayEvent = Mutex<(event: EventTable.Row?, written: EventTable.Row?)>((nil, nil))
     /// Records that no row shows.
     let incompleteCount = Mutex(0)
+    /// The latest account change that the app has not acknowledged, and the event of the step that made it.
+    let accountChange = Mutex<(change: AccountChange?, event: UUID?)>((nil, nil))
     /// Changes that the server rejected permanently.
     let rejectedCount = Mutex(0)
     /// Whether a request may be in the file that was not answered.
@@ -287,6 +289,7 @@ final class Mirror: Sendable {
         var status = reported
         status.incompleteCount = incompleteCount.withLock { $0 }
         status.rejectedCount = rejectedCount.withLock { $0 }
+        status.accountChange = accountChange.withLock { $0.change }
         observer.status(status)
         guard status.activity == .idle, let success = status.lastSuccess else { return }
         let isDue = remembered.withLock { last in
@@ -328,6 +331,7 @@ final class Mirror: Sendable {
                 return .batchSettled(try await onQueue { try self.file.putAside(batch, failure) })
             case .reset(let reset):
                 tellContexts(deleted: try await onQueue { try self.file.reset(reset) })
+                try await showAccountChange()
                 return .done
             }
         } catch {

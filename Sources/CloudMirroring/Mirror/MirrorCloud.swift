@@ -75,7 +75,7 @@ struct MirrorCloud: Sendable {
             return try await publicPage(after: token, generation: generation, recordsMax: recordsMax, isCounting: isCounting)
         }
         let query = ZoneChangesQuery(zoneID: zone.zone.id, syncToken: token, resultsLimit: recordsMax)
-        let answer = try await client.zoneChanges(ZoneChangesRequest(zones: [query]), asking: isCounting ? [.largePages, .remainingCount] : [.largePages])
+        let answer = try await client.zoneChanges(ZoneChangesRequest(zones: [query]), asking: isCounting ? [.largePages, .lostHistory, .remainingCount] : [.largePages, .lostHistory])
         switch answer.zones.first {
         case .changes(let changes): return try page(changes, askedWith: token, generation: generation)
         case .failure(_, let error):

@@ -18,13 +18,13 @@ extension MirrorFile {
         return stranger
     }
 
-    /// Makes the store ready for another user: their predecessor's objects and everything the mirror knew go.
+    /// Makes the store ready for another user: it is archived, and the previous user's objects and all sync metadata are deleted.
     ///
     /// - Returns: Keys of the rows that went.
     /// - Throws: `CloudFailure` when the store is to be kept.
     ///
     /// Source: observed: signing in with another account removes every mirrored row.
-    func changeAccount() throws -> [RowKey] {
+    func changeAccount(to user: String) throws -> [RowKey] {
         guard accountChangePolicy != .keep else {
             throw CloudFailure(
                 .badContainer,
@@ -32,12 +32,13 @@ extension MirrorFile {
         }
         return try store.write { writer in
             try scan(writer)
-            // Nobody writes meanwhile, and a reader of the file sees all that was saved.
-            if try accountChangePolicy == .archive || hasUnsent(writer) { try archive() }
             var keys: [RowKey] = []
             for root in Set(mapping.entities.values.map(\.entity.root)).sorted() {
                 keys += try writer.fetchKeys(StoreQuery(entity: root))
             }
+            let previous = try MirrorState.text(.user, writer)
+            let copy = keys.isEmpty ? nil : try archive()
+            try note(AccountChange(kind: .anotherAccount, date: now, previousUser: previous, user: user, archive: copy), writer)
             try delete(keys, writer)
             let tables = ["TARN_RECORD", "TARN_LINK", "TARN_PARKED", "TARN_MERGED", "TARN_CONFLICT", "TARN_DELETED", "TARN_RANK", "TARN_LINKRANK"]
             for table in tables + IncompleteTable.tables { try writer.execute("DELETE FROM \(table)") }
@@ -58,18 +59,18 @@ extension MirrorFile {
         return memory.stranger != nil && memory.stranger != credential && accountChangePolicy != .keep
     }
 
-    private func hasUnsent(_ reader: StoreReader) throws -> Bool {
-        var count: Int64 = 0
-        for table in ["TARN_RECORD", "TARN_LINK"] {
-            try reader.query("SELECT COUNT(*) FROM \(table) WHERE stage IN (1, 2)") { count += $0.int(0) }
-        }
-        return count > 0
-    }
+    /// How file names of a store's archives begin.
+    static func archivePrefix(of url: URL) -> String { "\(url.deletingPathExtension().lastPathComponent)-archive-" }
 
-    private func archive() throws {
-        guard let url = store.url else { return }
+    /// Copies the file beside itself, with the files of external data. It is called in a write transaction: no other connection writes
+    /// meanwhile, and a reader of the file sees everything that was saved.
+    ///
+    /// - Returns: The copy's file name; nil for a store without a file.
+    /// - Throws: `StoreError`, such as for a full disk. The caller's transaction is rolled back then, so that nothing is emptied.
+    func archive() throws -> String? {
+        guard let url = store.url else { return nil }
         let style = Date.ISO8601FormatStyle(dateSeparator: .omitted, timeSeparator: .omitted, timeZone: .gmt)
-        let base = "\(url.deletingPathExtension().lastPathComponent)-archive-\(surroundings.now().formatted(style))"
+        let base = Self.archivePrefix(of: url) + surroundings.now().formatted(style)
         let folder = url.deletingLastPathComponent()
         var archive = folder.appendingPathComponent(base + ".sqlite")
         var number = 1
@@ -78,5 +79,6 @@ extension MirrorFile {
             archive = folder.appendingPathComponent("\(base)-\(number).sqlite")
         }
         try SQLiteStore.replace(at: archive, withStoreAt: url)
+        return archive.lastPathComponent
     }
 }

@@ -19,17 +19,23 @@ extension MirrorFile {
             switch reset {
             case .fetchAgain: return []
             case .uploadAgain:
-                let now = MirrorStage.needsUpload.rawValue, gone = MirrorStage.needsDelete.rawValue
-                let missing = MirrorStage.missing.rawValue
-                for table in ["TARN_RECORD", "TARN_LINK"] {
-                    try writer.execute("DELETE FROM \(table) WHERE zone = \(MirrorZone.home) AND stage IN (\(gone), \(missing))")
-                    try writer.execute("UPDATE \(table) SET tag = NULL, stage = \(now), failure = NULL WHERE zone = \(MirrorZone.home)")
-                }
-                try writer.execute("UPDATE TARN_RECORD SET ancestor = NULL, unapplied = NULL, digests = NULL WHERE zone = \(MirrorZone.home)")
+                try sendAgain(MirrorZone.home, writer)
                 return []
             case .removeRows: return try removeRows(writer)
             }
         }
+    }
+
+    /// Marks everything in a zone to be sent, as if the server had nothing of it. Records that the server does have are merged with when
+    /// they are fetched: values that differ go to the conflict log.
+    func sendAgain(_ zone: Int64, _ writer: StoreWriter) throws {
+        let now = MirrorStage.needsUpload.rawValue, gone = MirrorStage.needsDelete.rawValue
+        let missing = MirrorStage.missing.rawValue
+        for table in ["TARN_RECORD", "TARN_LINK"] {
+            try writer.execute("DELETE FROM \(table) WHERE zone = \(zone) AND stage IN (\(gone), \(missing))")
+            try writer.execute("UPDATE \(table) SET tag = NULL, stage = \(now), failure = NULL WHERE zone = \(zone)")
+        }
+        try writer.execute("UPDATE TARN_RECORD SET ancestor = NULL, unapplied = NULL, digests = NULL WHERE zone = \(zone)")
     }
 
     /// The user deleted the app's data elsewhere: what came from there, or went there, goes here too. What was made
@@ -37,6 +43,10 @@ extension MirrorFile {
     private func removeRows(_ writer: StoreWriter) throws -> [RowKey] {
         try scan(writer)
         var keys = try reader(writer).keysOnServer()
+        if !keys.isEmpty {
+            let user = try MirrorState.text(.user, writer)
+            try note(AccountChange(kind: .dataDeleted, date: now, previousUser: user, user: user, archive: try archive()), writer)
+        }
         let along = try goingAlong(with: keys, writer)
         keys += along.keys
         try delete(keys, writer)

@@ -196,12 +196,16 @@ extension MirrorFile {
 
     /// Begins to fetch a zone from its beginning.
     ///
-    /// - Parameter hadPages: Whether pages had arrived that are not applied.
+    /// - Parameters:
+    ///   - hadPages: Whether pages had arrived that are not applied.
+    ///   - isHistoryLost: Whether the server was restored and may lack what this device has.
     /// - Returns: Whether it was not at its beginning already.
-    func fetchAgain(_ zone: MirrorZone, hadPages: Bool) throws -> Bool {
+    func fetchAgain(_ zone: MirrorZone, hadPages: Bool, isHistoryLost: Bool) throws -> Bool {
         try store.write { writer in
             guard let row = try ZoneTable.row(zone.number, writer), row.token != nil || hadPages else { return false }
             try ZoneTable.beginFullFetch(zone.number, writer)
+            // What others shared is theirs to send.
+            if isHistoryLost, scope == .private { try sendAgain(zone.number, writer) }
             return true
         }
     }

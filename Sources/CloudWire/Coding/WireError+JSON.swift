@@ -10,6 +10,7 @@ struct ErrorKeys {
     private var nativeCode: WireError.NativeCode?
     private var redirectURL: String?
     private var didResetEncryptedData = false
+    private var isHistoryLost = false
 
     /// Reads the value of a key if it is one of an error's.
     mutating func take(_ key: JSONKey, from reader: inout JSONReader) throws(JSONFault) -> Bool {
@@ -21,6 +22,7 @@ struct ErrorKeys {
         case "nativeErrorCode": nativeCode = WireError.NativeCode(rawValue: try reader.readInt())
         case "redirectURL": redirectURL = try reader.readString()
         case "didResetEncryptedData": didResetEncryptedData = try reader.readFlag()
+        case "historyLost": isHistoryLost = try reader.readFlag()
         default: return false
         }
         return true
@@ -38,6 +40,7 @@ struct ErrorKeys {
         error.uuid = uuid
         error.redirectURL = redirectURL
         error.didResetEncryptedData = didResetEncryptedData
+        error.isHistoryLost = isHistoryLost
         return error
     }
 }
@@ -68,5 +71,6 @@ extension WireError: WireMessage {
         writer.member("nativeErrorCode", nativeCode?.rawValue)
         writer.member("redirectURL", redirectURL)
         if didResetEncryptedData { writer.member("didResetEncryptedData", true) }
+        if isHistoryLost { writer.member("historyLost", true) }
     }
 }

@@ -71,6 +71,10 @@ package struct WireError: Error, Hashable, Sendable {
     /// again. With an expired token: another device has made it again, and what this one has is to be sent, too. Tarn's
     /// addition.
     package var didResetEncryptedData = false
+    /// With an expired token: the server's history does not contain the point that the token names, because the server was restored from
+    /// a backup that is older. Records that the client synced after that point are not on the server. Tarn's addition, for clients that
+    /// ask for ``Capability/lostHistory``.
+    package var isHistoryLost = false
 
     package init(_ code: Code, _ reason: String, retryAfter: Double? = nil, nativeCode: NativeCode? = nil) {
         self.code = code

@@ -46,6 +46,8 @@ package enum Capability: String, Hashable, Sendable, CaseIterable {
     case modelExtensions = "model-extensions"
     /// `records/modify` takes a save in several requests and executes them in one transaction: ``SaveGroup``.
     case wholeSaves = "whole-saves"
+    /// A sync token is refused with `historyLost` when the server was restored from a backup that is older than the token.
+    case lostHistory = "lost-history"
 
     /// What our own client asks for in each request; the others cost the server something, and are asked for where they are
     /// of use.

@@ -57,6 +57,8 @@ package struct CloudFailure: Error, Hashable, Sendable {
     ///
     /// Source: `CKErrorUserDidResetEncryptedDataKey`.
     package var didResetEncryptedData = false
+    /// Whether a sync token expired because the server was restored from a backup that is older: what devices have is sent again.
+    package var isHistoryLost = false
 
     package init(_ code: Code, _ reason: String, retryAfter: Double? = nil) {
         self.code = code
@@ -67,6 +69,7 @@ package struct CloudFailure: Error, Hashable, Sendable {
     package init(_ error: WireError) {
         self.init(Self.code(of: error), error.reason, retryAfter: error.retryAfter)
         didResetEncryptedData = error.didResetEncryptedData
+        isHistoryLost = error.isHistoryLost
     }
 
     private static func code(of error: WireError) -> Code {

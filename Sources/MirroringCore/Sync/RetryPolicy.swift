@@ -18,7 +18,7 @@ package struct RetryPolicy: Sendable {
         case stop(reason: String)
         /// The server no longer knows the point up to which was imported.
         case fetchAgain
-        /// The zone is gone without a wish of the user: it is made again and filled from here.
+        /// The zone, or the end of its history, is gone without a wish of the user: it is filled from here.
         case uploadAgain
         /// The user deleted the app's data.
         case removeRows
@@ -64,7 +64,7 @@ package struct RetryPolicy: Sendable {
             .accountTemporarilyUnavailable, .invalidArguments, .unknownItem, .referenceViolation, .alreadyShared,
             .tooManyParticipants, .participantMayNeedVerification:
             return .pause(reason: reason)
-        case .changeTokenExpired where failure.didResetEncryptedData: return .uploadAgain
+        case .changeTokenExpired where failure.didResetEncryptedData || failure.isHistoryLost: return .uploadAgain
         case .changeTokenExpired: return .fetchAgain
         case .zoneNotFound: return .uploadAgain
         case .userDeletedZone: return .removeRows

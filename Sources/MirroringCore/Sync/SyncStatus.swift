@@ -29,6 +29,8 @@ package struct SyncStatus: Hashable, Sendable {
     package var incompleteCount = 0
     /// Changes that the server rejected permanently and that are still on the device.
     package var rejectedCount = 0
+    /// The latest account change that the app has not acknowledged.
+    package var accountChange: AccountChange?
     /// Whether nothing is synced because nobody is signed in.
     package var isSignedOut = false
 
