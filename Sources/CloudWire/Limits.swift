@@ -22,8 +22,11 @@ package struct Limits: Hashable, Sendable {
     package var requestsPerSaveGroup = 128
     /// Bytes of the bodies of one ``SaveGroup``.
     package var saveGroupBytes = 128_000_000
-    /// Groups of which parts wait for the last one, for each device; the oldest are dropped.
+    /// Groups of which parts wait for the last one, for each device, and for all devices of a user; the oldest are dropped.
     package var saveGroupsPerDevice = 4
+    package var saveGroupsPerUser = 32
+    /// Bytes of the bodies of all groups that wait, for each user of a database; the oldest groups are dropped.
+    package var stagedBytesPerUser = 256_000_000
     /// Bytes of any JSON body; larger bodies are refused unread.
     package var requestBodyBytes = 16_000_000
     package var assetBytes: Int64 = 50_000_000

@@ -125,11 +125,126 @@ import Testing
         try fixture.cloud.discard()
     }
 
+    /// What is staged takes room like what is saved, until it is executed, dropped or expired.
+    @Test func stagedRequestsCountAgainstTheQuota() async throws {
+        var limits = Limits()
+        limits.userBytes = 5_000
+        let fixture = try await Fixture(limits: limits)
+        func operations(_ kind: RecordOperation.Kind, _ names: [String], bytes: Int, tags: [String: String] = [:]) -> [RecordOperation] {
+            names.map { name in
+                RecordOperation(
+                    kind, Record(recordName: name, recordType: "Plant", recordChangeTag: tags[name], fields: ["name": Field(.string(String(repeating: "x", count: bytes)))]))
+            }
+        }
+        let saved = try await fixture.send(operations(.create, ["old"], bytes: 1_000), 0, of: 1, id: "first", count: 1)
+        guard case .record(let old)? = saved.results.first else { throw CKError(.internalError, "the record is saved") }
+        #expect(try await fixture.send(operations(.create, ["a"], bytes: 2_000), 0, of: 3, count: 9).saveGroup == .staged)
+        func isRefused(_ operations: [RecordOperation], _ part: Int, id: String) async throws -> Bool {
+            do {
+                return try await fixture.send(operations, part, of: 3, id: id, key: "\(id)-\(part)-\(operations.count)", count: 9).saveGroup != .staged
+            } catch let error as CKError where error.code == .quotaExceeded {
+                return true
+            }
+        }
+        // In the same group and in another one.
+        #expect(try await isRefused(operations(.create, ["b"], bytes: 2_000), 1, id: "one"))
+        #expect(try await isRefused(operations(.create, ["b"], bytes: 2_000), 1, id: "two"))
+        // The same request again takes no more room, and neither does what replaces or deletes something.
+        #expect(try await !isRefused(operations(.create, ["a"], bytes: 2_500), 0, id: "one"))
+        let tags = ["old": old.recordChangeTag ?? ""]
+        #expect(try await !isRefused(operations(.update, ["old"], bytes: 1_900, tags: tags), 1, id: "two"))
+        #expect(try await !isRefused([RecordOperation(.delete, Record(recordName: "old", recordType: "Plant", recordChangeTag: tags["old"]))], 1, id: "three"))
+        #expect(try await isRefused(operations(.create, ["b"], bytes: 1_000), 0, id: "two"))
+        // What expires makes room.
+        fixture.cloud.clock.advance(by: .seconds(2 * 86_400))
+        try await fixture.cloud.removeExpired()
+        #expect(try await !isRefused(operations(.create, ["b"], bytes: 3_500), 1, id: "one"))
+        try fixture.cloud.discard()
+    }
+
+    /// A client that stages for ever, with any number of devices, has the newest groups and no more bytes than the limit.
+    @Test func aUserWhoStagesForEverHoldsNoMoreThanTheLimit() async throws {
+        var limits = Limits()
+        limits.saveGroupsPerUser = 6
+        limits.saveGroupBytes = 1_000
+        limits.stagedBytesPerUser = 2_000
+        let fixture = try await Fixture(limits: limits)
+        let devices = try await (0..<5).asyncMap { number in
+            CloudDatabaseClient(
+                containerIdentifier: "iCloud.org.example.garden", environment: .development, scope: .private,
+                transport: try await fixture.cloud.addDevice("device \(number)", of: "mia"))
+        }
+        func send(_ device: Int, _ group: Int, part: Int, bytes: Int = 0) async throws -> SaveGroupState? {
+            let name = "\(group)-\(part)"
+            var request = ModifyRecordsRequest(
+                operations: [RecordOperation(.create, Record(recordName: name, recordType: "Plant", fields: ["name": Field(.string(String(repeating: "x", count: bytes)))]))],
+                zoneID: Self.zone, atomic: false, desiredKeys: [])
+            request.saveGroup = SaveGroup(id: "group \(group)", part: part, parts: 2)
+            return try await devices[device].modifyRecords(encoded: request.encoded(), operationCount: 1, groupCount: 2, idempotencyKey: "\(name)-\(bytes)").saveGroup
+        }
+        func survivors(of count: Int, from first: Int) async throws -> [Int] {
+            var groups: [Int] = []
+            for group in first..<first + count where try await send(group % 5, group, part: 1) == .saved { groups.append(group) }
+            return groups
+        }
+        // By their number, though no device has more than its own limit.
+        for group in 0..<40 {
+            #expect(try await send(group % 5, group, part: 0) == .staged)
+            fixture.cloud.clock.advance(by: .seconds(1))
+        }
+        #expect(try await survivors(of: 40, from: 0) == Array(34..<40))
+        // By their bytes: two of about 900 fit.
+        for group in 100..<120 {
+            #expect(try await send(group % 5, group, part: 0, bytes: 600) == .staged)
+            fixture.cloud.clock.advance(by: .seconds(1))
+        }
+        #expect(try await survivors(of: 20, from: 100) == [118, 119])
+        try fixture.cloud.discard()
+    }
+
+    /// What another user stages in the public database takes nothing from this one.
+    @Test func aGroupIsExecutedTogetherInThePublicDatabase() async throws {
+        var limits = Limits()
+        limits.publicBytes = 3_000
+        let cloud = try InProcessCloud(limits: limits)
+        func client(_ transport: InProcessTransport) -> CloudDatabaseClient {
+            CloudDatabaseClient(containerIdentifier: "iCloud.org.example.garden", environment: .development, scope: .public, transport: transport)
+        }
+        let mia = client(try await cloud.addUser("mia", device: "tablet")), bo = client(try await cloud.addUser("bo", device: "phone"))
+        func send(_ names: [String], _ part: Int, by user: CloudDatabaseClient, id: String, count: Int) async throws -> SaveGroupState? {
+            let operations = names.map { RecordOperation(.create, Record(recordName: $0, recordType: "Plant", fields: ["name": Field(.string(String(repeating: "x", count: 1_000)))])) }
+            var request = ModifyRecordsRequest(operations: operations, zoneID: ZoneID(zoneName: ZoneID.defaultZoneName), atomic: false, desiredKeys: [])
+            request.saveGroup = SaveGroup(id: id, part: part, parts: 2)
+            return try await user.modifyRecords(encoded: request.encoded(), operationCount: names.count, groupCount: count, idempotencyKey: "\(id)-\(part)").saveGroup
+        }
+        func names() async throws -> [String] {
+            try await bo.lookupRecords(LookupRecordsRequest(records: ["a", "b"].map { LookupRecordsRequest.Item(recordName: $0) })).results.compactMap {
+                if case .record(let record) = $0 { record.recordName } else { nil }
+            }
+        }
+        #expect(try await send(["x", "y"], 0, by: bo, id: "bo's", count: 3) == .staged)
+        #expect(try await send(["a"], 0, by: mia, id: "mia's", count: 2) == .staged)
+        #expect(try await names() == [])
+        #expect(try await send(["b"], 1, by: mia, id: "mia's", count: 2) == .saved)
+        #expect(try await names() == ["a", "b"])
+        // There is no room for both any more.
+        #expect(try await send(["z"], 1, by: bo, id: "bo's", count: 3) == .refused)
+        try cloud.discard()
+    }
+
     @Test func aServerWithoutTheCapabilityExecutesEachRequestAsItComes() async throws {
         let fixture = try await Fixture(offered: Set(Capability.allCases).subtracting([.wholeSaves]))
         let answer = try await fixture.send(Self.create("a"), 0, of: 2, count: 2)
         #expect(answer.saveGroup == nil && answer.results.count == 1)
         #expect(try await fixture.names() == ["a"])
         try fixture.cloud.discard()
+    }
+}
+
+extension Sequence {
+    fileprivate func asyncMap<T>(_ transform: (Element) async throws -> T) async rethrows -> [T] {
+        var result: [T] = []
+        for element in self { result.append(try await transform(element)) }
+        return result
     }
 }

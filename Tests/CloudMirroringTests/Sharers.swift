@@ -13,10 +13,12 @@ import Testing
 extension Device {
     /// A device with a store for what is the user's and one for what others share.
     ///
-    /// - Parameter itemsMax: How many items it sends at once.
+    /// - Parameters:
+    ///   - itemsMax: How many items a request has.
+    ///   - requestsMax: How many requests carry a batch.
     static func sharing(
         _ name: String, _ transport: InProcessTransport, over wire: (any CloudTransport)? = nil, file: URL? = nil, model: Model = Posts.model,
-        extensions: NSPersistentCloudKitContainerOptions.ModelExtensions = [], itemsMax: Int = Limits().operationsPerRequest
+        extensions: NSPersistentCloudKitContainerOptions.ModelExtensions = [], itemsMax: Int = Limits().operationsPerRequest, requestsMax: Int = 1
     ) throws -> Device {
         let file = file ?? FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)/Posts.sqlite")
         let shared = description(of: file.deletingLastPathComponent().appendingPathComponent("Shared.sqlite"))
@@ -27,7 +29,7 @@ extension Device {
             describe: { $0.cloudKitContainerOptions?.modelExtensions = extensions },
             surround: { surroundings in
                 surroundings.limits.operationsPerRequest = itemsMax
-                surroundings.requestsPerBatch = 1
+                surroundings.requestsPerBatch = requestsMax
                 let way = wire ?? transport
                 surroundings.container = { identifier in
                     CKContainer(

@@ -113,6 +113,119 @@ import Testing
         for device in [tablet, phone] { try await device.discard() }
     }
 
+    /// What a participant saves beside shared objects, and what the owner saves there, goes to the zone of the share.
+    @Test func aSaveInASharedZoneAppearsTogetherForAllWhoTakePart() async throws {
+        let cloud = try InProcessCloud(limits: Self.limits)
+        func device(_ name: String, _ transport: InProcessTransport) throws -> Device {
+            try Device.sharing(name, transport, itemsMax: Self.requestItems, requestsMax: 20)
+        }
+        let tablet = try device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        let phone = try device("phone", try await cloud.addDevice("phone", of: "mia"))
+        let bo = try device("bo's", try await cloud.addUser("bo", device: "bo's"))
+        try await cloud.introduce("bo", givenName: "Bo", emailAddress: "bo@example.org")
+        let devices = [tablet, phone, bo]
+        try tablet.edit { $0.insert("Post", ["title": "Trip"]) }
+        try await tablet.sync()
+        let share = try await tablet.share("Trip")
+        try await tablet.sync()
+        try await bo.join(share)
+        for device in devices { try await device.sync() }
+        let views = devices.map { device in Views(of: device) { context in "\(try context.count(for: NSFetchRequest<NSManagedObject>(entityName: "Attachment")))" } }
+        func attach(_ count: Int, on device: Device) throws {
+            try device.edit { context in
+                let trip = try #require(try context.post(titled: "Trip"))
+                for number in 0..<count { context.insert("Attachment", ["thumbnail": Data([UInt8(number)]), "post": trip]) }
+            }
+        }
+        try attach(120, on: bo)
+        for device in [bo, tablet, phone, bo] { try await device.sync() }
+        try attach(130, on: tablet)
+        for device in [tablet, phone, bo, tablet] { try await device.sync() }
+        for view in views { #expect(view.all.filter { $0 != "0" } == ["120", "250"]) }
+        #expect(try phone.dump == tablet.dump && bo.dump == tablet.dump)
+        // Three requests each, and none for records one by one.
+        #expect(bo.transport.log.count { $0 == "records/modify" } == 3)
+        for device in devices { try await device.discard() }
+    }
+
+    @Test func aSaveInThePublicDatabaseAppearsTogether() async throws {
+        let cloud = try InProcessCloud(limits: Self.limits)
+        func publish(_ description: NSPersistentStoreDescription) { description.cloudKitContainerOptions?.databaseScope = .public }
+        let mia = try Device("mia's", try await cloud.addUser("mia", device: "tablet"), describe: publish, surround: Self.small)
+        let bo = try Device("bo's", try await cloud.addUser("bo", device: "phone"), describe: publish, surround: Self.small)
+        try mia.edit { $0.insert("Post", ["title": "Mia's"]) }
+        for device in [mia, bo] { try await device.container.sync(timeout: .seconds(600)) }
+        let views = Self.counts(of: bo)
+        try insert(180, mia)
+        for device in [mia, bo] { try await device.container.sync(timeout: .seconds(600)) }
+        #expect(views.all == ["181"])
+        #expect(try bo.dump == mia.dump)
+        // What Bo may not write is left out, and the rest of the save arrives together.
+        let others = Self.counts(of: mia)
+        try bo.edit { context in
+            try #require(try context.post(titled: "Mia's")).setValue("changed by Bo", forKey: "content")
+            for number in 0..<90 { context.insert("Post", ["title": "Bo's \(number)"]) }
+        }
+        try await mia.settles { try mia.read { try $0.all("Post").count } > 181 }
+        #expect(others.all == ["271"])
+        #expect(try mia.read { try $0.post(titled: "Mia's")?.value(forKey: "content") == nil })
+        for device in [mia, bo] { try await device.discard() }
+    }
+
+    /// The status counts what the server has, request by request, before it executes all of them.
+    @Test func exportingCountsTheRequestsOfASave() async throws {
+        let cloud = try InProcessCloud(limits: Self.limits)
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let requests = Mutex(0)
+        let holding = Holding(transport) { path, _ in
+            path.hasSuffix("records/modify") && requests.withLock { count in
+                count += 1
+                return count == 3
+            }
+        }
+        let tablet = try Device("tablet", transport, over: holding, surround: Self.small)
+        try insert(85, tablet)
+        try await holding.gate.reached()
+        // 85 posts, as many links, one tag: four requests, of which two have been staged.
+        try await tablet.until { $0.activity == .exporting(done: 100, total: 171) }
+        holding.gate.open()
+        try await tablet.container.sync(timeout: .seconds(600))
+        try await tablet.discard()
+    }
+
+    /// A peer that changes the same record each time holds a save up for three rounds. Then it is saved without what is in conflict, and that
+    /// follows.
+    @Test func aRecordThatChangesAllTheTimeHoldsASaveUpForThreeRounds() async throws {
+        let cloud = try InProcessCloud(limits: Self.limits)
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), surround: Self.small)
+        let laptop = try Device("laptop", try await cloud.addDevice("laptop", of: "mia"), surround: Self.small)
+        let isContending = Mutex(false), rounds = Mutex(0)
+        let contended = Contending(transport) { last in
+            guard last, isContending.withLock({ $0 }) else { return }
+            let round = rounds.withLock { count in
+                count += 1
+                return count
+            }
+            try phone.edit { try $0.post(titled: "7")?.setValue(Date(timeIntervalSinceReferenceDate: Double(round)), forKey: "timestamp") }
+            try await phone.container.sync(timeout: .seconds(600))
+        }
+        let tablet = try Device("tablet", transport, over: contended, surround: Self.small)
+        try insert(60, tablet)
+        for device in [tablet, phone, laptop] { try await device.container.sync(timeout: .seconds(600)) }
+        let views = Views(of: laptop) { context in "\(try context.all("Post").count { $0.value(forKey: "content") as? String == "changed" })" }
+        isContending.withLock { $0 = true }
+        try tablet.edit { context in for post in try context.all("Post") { post.setValue("changed", forKey: "content") } }
+        try await laptop.until { _ in views.all.contains { $0 != "0" } }
+        #expect(rounds.withLock { $0 } == 4)
+        #expect(views.all.first { $0 != "0" } == "59")
+        isContending.withLock { $0 = false }
+        for device in [tablet, phone, laptop, phone] { try await device.container.sync(timeout: .seconds(600)) }
+        #expect(try laptop.dump == tablet.dump && phone.dump == tablet.dump)
+        #expect(try laptop.read { context in try context.all("Post").count { $0.value(forKey: "content") as? String == "changed" } } == 60)
+        for device in [tablet, phone, laptop] { try await device.discard() }
+    }
+
     /// One object of a save was changed elsewhere: the others wait until both are merged.
     @Test func aConflictOfOneObjectHoldsTheSaveTogether() async throws {
         let cloud = try InProcessCloud(limits: Self.limits)
@@ -153,4 +266,26 @@ import Testing
         try await tablet.until { if case .error = $0.activity { true } else { false } }
         for device in [tablet, phone] { try await device.discard() }
     }
+}
+
+/// Does something before a request to modify records reaches the server, told whether it is the last one of its group.
+private final class Contending: CloudTransport {
+    private let transport: InProcessTransport
+    private let before: @Sendable (_ isLast: Bool) async throws -> Void
+    var fallsSilent: Bool { transport.fallsSilent }
+    var credential: String? { transport.credential }
+
+    init(_ transport: InProcessTransport, _ before: @escaping @Sendable (_ isLast: Bool) async throws -> Void) {
+        self.transport = transport
+        self.before = before
+    }
+
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        if case .service(let path) = request.target, path.hasSuffix("records/modify"), case .bytes(let body) = request.body {
+            try await before(try ModifyRecordsRequest(json: body).saveGroup?.isLast == true)
+        }
+        return try await transport.send(request)
+    }
+
+    func stream(_ request: TransportRequest) async throws -> TransportStream { try await transport.stream(request) }
 }

@@ -11,12 +11,14 @@ struct SaveGroupRefused: Error {
 
 extension Engine {
     /// Refuses a request that cannot be part of a group.
-    func check(_ group: SaveGroup, _ request: ModifyRecordsRequest, in zone: StoredZone) throws(WireError) {
+    func check(_ group: SaveGroup, _ request: ModifyRecordsRequest, in zone: StoredZone, _ call: Call) throws(WireError) {
         guard (1...max(1, limits.requestsPerSaveGroup)).contains(group.parts), (0..<group.parts).contains(group.part) else {
             throw WireError(.badRequest, "a group has at most \(limits.requestsPerSaveGroup) requests", nativeCode: .limitExceeded)
         }
         guard !group.id.isEmpty, group.id.utf8.count <= 255 else { throw WireError(.badRequest, "the id of a group has 1 to 255 bytes") }
-        guard !zone.isDefault else { throw WireError(.badRequest, "the default zone has no groups of requests") }
+        guard !zone.isDefault || call.partition.scope == .public else {
+            throw WireError(.badRequest, "the default zone of a private database has no groups of requests")
+        }
         guard group.parts == 1 || !request.operations.contains(where: { $0.record.sharing.details != nil }) else {
             throw WireError(.badRequest, "a share is saved by a request of its own")
         }
@@ -26,21 +28,61 @@ extension Engine {
     func stage(
         _ request: ModifyRecordsRequest, _ group: SaveGroup, body: [UInt8], in unit: any UnitOfWork, _ call: Call
     ) throws -> ModifyRecordsResponse {
-        try check(group, request, in: try liveZone(request.zoneID, in: unit, call))
+        let zone = try liveZone(request.zoneID, in: unit, call)
+        try check(group, request, in: zone, call)
         try checkCount(request.operations.count, of: "operations", atMost: limits.operationsPerRequest)
         let key = call.key(of: group)
         let others = try unit.stagedSizes(of: key).filter { $0.part != group.part }
         guard others.allSatisfy({ $0.parts == group.parts }) else { throw WireError(.badRequest, "the requests of a group have one number of parts") }
-        guard others.reduce(body.count, { $0 + $1.bytes }) <= limits.saveGroupBytes else {
+        let bytes = others.reduce(body.count) { $0 + $1.bytes }
+        guard bytes <= limits.saveGroupBytes else {
             throw WireError(.badRequest, "the requests of a group have more than \(limits.saveGroupBytes) bytes", nativeCode: .limitExceeded)
         }
-        // What a client gave up goes when it begins others.
-        let groups = try unit.stagedGroups(ofUser: key.userRecordName, device: key.deviceID).filter { $0 != group.id }
-        for id in groups.dropLast(max(0, limits.saveGroupsPerDevice - 1)) {
-            try unit.removeStaged(StagedGroupKey(userRecordName: key.userRecordName, deviceID: key.deviceID, id: id))
-        }
-        try unit.stage(StagedRequest(group: key, part: group.part, parts: group.parts, body: body), at: call.now)
+        let waiting = try makeRoom(forGroupOf: bytes, key, in: unit)
+        let growth = try growth(by: request, beside: waiting.reduce(others.reduce(0) { $0 + $1.growth }) { $0 + $1.growth }, in: zone, unit, call)
+        try unit.stage(StagedRequest(group: key, part: group.part, parts: group.parts, body: body, growth: growth), at: call.now)
         return .of(.staged)
+    }
+
+    /// Drops a user's oldest groups beyond the limits: a client that gave them up has begun others.
+    ///
+    /// - Parameter bytes: Bytes of the group that something is added to, with the addition.
+    /// - Returns: The user's other groups.
+    private func makeRoom(forGroupOf bytes: Int, _ key: StagedGroupKey, in unit: any UnitOfWork) throws -> ArraySlice<StagedGroup> {
+        var groups = try unit.stagedGroups(ofUser: key.userRecordName).filter { $0.key != key }[...]
+        for group in groups.filter({ $0.key.deviceID == key.deviceID }).dropLast(max(0, limits.saveGroupsPerDevice - 1)) {
+            try unit.removeStaged(group.key)
+            groups.removeAll { $0.key == group.key }
+        }
+        while let oldest = groups.first,
+            groups.count >= limits.saveGroupsPerUser || groups.reduce(bytes, { $0 + $1.bytes }) > limits.stagedBytesPerUser
+        {
+            try unit.removeStaged(oldest.key)
+            groups.removeFirst()
+        }
+        return groups
+    }
+
+    /// Bytes by which a request makes the database larger.
+    ///
+    /// - Parameter staged: Growth by what the user has staged beside it. It counts against the quota as if it were executed; what other
+    ///   users stage doesn't, so that none of them keeps this one from saving.
+    /// - Throws: `WireError` with `.quotaExceeded` if the quota has no room for both.
+    private func growth(
+        by request: ModifyRecordsRequest, beside staged: Int, in zone: StoredZone, _ unit: any UnitOfWork, _ call: Call
+    ) throws -> Int {
+        let saved = request.operations.filter { ![.delete, .forceDelete].contains($0.kind) }.map(\.record)
+        let largest = saved.reduce(0) { $0 + RecordSize.bytes(of: $1) }
+        guard !call.caller.isOperator, let left = try bytesLeft(of: call.partition, in: unit), staged + largest > left else { return largest }
+        // Fields that replace others add the difference.
+        let stored = try unit.records(named: saved.map(\.recordName), in: zone.key)
+        let growth = saved.reduce(0) { sum, record in
+            guard var replaced = stored[record.recordName]?.record, !replaced.isDeleted else { return sum + RecordSize.bytes(of: record) }
+            replaced.fields = replaced.fields.filter { record.fields[$0.key] != nil }
+            return sum + RecordSize.bytes(of: record) - RecordSize.bytes(of: replaced)
+        }
+        guard growth <= 0 || staged + growth <= left else { throw Self.quotaExceeded }
+        return max(0, growth)
     }
 
     /// Executes all requests of a group in the caller's transaction.
@@ -50,7 +92,7 @@ extension Engine {
     func modifyRecords(
         _ last: ModifyRecordsRequest, _ group: SaveGroup, in unit: any UnitOfWork, _ call: Call
     ) throws -> Outcome<ModifyRecordsResponse> {
-        try check(group, last, in: try liveZone(last.zoneID, in: unit, call))
+        try check(group, last, in: try liveZone(last.zoneID, in: unit, call), call)
         let key = call.key(of: group)
         if group.parts > 1 {
             let staged = Set(try unit.stagedSizes(of: key).map(\.part))

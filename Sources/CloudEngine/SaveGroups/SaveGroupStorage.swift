@@ -9,12 +9,47 @@ package struct StagedRequest: Hashable, Sendable {
     /// Requests of the group.
     package var parts: Int
     package var body: [UInt8]
+    /// Bytes by which the request makes the database larger, as its quota counts them.
+    package var growth: Int
 
-    package init(group: StagedGroupKey, part: Int, parts: Int, body: [UInt8]) {
+    package init(group: StagedGroupKey, part: Int, parts: Int, body: [UInt8], growth: Int) {
         self.group = group
         self.part = part
         self.parts = parts
         self.body = body
+        self.growth = growth
+    }
+}
+
+/// What a staged request is, without its body.
+package struct StagedRequestSize: Hashable, Sendable {
+    package var part: Int
+    package var parts: Int
+    /// Bytes of the body.
+    package var bytes: Int
+    /// See ``StagedRequest/growth``.
+    package var growth: Int
+
+    package init(part: Int, parts: Int, bytes: Int, growth: Int) {
+        self.part = part
+        self.parts = parts
+        self.bytes = bytes
+        self.growth = growth
+    }
+}
+
+/// A group that waits for its last request.
+package struct StagedGroup: Hashable, Sendable {
+    package var key: StagedGroupKey
+    /// Bytes of all its bodies.
+    package var bytes: Int
+    /// Bytes by which its requests make the database larger.
+    package var growth: Int
+
+    package init(key: StagedGroupKey, bytes: Int, growth: Int) {
+        self.key = key
+        self.bytes = bytes
+        self.growth = growth
     }
 }
 
@@ -35,11 +70,11 @@ package struct StagedGroupKey: Hashable, Sendable {
 package protocol SaveGroupWork {
     /// Stores a request in place of the one with its number.
     func stage(_ request: StagedRequest, at now: Int64) throws
-    /// Numbers and sizes of the staged requests of a group, in order.
-    func stagedSizes(of group: StagedGroupKey) throws -> [(part: Int, parts: Int, bytes: Int)]
+    /// Sizes of the staged requests of a group, in order.
+    func stagedSizes(of group: StagedGroupKey) throws -> [StagedRequestSize]
     /// The body of a staged request.
     func stagedBody(_ part: Int, of group: StagedGroupKey) throws -> [UInt8]?
-    /// Groups of a device with staged requests, the oldest first.
-    func stagedGroups(ofUser userRecordName: String, device deviceID: String) throws -> [String]
+    /// Groups of a user's devices with staged requests. The first is the one to which nothing was added for the longest time.
+    func stagedGroups(ofUser userRecordName: String) throws -> [StagedGroup]
     func removeStaged(_ group: StagedGroupKey) throws
 }

@@ -11,14 +11,17 @@ extension SQLiteUnit {
         try keeping {
             try run(
                 "INSERT OR REPLACE INTO staged_requests (part, user, device, save, number, parts, at, size, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                place(request.group) + [request.part, request.parts, now, request.body.count, request.body])
+                place(request.group) + [request.part, request.parts, now, request.growth, request.body])
         }
     }
 
-    func stagedSizes(of group: StagedGroupKey) throws -> [(part: Int, parts: Int, bytes: Int)] {
+    func stagedSizes(of group: StagedGroupKey) throws -> [StagedRequestSize] {
         try rows(
-            "SELECT number, parts, size FROM staged_requests WHERE part = ? AND user = ? AND device = ? AND save = ? ORDER BY number", place(group)
-        ).map { (part: $0[0], parts: $0[1], bytes: $0[2]) }
+            """
+            SELECT number, parts, length(body), size FROM staged_requests
+            WHERE part = ? AND user = ? AND device = ? AND save = ? ORDER BY number
+            """, place(group)
+        ).map { StagedRequestSize(part: $0[0], parts: $0[1], bytes: $0[2], growth: $0[3]) }
     }
 
     func stagedBody(_ part: Int, of group: StagedGroupKey) throws -> [UInt8]? {
@@ -27,11 +30,13 @@ extension SQLiteUnit {
         ).first.map { $0[0] }
     }
 
-    func stagedGroups(ofUser userRecordName: String, device deviceID: String) throws -> [String] {
+    func stagedGroups(ofUser userRecordName: String) throws -> [StagedGroup] {
         try rows(
-            "SELECT save FROM staged_requests WHERE part = ? AND user = ? AND device = ? GROUP BY save ORDER BY max(at), save",
-            [writtenPart, userRecordName, deviceID]
-        ).map { $0[0] }
+            """
+            SELECT device, save, sum(length(body)), sum(size) FROM staged_requests WHERE part = ? AND user = ?
+            GROUP BY device, save ORDER BY max(at), device, save
+            """, [writtenPart, userRecordName]
+        ).map { StagedGroup(key: StagedGroupKey(userRecordName: userRecordName, deviceID: $0[0], id: $0[1]), bytes: $0[2], growth: $0[3]) }
     }
 
     func removeStaged(_ group: StagedGroupKey) throws {

@@ -19,6 +19,8 @@ extension NSPersistentCloudKitContainer {
             ///   - total: All that will have come; nil where the server does not say, and while more than 20,000 are still
             ///     to come. It grows while others write, and from one shared zone to the next.
             case importing(done: Int, total: Int?)
+            /// - Parameters:
+            ///   - done: Records that the server has. Those of a save that it rejects are sent, and counted, again.
             case exporting(done: Int, total: Int)
             /// The server cannot be reached; it is tried again by itself.
             case offline

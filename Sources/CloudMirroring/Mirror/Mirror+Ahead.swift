@@ -13,6 +13,7 @@ extension Mirror {
     struct UnderWay: Sendable {
         let key: String
         let answer: Task<MirrorCloud.Answer, any Error>
+        let progress: SendProgress
         /// Up to where the zone is known to who sends it.
         let token: String?
     }
@@ -34,12 +35,17 @@ extension Mirror {
             (try? await onQueue { try self.file.holds(ahead) }) == true
         else { return nil }
         request.token = sent.token == nil ? nil : answer.token
-        let task = Task(executorPreference: surroundings.executor) { [request, self] in try await exchange(request, cloud) }
-        return UnderWay(key: request.key, answer: task, token: request.token)
+        let progress = SendProgress()
+        let task = Task(executorPreference: surroundings.executor) { [request, self] in try await exchange(request, cloud, progress: progress) }
+        return UnderWay(key: request.key, answer: task, progress: progress, token: request.token)
     }
 
     func answer(to request: OutgoingRequest, _ cloud: MirrorCloud) async throws -> MirrorCloud.Answer {
-        guard let underWay = underWay.withLock({ $0?.key == request.key ? $0.take() : nil }) else { return try await exchange(request, cloud) }
+        let report = { @Sendable [feed] in _ = feed.yield(.itemsReceived($0)) }
+        guard let underWay = underWay.withLock({ $0?.key == request.key ? $0.take() : nil }) else {
+            return try await exchange(request, cloud, progress: SendProgress(report))
+        }
+        underWay.progress.begin(report)
         return try await withTaskCancellationHandler { try await underWay.answer.value } onCancel: { underWay.answer.cancel() }
     }
 
@@ -48,5 +54,33 @@ extension Mirror {
         guard let underWay = underWay.withLock({ $0.take() }) else { return }
         underWay.answer.cancel()
         _ = await underWay.answer.result
+    }
+}
+
+/// How many items of a request the server has. That of a request which is sent ahead of its turn is reported once its turn has come.
+final class SendProgress: Sendable {
+    private struct State {
+        var count = 0
+        var report: (@Sendable (Int) -> Void)?
+    }
+
+    private let state: Mutex<State>
+
+    init(_ report: (@Sendable (Int) -> Void)? = nil) { state = Mutex(State(report: report)) }
+
+    func begin(_ report: @escaping @Sendable (Int) -> Void) {
+        let count = state.withLock { state in
+            state.report = report
+            return state.count
+        }
+        if count > 0 { report(count) }
+    }
+
+    func note(_ count: Int) {
+        let report = state.withLock { state in
+            state.count = count
+            return state.report
+        }
+        report?(count)
     }
 }

@@ -134,12 +134,12 @@ extension Mirror {
         return .batchSettled(BatchVerdict())
     }
 
-    func exchange(_ request: OutgoingRequest, _ cloud: MirrorCloud) async throws -> MirrorCloud.Answer {
+    func exchange(_ request: OutgoingRequest, _ cloud: MirrorCloud, progress: SendProgress = SendProgress()) async throws -> MirrorCloud.Answer {
         let wasInStep = pushed.withLock { $0.sends() }
         // They show what was there before the request.
         chains.withLock { $0.removeAll() }
         do {
-            let answer = try await cloud.send(request)
+            let answer = try await cloud.send(request) { progress.note($0) }
             if answer.token != nil { pushed.withLock { $0.sent(wasInStep: wasInStep) } }
             return answer
         } catch {

@@ -168,7 +168,7 @@ struct MirrorCloud: Sendable {
                 var request = ModifyRecordsRequest(
                     operations: zip(items[range], records[range]).map { RecordOperation($0.kind, $1) }, zoneID: zoned.zone.id, atomic: false,
                     desiredKeys: assetFields)
-                if client.scope != .public { request.saveGroup = SaveGroup(id: key, part: part, parts: counts.count, isAtomic: isAtomic) }
+                request.saveGroup = SaveGroup(id: key, part: part, parts: counts.count, isAtomic: isAtomic)
                 return request.encoded()
             }
         }
@@ -187,17 +187,20 @@ struct MirrorCloud: Sendable {
     /// Sends a request, or those of a group one after the other.
     ///
     /// A server that doesn't know groups executes each request as it comes. Then what follows a refusal isn't sent.
-    func send(_ request: OutgoingRequest) async throws -> Answer {
+    ///
+    /// - Parameter progress: Receives the number of items that the server has, before each request.
+    func send(_ request: OutgoingRequest, progress: @Sendable (Int) -> Void = { _ in }) async throws -> Answer {
         var answer = Answer(token: request.token)
         let last = request.bodies.count - 1
         // A server that has the first ones says so.
         var outstanding = request.isRepeated && ways.knowsSaveGroups ? [last] : Array(0...last)
         var rounds = 0
         while let part = outstanding.first {
+            progress(request.counts.indices.reduce(0) { outstanding.contains($1) ? $0 : $0 + request.counts[$1] })
             outstanding.removeFirst()
             let response = try await client.modifyRecords(
                 encoded: request.bodies[part], operationCount: request.counts[part],
-                groupCount: client.scope == .public ? nil : request.batch.items.count, idempotencyKey: request.key(of: part),
+                groupCount: request.batch.items.count, idempotencyKey: request.key(of: part),
                 knownSyncToken: answer.token)
             if response.saveGroup != nil { ways.knowsSaveGroups = true }
             switch response.saveGroup {

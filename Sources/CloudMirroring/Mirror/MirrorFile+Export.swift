@@ -78,7 +78,7 @@ extension MirrorFile {
             for row in try ZoneTable.all(writer) where row.zone.number >= firstZone {
                 let deletions = try reader(writer, zone: row.zone.number).pendingDeletions(limit: itemsMax).filter { !mapping.isUnique($0.key.entityIndex) }
                 let batch = ExportBatch(
-                    records: deletions, links: [], loaded: ExportBatch.Loaded(), mapping: mapping, itemsMax: itemsMax, requestsMax: requestsPerBatch, limits: surroundings.limits)
+                    records: deletions, links: [], loaded: ExportBatch.Loaded(), mapping: mapping, itemsMax: itemsMax, requestsMax: surroundings.requestsPerBatch, limits: surroundings.limits)
                 guard !batch.items.isEmpty else { continue }
                 plan.batch = ZonedBatch(batch: batch, zone: row.zone, token: exportToken(row))
                 break
@@ -129,10 +129,7 @@ extension MirrorFile {
         }
     }
 
-    /// Requests that may carry one batch. In the public database each stands for itself.
-    private var requestsPerBatch: Int { scope == .public ? 1 : surroundings.requestsPerBatch }
-
-    var itemsPerBatch: Int { surroundings.limits.operationsPerRequest * requestsPerBatch }
+    var itemsPerBatch: Int { surroundings.limits.operationsPerRequest * surroundings.requestsPerBatch }
 
     /// - Parameter names: Of records and links that are on their way already.
     func batch(
@@ -146,7 +143,7 @@ extension MirrorFile {
             if state.stage == .needsUpload, let row = try writer.row(state.key) {
                 bytes += row.approximateBytes
                 // The first is taken however long it is.
-                if bytes > (scope == .public ? Self.batchRowBytesMax : Self.groupRowBytesMax), !pending.isEmpty { break }
+                if bytes > Self.batchRowBytesMax, !pending.isEmpty { break }
                 loaded.rows[state.key] = row
                 for key in row.references where loaded.names[key] == nil { loaded.names[key] = try bookkeeping.name(of: key) }
                 if hasParked { loaded.parked += try bookkeeping.parked(source: state.recordName) }
@@ -156,7 +153,7 @@ extension MirrorFile {
         }
         let links = try bookkeeping.pendingLinks(limit: itemsMax + names.count).filter { !names.contains($0.recordName) }
         return ExportBatch(
-            records: pending, links: links, loaded: loaded, mapping: mapping, itemsMax: itemsMax, requestsMax: requestsPerBatch, limits: surroundings.limits)
+            records: pending, links: links, loaded: loaded, mapping: mapping, itemsMax: itemsMax, requestsMax: surroundings.requestsPerBatch, limits: surroundings.limits)
     }
 
     /// Writes down what the server did with a batch.

@@ -25,9 +25,7 @@ struct MirrorFile: Sendable {
     let aside = RowsAside()
 
     /// Rows of a batch, once loaded, before the batch is cut short.
-    static let batchRowBytesMax = 16_000_000
-    /// The same where several requests carry the batch.
-    static let groupRowBytesMax = 48_000_000
+    static let batchRowBytesMax = 48_000_000
     /// History transactions that are read at once.
     private static let historyPage = 256
 

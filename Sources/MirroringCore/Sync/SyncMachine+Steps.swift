@@ -77,6 +77,7 @@ extension SyncMachine {
             isCountDue = false
             self.refusal = refusal
             if count > 0 {
+                received = 0
                 state = .sending(begin(.sendBatch, &effects), count: count)
             } else {
                 next(now, &effects)

@@ -67,6 +67,8 @@ extension SyncMachine {
         case timerFired(TimerID)
         case finished(OperationID, Outcome)
         case pendingCounted(Int)
+        /// The server has so many items of the batch that is being sent.
+        case itemsReceived(Int)
         /// Somebody waits until both directions are quiet, and wants a round to begin now.
         case asked(AskID)
     }

@@ -70,6 +70,8 @@ package struct SyncMachine: Sendable {
     var isCountDue = false
     /// Items that the server took or refused since something was last planned from the start.
     var sent = 0
+    /// Items of the batch that is being sent that the server has, saved or staged.
+    var received = 0
     var refusal: String?
     /// Why nothing is tried any more, while that is so.
     var halt: CloudFailure?
@@ -96,7 +98,7 @@ package struct SyncMachine: Sendable {
             case .settingUp, .resetting: trouble ?? .starting
             case .importing(_, let done, let total): trouble ?? .importing(done: done, total: total)
             case .planning, .quarantining: trouble ?? (sent > 0 ? .exporting(done: sent, total: sent + pending) : resting)
-            case .sending: trouble ?? .exporting(done: sent, total: sent + pending)
+            case .sending: trouble ?? .exporting(done: sent + received, total: sent + pending)
             case .idle: resting
             case .waiting(_, let isOffline, _, let reason): isOffline ? .offline : .error(reason: reason)
             case .halted(let reason, _): .error(reason: reason)
@@ -144,6 +146,7 @@ package struct SyncMachine: Sendable {
             endHold(timer)
             if case .waiting(timer, _, _, _) = state { next(now, &effects) }
         case .pendingCounted(let count): counted(count)
+        case .itemsReceived(let count): if case .sending = state { received = count }
         case .asked(let ask): asked(ask, now, &effects)
         case .finished(let id, let outcome): if id == operation { finished(outcome, now, unit, &effects) }
         }

@@ -14,6 +14,8 @@ package struct SyncStatus: Hashable, Sendable {
         ///   - done: Records so far.
         ///   - total: With those that are still to come; nil where the server does not say, or counts no further.
         case importing(done: Int, total: Int?)
+        /// - Parameters:
+        ///   - done: Records that the server has. Those of a save that it rejects are sent, and counted, again.
         case exporting(done: Int, total: Int)
         case offline
         case paused

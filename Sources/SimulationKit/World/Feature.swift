@@ -58,11 +58,8 @@ extension Set<Feature> {
     var isPublic: Bool { contains(.publicFeed) || contains(.publicQueries) }
 
     /// Whether no device shows part of a save: one that spans several zones arrives zone by zone, and queries never show a moment of the
-    /// database. Requests of three items carry parts of saves, unless the server executes several in one transaction, which it doesn't do
-    /// in the public database.
-    var keepsSavesWhole: Bool {
-        isDisjoint(with: [.sharing, .publicQueries]) && (!contains(.batches) || contains(.wholeSaves) && !contains(.publicFeed))
-    }
+    /// database. Requests of three items carry parts of saves, unless the server executes several in one transaction.
+    var keepsSavesWhole: Bool { isDisjoint(with: [.sharing, .publicQueries]) && (!contains(.batches) || contains(.wholeSaves)) }
 
     /// Kinds of faults that do not go with them: nobody purges the public database, or what is shared, and each device stays
     /// with its user there. What was merged is known no more when an account goes.
