@@ -14,11 +14,14 @@ package struct Engine: Sendable {
     let sealer: Sealer
     /// Environments in which record types and fields come into being by use.
     let schemaByUse: Set<CloudEnvironment>
+    /// Tells these data from those of any other server: it follows from the storage's key, which backups have, too.
+    let serverIdentity: String
 
     package init(limits: Limits = Limits(), sealer: Sealer, schemaByUse: Set<CloudEnvironment> = [.development]) {
         self.limits = limits
         self.sealer = sealer
         self.schemaByUse = schemaByUse
+        serverIdentity = Hex.text(sealer.code(of: [], purpose: .serverIdentity))
     }
 }
 

@@ -36,6 +36,7 @@ package struct Sealer: Sendable {
         case shortGUID = 6
         case courier = 7
         case oneTimeLink = 8
+        case serverIdentity = 9
     }
 }
 

@@ -149,6 +149,8 @@ import Testing
             seen.append(event)
             if event == "export ended true" { break }
         }
+        // A set-up begins anew when any test of the process says that the account changed.
+        while seen.starts(with: ["setup began false", "setup ended false"]) { seen.removeFirst(2) }
         #expect(Array(seen.prefix(4)) == ["setup began false", "setup ended true", "import began false", "import ended true"])
         #expect(seen.suffix(2) == ["export began false", "export ended true"])
         try await tablet.discard()

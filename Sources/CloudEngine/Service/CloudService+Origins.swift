@@ -19,6 +19,7 @@ extension CloudService {
     /// What a page's script may read of an answer's head.
     private static let exposed = [
         HeaderNames.requestUUID, HeaderNames.webAuthToken, HeaderNames.capabilities, HeaderNames.retryAfter, HeaderNames.serverTime,
+        HeaderNames.serverIdentity,
         HeaderNames.rateLimit, HeaderNames.rateLimitRemaining, HeaderNames.rateLimitReset, "ETag", "Content-Range",
         UploadHeaders.digest, UploadHeaders.offset, UploadHeaders.isComplete,
     ].joined(separator: ",")

@@ -76,6 +76,7 @@ package struct CloudService: Sendable {
         let granted = capabilities(askedBy: request)
         if !granted.isEmpty { response.headers.append((HeaderNames.capabilities, Capability.headerValue(granted))) }
         if granted.contains(.serverTime) { response.headers.append((HeaderNames.serverTime, String(surroundings.now()))) }
+        if granted.contains(.serverIdentity) { response.headers.append((HeaderNames.serverIdentity, engine.serverIdentity)) }
         response.headers.append(contentsOf: Self.originHeaders(request))
         return response
     }

@@ -157,6 +157,24 @@ package struct CloudDatabaseClient: Sendable {
         return try read(try checked(try await send(request)))
     }
 
+    /// Who is signed in, and which server says so.
+    ///
+    /// - Returns: `caller` is a failure where nobody is signed in, among others. `server` is nil for a server without the capability
+    ///   `server-identity`.
+    package func introduction(
+        asking capabilities: Set<Capability>
+    ) async throws(CKError) -> (caller: Result<CallerIdentity, CKError>, server: String?) {
+        var request = request(.caller, body: .none, asking: capabilities.union([.serverIdentity]))
+        request.target = .service(path: path(.caller, in: .public))
+        let response = try await send(request)
+        let caller = Result { () throws(CKError) -> CallerIdentity in try read(try checked(response)) }
+        return (caller, response.headers[HeaderNames.serverIdentity].flatMap { Self.isIdentity($0) ? $0 : nil })
+    }
+
+    private static func isIdentity(_ text: String) -> Bool {
+        text.utf8.count == 32 && text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
+    }
+
     /// People who agreed to be found, by their addresses.
     package func discoverUsers(_ request: DiscoverUsersRequest) async throws(CKError) -> UserIdentitiesResponse {
         try read(try await post(.discoverUsers, request))

@@ -156,6 +156,8 @@ enum MirrorState {
         case container
         /// Whose data the store mirrors.
         case user
+        /// Identity of the server that they are from.
+        case server
         /// With which credential that user was signed in when the server said last who it is.
         case credential
         /// Another credential that somebody was signed in with since.
@@ -174,6 +176,8 @@ enum MirrorState {
         case homeDeletion
         /// Account changes that the app has not acknowledged, as JSON.
         case accountChanges
+        /// What the app decided about the latest of them, as JSON.
+        case accountAnswer
     }
 
     /// Number of the last history transaction that was read; 0 for a store that was never mirrored.

@@ -1,47 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-public import CloudKit
 import Foundation
 import MirroringCore
 public import ObjectGraph
 import Synchronization
 
 extension NSPersistentCloudKitContainer {
-    /// A store was emptied because another user signed in, or because the user deleted the app's data on another device.
-    public struct AccountChange: Hashable, Sendable {
-        public enum Kind: Hashable, Sendable {
-            /// Another user is signed in than the one whose data the store held.
-            case anotherAccount
-            /// The user deleted the app's data on another device.
-            case dataDeleted
-        }
-
-        public let kind: Kind
-        public let date: Date
-        /// The user whose data the store held; nil if the server never named one.
-        public let previousAccount: CKRecord.ID?
-        /// The user who is signed in since.
-        public let account: CKRecord.ID?
-        /// File name of the copy that was made before, in the store's folder; nil if the store had no objects.
-        public let archiveName: String?
-
-        init(_ change: MirroringCore.AccountChange) {
-            kind =
-                switch change.kind {
-                case .anotherAccount: .anotherAccount
-                case .dataDeleted: .dataDeleted
-                }
-            date = Date(timeIntervalSinceReferenceDate: change.date)
-            previousAccount = change.previousUser.map { CKRecord.ID(recordName: $0) }
-            account = change.user.map { CKRecord.ID(recordName: $0) }
-            archiveName = change.archive
-        }
-    }
-
-    /// Changes that emptied a store and that the app has not acknowledged, oldest first; at most the last 100. They outlive the app.
+    /// Changes of a store's account or server that the app has not acknowledged, oldest first; at most the last 100. They outlive the app.
     ///
-    ///     for change in try container.accountChanges(in: store) { print(change.date, change.archiveName ?? "no objects") }
+    ///     for change in try container.accountChanges(in: store) { print(change.date, change.archiveName ?? "no archive") }
     ///
     /// ``SyncStatus/accountChange`` has the latest one.
     ///
@@ -51,7 +19,8 @@ extension NSPersistentCloudKitContainer {
         return try mirror.translated { try mirror.file.accountChanges() }.map { AccountChange($0) }
     }
 
-    /// Removes the changes from ``accountChanges(in:)`` and from the status. The archives stay.
+    /// Removes the changes from ``accountChanges(in:)`` and from the status. The archives stay. An unresolved change returns with the next
+    /// set-up.
     ///
     /// - Throws: ``CocoaError`` for a store that isn't synced, or for a file that cannot be written.
     public func acknowledgeAccountChanges(in store: NSPersistentStore) throws {
@@ -60,16 +29,30 @@ extension NSPersistentCloudKitContainer {
         mirror.accountChange.withLock { $0 = (nil, nil) }
     }
 
-    /// The archives beside a store, oldest first. Each is a store file of its own, with the objects and the sync metadata as they were
-    /// before the store was emptied, and can be opened with `NSPersistentContainer`.
+    /// Decides about a store that a policy `keep` left alone, and continues to sync. The decision outlives the app, and holds for the
+    /// account and the server of the change only.
     ///
-    /// - Throws: ``CocoaError`` for a store that isn't synced, or for a folder that cannot be read.
-    public func storeArchives(of store: NSPersistentStore) throws -> [URL] {
+    ///     if let change = container.syncStatus.accountChange, change.outcome == .unresolved {
+    ///         try container.resolveAccountChange(isSamePerson ? .upload : .archive, in: store)
+    ///     }
+    ///
+    /// - Throws: ``CocoaError`` with `.persistentStoreOperation` if no change of the store is unresolved, if it isn't synced, or for
+    ///   `.upload` into a database that isn't private. Nothing has changed then.
+    public func resolveAccountChange(_ resolution: AccountChangeResolution, in store: NSPersistentStore) throws {
         let mirror = try synced(store)
-        guard let url = mirror.store.url else { return [] }
-        let prefix = MirrorFile.archivePrefix(of: url)
-        return try FileManager.default.contentsOfDirectory(at: url.deletingLastPathComponent(), includingPropertiesForKeys: nil)
-            .filter { $0.lastPathComponent.hasPrefix(prefix) && $0.pathExtension == url.pathExtension }
-            .sorted { $0.lastPathComponent < $1.lastPathComponent }
+        let choice: AccountRules.Choice =
+            switch resolution {
+            case .archive: .archive
+            case .upload: .upload
+            }
+        guard choice != .upload || mirror.file.accountRules.mayUpload else {
+            throw CocoaError(
+                .persistentStoreOperation, sentence: "Only objects of the private database can be sent to another account; resolve with .archive.")
+        }
+        guard try mirror.translated({ try mirror.file.resolve(choice) }) else {
+            throw CocoaError(
+                .persistentStoreOperation, sentence: "No account change of this store waits for a decision; see accountChanges(in:).")
+        }
+        mirror.accountChanged()
     }
 }

@@ -30,6 +30,8 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
     /// Set before loading, by tests.
     package var surroundings = MirrorSurroundings.live
 
+    /// What mirrors of stores that are being loaded finish first, by the address of the store.
+    let restorations = Mutex<[URL: StoreRestoration]>([:])
     private let observers = Mutex<[Observation]>([])
 
     deinit {
@@ -174,7 +176,7 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         mapping.resolver = options.resolver
         let file = MirrorFile(
             store: store.storage, mapping: mapping, containerIdentifier: identifier, scope: scope,
-            accountChangePolicy: options.accountChangePolicy, pollSeconds: options.publicPollInterval.seconds, surroundings: surroundings)
+            accountRules: options.accountRules, pollSeconds: options.publicPollInterval.seconds, surroundings: surroundings)
         let number = store.number
         // Several devices may sign in with one token, and a store's file may be copied: what speaks is named anew
         // each time, so that push leaves out nobody but the one that made a change.
@@ -194,6 +196,7 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
                 limits: surroundings.limits),
             observer: Mirror.Observer(
                 status: { [board] status in board.put(status, of: number) }, event: { [weak self] in self?.post($0) }))
+        mirror.restoration.withLock { $0 = restorations.withLock { $0[url] } }
         board.add(number)
         mirrors.withLock { $0.append(mirror) }
         stopWhenRemoved(mirror)

@@ -3,6 +3,7 @@
 
 public import CloudKit
 public import Foundation
+import MirroringCore
 public import ObjectGraph
 
 /// Says that a store is mirrored, and where.
@@ -37,7 +38,8 @@ open class NSPersistentCloudKitContainerOptions: NSObject, @unchecked Sendable {
         /// The file is copied beside the store, as `NAME-archive-DATE.sqlite`; then the store is emptied and filled with the other user's
         /// data. See ``NSPersistentCloudKitContainer/storeArchives(of:)``.
         case archive
-        /// Nothing is touched, and nothing is synced until the user is back. The previous user's objects stay readable.
+        /// Nothing is touched, and nothing is synced until the user is back or the app calls
+        /// ``NSPersistentCloudKitContainer/resolveAccountChange(_:in:)``. The previous user's objects stay readable.
         case keep
 
         /// The same as ``archive``: a store is never emptied without an archive.
@@ -48,6 +50,22 @@ open class NSPersistentCloudKitContainerOptions: NSObject, @unchecked Sendable {
     /// While nobody is signed in, the objects of the last user stay readable; an app that does not want that removes the store from the
     /// coordinator when `CKAccountChanged` says that the user signed out.
     open var accountChangePolicy = AccountChangePolicy.archive
+
+    /// What happens to a store whose server never had what the store synced: its data folder was made anew, or the app connects to
+    /// another one. A server that was restored from a backup is the same server. Servers without the capability `server-identity` are
+    /// not told apart; then ``accountChangePolicy`` decides, since user names of another server differ.
+    public enum ServerReplacedPolicy: Sendable {
+        /// As for another account: the store is archived and emptied. An app connects to whatever server its configuration names, and
+        /// another server's operator should not get the data unasked.
+        case archive
+        /// The objects stay, and all of them are sent to the account that is signed in now. For apps whose server is always the same
+        /// person's or team's. What others shared, and public data, are not the user's to send: such stores are archived.
+        case upload
+        /// As ``AccountChangePolicy/keep``.
+        case keep
+    }
+
+    open var serverReplacedPolicy = ServerReplacedPolicy.archive
 
     /// Decides on attributes that two devices changed at the same time; nil leaves it to each attribute's `syncPolicy` in the
     /// model's user info: `latest`, `earliest`, `max`, `min`, `counter` (both changes are added), `set-union` (lines of a text).
@@ -85,6 +103,24 @@ open class NSPersistentCloudKitContainerOptions: NSObject, @unchecked Sendable {
     public init(container: CKContainer) {
         identifier = container.containerIdentifier ?? ""
         self.container = container
+    }
+}
+
+extension NSPersistentCloudKitContainerOptions {
+    var accountRules: AccountRules {
+        let account: AccountRules.Choice =
+            switch accountChangePolicy {
+            case .archive: .archive
+            case .keep: .keep
+            }
+        let server: AccountRules.Choice =
+            switch serverReplacedPolicy {
+            case .archive: .archive
+            case .upload: .upload
+            case .keep: .keep
+            }
+        return AccountRules(
+            anotherAccount: account, serverReplaced: server, isPublic: databaseScope == .public, mayUpload: databaseScope == .private)
     }
 }
 

@@ -58,8 +58,9 @@ extension Mirror {
         accountChange.withLock { $0.change = latest }
     }
 
-    /// Lets the event of the present step name the change.
-    func nameAccountChange() {
+    /// Lets status and the event of the present step name the change that was just noted.
+    func nameAccountChange() async throws {
+        try await showAccountChange()
         let event = underWayEvent.withLock { $0.event?.identifier }
         accountChange.withLock { $0.event = event }
     }

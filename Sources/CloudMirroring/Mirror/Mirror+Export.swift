@@ -39,12 +39,13 @@ extension Mirror {
         if plan.batch != nil, permissions.isSignedOut {
             // Reading needs nobody; writing does.
             let cloud = try openCloud()
-            let caller = try await cloud.caller()
+            let (caller, server) = try await cloud.introduction()
             try await learn(caller)
             guard let user = caller?.identity.userRecordName else {
                 return .batchPlanned(count: 0, pending: plan.pending, refusal: "nobody is signed in: what was changed here is sent after signing in")
             }
-            try await onQueue { try self.file.remember(user: user, credential: cloud.client.transport.credential) }
+            let owner = StoreOwner(user: user, server: server)
+            try await onQueue { try self.file.remember(SignIn(owner: owner, credential: cloud.client.transport.credential)) }
         }
         plan.size = size
         prepared.withLock { [plan] in $0 = plan }

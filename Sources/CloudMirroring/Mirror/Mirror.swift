@@ -89,6 +89,8 @@ final class Mirror: Sendable {
     let incompleteCount = Mutex(0)
     /// The latest account change that the app has not acknowledged, and the event of the step that made it.
     let accountChange = Mutex<(change: AccountChange?, event: UUID?)>((nil, nil))
+    /// What the next set-up does first, once an archive has taken the place of the store's file.
+    let restoration = Mutex<StoreRestoration?>(nil)
     /// Changes that the server rejected permanently.
     let rejectedCount = Mutex(0)
     /// Whether a request may be in the file that was not answered.

@@ -31,6 +31,16 @@ struct MirrorCloud: Sendable {
         }
     }
 
+    /// Who is signed in, as ``caller()`` says it, and which server that is; nil for a server that doesn't tell.
+    func introduction() async throws -> (caller: CallerIdentity?, server: String?) {
+        let (caller, server) = try await client.introduction(asking: client.scope == .public ? [.permissions] : [])
+        switch caller {
+        case .success(let caller): return (caller, server)
+        case .failure(let error) where client.scope == .public && error.code == .notAuthenticated: return (nil, server)
+        case .failure(let error): throw error
+        }
+    }
+
     /// Makes sure that zone and subscription, or the indexes, are there.
     ///
     /// - Parameter isKnown: Whether the store was in step with the zone before. A zone that was known and is gone was

@@ -6,79 +6,112 @@ import ManagedModel
 import MirroringCore
 import SQLiteStore
 
+// Whose data the store holds, and what becomes of them; `AccountRules` decides.
+
 extension MirrorFile {
+    func signIn(_ reader: StoreReader) throws -> SignIn {
+        SignIn(
+            owner: StoreOwner(user: try MirrorState.text(.user, reader), server: try MirrorState.text(.server, reader)),
+            credential: try MirrorState.text(.credential, reader), stranger: try MirrorState.text(.stranger, reader))
+    }
+
+    /// The user whose data the store holds, as the server named them last.
+    func owner() throws -> StoreOwner { try store.read { try signIn($0).owner } }
+
+    /// Stores who is signed in, as the server confirmed it. What it didn't tell stays as it was.
+    func remember(_ signIn: SignIn) throws {
+        try store.write { writer in
+            if let user = signIn.owner.user {
+                try MirrorState.set(.user, .text(user), writer)
+                try MirrorState.set(.credential, signIn.credential.map { .text($0) } ?? .null, writer)
+                try MirrorState.set(.stranger, .null, writer)
+            }
+            if let server = signIn.owner.server { try MirrorState.set(.server, .text(server), writer) }
+            try MirrorState.set(.accountAnswer, .null, writer)
+            try forgetUnresolved(writer)
+        }
+    }
+
     /// Notes that somebody is signed in whom the server has not named yet. Whoever it is, what is saved from now on may not be the
     /// known user's, and is not to be sent as theirs should they sign in again before the server could be asked.
     ///
-    /// - Returns: Who to look for when the server says who is signed in: see ``isAnothers(_:now:with:)``.
-    func note(_ credential: String?, in memory: Memory) throws -> String? {
-        guard memory.user != nil, let credential, let known = memory.credential, known != credential, memory.stranger != credential else { return memory.stranger }
-        let stranger = memory.stranger.map { "\($0) \(credential)" } ?? credential
+    /// - Returns: Who to look for when the server says who is signed in.
+    func note(_ credential: String?, in signIn: SignIn) throws -> String? {
+        guard signIn.owner.user != nil, let credential, let known = signIn.credential, known != credential, signIn.stranger != credential
+        else { return signIn.stranger }
+        let stranger = signIn.stranger.map { "\($0) \(credential)" } ?? credential
         try store.write { try MirrorState.set(.stranger, .text(stranger), $0) }
         return stranger
     }
 
-    /// Makes the store ready for another user: it is archived, and the previous user's objects and all sync metadata are deleted.
+    /// Archives the store, and deletes the previous owner's objects and all sync metadata.
     ///
     /// - Returns: Keys of the rows that went.
-    /// - Throws: `CloudFailure` when the store is to be kept.
     ///
     /// Source: observed: signing in with another account removes every mirrored row.
-    func changeAccount(to user: String) throws -> [RowKey] {
-        guard accountChangePolicy != .keep else {
-            throw CloudFailure(
-                .badContainer,
-                "this store holds the data of another account; sign in with the account it was synced with, or use another file")
-        }
+    func empty(because kind: AccountChange.Kind, for present: StoreOwner) throws -> [RowKey] {
+        // Read before the file is copied, so that the archive knows what waits in it.
+        let pending = try countPending()
         return try store.write { writer in
             try scan(writer)
-            var keys: [RowKey] = []
-            for root in Set(mapping.entities.values.map(\.entity.root)).sorted() {
-                keys += try writer.fetchKeys(StoreQuery(entity: root))
-            }
-            let previous = try MirrorState.text(.user, writer)
-            let copy = keys.isEmpty ? nil : try archive()
-            try note(AccountChange(kind: .anotherAccount, date: now, previousUser: previous, user: user, archive: copy), writer)
+            let keys = try allKeys(writer), previous = try signIn(writer).owner
+            let note = ArchiveNote(owner: previous, date: now, objectCount: Int64(keys.count), pendingCount: Int64(pending))
+            let copy = keys.isEmpty ? nil : try archive(note)
+            try self.note(
+                AccountChange(kind: kind, outcome: .emptied, date: now, previous: previous, present: present, archive: copy), writer)
             try delete(keys, writer)
             let tables = ["TARN_RECORD", "TARN_LINK", "TARN_PARKED", "TARN_MERGED", "TARN_CONFLICT", "TARN_DELETED", "TARN_RANK", "TARN_LINKRANK"]
             for table in tables + IncompleteTable.tables { try writer.execute("DELETE FROM \(table)") }
-            try OutboxTable.removeAll(writer)
-            try StagedTable.removeAll(writer)
-            for key in [MirrorState.Key.user, .credential, .stranger, .lastSuccess, .databaseToken, .homeDeletion] { try MirrorState.set(key, .null, writer) }
             try writer.execute("DELETE FROM TARN_ZONE WHERE number <> \(MirrorZone.home)")
-            try ZoneTable.beginFullFetch(MirrorZone.home, writer)
+            try forgetServer(writer)
             return keys
         }
     }
 
-    /// Whether what is in the store may be another user's than the one who is signed in.
-    func isAnothers(_ memory: Memory, now user: String, with credential: String?) -> Bool {
-        guard let known = memory.user else { return false }
-        if known != user { return true }
-        // A store that is to be kept is kept; there is no telling what in it is whose.
-        return memory.stranger != nil && memory.stranger != credential && accountChangePolicy != .keep
+    /// Keeps all objects and marks them to be sent, as if they had been made here and never sent.
+    ///
+    /// - Returns: Keys of rows that went because others stand for the same objects.
+    func uploadEverything(because kind: AccountChange.Kind, for present: StoreOwner) throws -> [RowKey] {
+        try store.write { writer in
+            let previous = try signIn(writer).owner
+            try note(AccountChange(kind: kind, outcome: .uploaded, date: now, previous: previous, present: present), writer)
+            return try uploadEverything(writer)
+        }
     }
 
-    /// How file names of a store's archives begin.
-    static func archivePrefix(of url: URL) -> String { "\(url.deletingPathExtension().lastPathComponent)-archive-" }
+    /// - Precondition: The store is of the private database: what others share isn't the user's to send.
+    func uploadEverything(_ writer: StoreWriter) throws -> [RowKey] {
+        try scan(writer)
+        var removed: [RowKey] = []
+        // Shares belong to the account that made them.
+        for row in try ZoneTable.all(writer) where !row.zone.isHome { removed += try remove(row.zone, keeping: .all, writer) }
+        try forgetServer(writer)
+        try sendAgain(MirrorZone.home, writer)
+        return removed
+    }
 
-    /// Copies the file beside itself, with the files of external data. It is called in a write transaction: no other connection writes
-    /// meanwhile, and a reader of the file sees everything that was saved.
-    ///
-    /// - Returns: The copy's file name; nil for a store without a file.
-    /// - Throws: `StoreError`, such as for a full disk. The caller's transaction is rolled back then, so that nothing is emptied.
-    func archive() throws -> String? {
-        guard let url = store.url else { return nil }
-        let style = Date.ISO8601FormatStyle(dateSeparator: .omitted, timeSeparator: .omitted, timeZone: .gmt)
-        let base = Self.archivePrefix(of: url) + surroundings.now().formatted(style)
-        let folder = url.deletingLastPathComponent()
-        var archive = folder.appendingPathComponent(base + ".sqlite")
-        var number = 1
-        while FileManager.default.fileExists(atPath: archive.path) {
-            number += 1
-            archive = folder.appendingPathComponent("\(base)-\(number).sqlite")
+    /// Leaves the store alone until the app decides.
+    func leaveUnresolved(_ kind: AccountChange.Kind, for present: StoreOwner) throws {
+        try store.write { writer in
+            let previous = try signIn(writer).owner
+            try note(AccountChange(kind: kind, outcome: .unresolved, date: now, previous: previous, present: present), writer)
         }
-        try SQLiteStore.replace(at: archive, withStoreAt: url)
-        return archive.lastPathComponent
+    }
+
+    /// Forgets what a server said, and whom it named.
+    private func forgetServer(_ writer: StoreWriter) throws {
+        try OutboxTable.removeAll(writer)
+        try StagedTable.removeAll(writer)
+        let keys: [MirrorState.Key] = [
+            .user, .server, .credential, .stranger, .lastSuccess, .databaseToken, .homeDeletion, .permissions, .accountAnswer,
+        ]
+        for key in keys { try MirrorState.set(key, .null, writer) }
+        try ZoneTable.beginFullFetch(MirrorZone.home, writer)
+    }
+
+    func allKeys(_ writer: StoreWriter) throws -> [RowKey] {
+        var keys: [RowKey] = []
+        for root in Set(mapping.entities.values.map(\.entity.root)).sorted() { keys += try writer.fetchKeys(StoreQuery(entity: root)) }
+        return keys
     }
 }

@@ -44,8 +44,9 @@ extension MirrorFile {
         try scan(writer)
         var keys = try reader(writer).keysOnServer()
         if !keys.isEmpty {
-            let user = try MirrorState.text(.user, writer)
-            try note(AccountChange(kind: .dataDeleted, date: now, previousUser: user, user: user, archive: try archive()), writer)
+            let owner = try signIn(writer).owner
+            let copy = try archive(ArchiveNote(owner: owner, date: now, objectCount: Int64(try allKeys(writer).count)))
+            try note(AccountChange(kind: .dataDeleted, outcome: .emptied, date: now, previous: owner, present: owner, archive: copy), writer)
         }
         let along = try goingAlong(with: keys, writer)
         keys += along.keys

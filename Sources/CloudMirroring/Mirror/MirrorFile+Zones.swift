@@ -109,7 +109,7 @@ extension MirrorFile {
         }
     }
 
-    private func remove(_ zone: MirrorZone, keeping rest: Rest, _ writer: StoreWriter) throws -> [RowKey] {
+    func remove(_ zone: MirrorZone, keeping rest: Rest, _ writer: StoreWriter) throws -> [RowKey] {
         let keepingUnsent = rest != .nothing
         try scan(writer)
         try clearOutbox(of: zone, writer)

@@ -17,7 +17,7 @@ struct MirrorFile: Sendable {
     let mapping: RecordMapping
     let containerIdentifier: String
     let scope: CKDatabase.Scope
-    let accountChangePolicy: NSPersistentCloudKitContainerOptions.AccountChangePolicy
+    let accountRules: AccountRules
     /// Between imports of a database that does not tell of changes.
     let pollSeconds: Double
     let surroundings: MirrorSurroundings
@@ -54,10 +54,9 @@ struct MirrorFile: Sendable {
     // MARK: Setting up
 
     struct Memory: Sendable {
-        var user: String?
-        /// As the server confirmed it last, and another one that came after it.
-        var credential: String?
-        var stranger: String?
+        var signIn = SignIn()
+        /// What the app decided about an account change.
+        var answer: AccountRules.Answer?
         var token: String?
         var lastSuccess: Date?
         /// What the user was allowed to do in the public database; nil if the server never said.
@@ -85,18 +84,9 @@ struct MirrorFile: Sendable {
                 try MirrorState.set(.fingerprint, .text(mapping.fingerprint), writer)
             }
             return Memory(
-                user: try MirrorState.text(.user, writer), credential: try MirrorState.text(.credential, writer),
-                stranger: try MirrorState.text(.stranger, writer), token: try ZoneTable.row(MirrorZone.home, writer)?.token,
+                signIn: try signIn(writer), answer: try accountAnswer(writer), token: try ZoneTable.row(MirrorZone.home, writer)?.token,
                 lastSuccess: try MirrorState.double(.lastSuccess, writer).map { Date(timeIntervalSinceReferenceDate: $0) },
                 permissions: try MirrorState.blob(.permissions, writer).flatMap { try CallerIdentity(json: $0).permissions })
-        }
-    }
-
-    func remember(user: String, credential: String?) throws {
-        try store.write { writer in
-            try MirrorState.set(.user, .text(user), writer)
-            try MirrorState.set(.credential, credential.map { .text($0) } ?? .null, writer)
-            try MirrorState.set(.stranger, .null, writer)
         }
     }
 

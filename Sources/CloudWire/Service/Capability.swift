@@ -48,6 +48,8 @@ package enum Capability: String, Hashable, Sendable, CaseIterable {
     case wholeSaves = "whole-saves"
     /// A sync token is refused with `historyLost` when the server was restored from a backup that is older than the token.
     case lostHistory = "lost-history"
+    /// Each answer names the server's data in ``HeaderNames/serverIdentity``.
+    case serverIdentity = "server-identity"
 
     /// What our own client asks for in each request; the others cost the server something, and are asked for where they are
     /// of use.

@@ -32,6 +32,9 @@ package enum HeaderNames {
     package static let rateLimitReset = "RateLimit-Reset"
     /// Answers, for who asked for the capability: milliseconds since 1970 UTC.
     package static let serverTime = "X-Tarn-Server-Time"
+    /// Answers, for who asked for the capability: 32 hexadecimal digits that were made with the server's data and go with every backup.
+    /// A server with another value never had what the client synced.
+    package static let serverIdentity = "X-Tarn-Server-Identity"
 
     package static let json = "application/json; charset=UTF-8"
     /// Content type of the push stream: JSON objects, one a line.

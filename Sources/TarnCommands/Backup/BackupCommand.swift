@@ -42,7 +42,7 @@ struct BackupCommand: AsyncParsableCommand {
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore", abstract: "Make a data folder of a copy.",
-        discussion: "Devices fetch anew what they have: the server may know less than they do.")
+        discussion: "Devices that synced after the copy was made send again what the server lacks.")
 
     @Option(help: ArgumentHelp("Folder that 'tarn backup' made.", valueName: "folder"))
     var from: String

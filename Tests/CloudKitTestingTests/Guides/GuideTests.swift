@@ -49,6 +49,33 @@ import Testing
         #expect(try await phone.texts() == ["Rice"])
     }
 
+    @Test func theArchiveIsRestoredWhenItsUserIsBack() async throws {
+        let cloud = try TestCloud()
+        let device = try await cloud.device("phone", account: "mia")
+        let container = try makeContainer(on: device)
+        try await container.write("Milk")
+        try await container.sync(timeout: .seconds(600))
+        container.pauseSyncing()
+        try await container.write("Bread")
+
+        try await device.signIn(to: "ben")
+        container.resumeSyncing()
+        try await container.sync(timeout: .seconds(600))
+        #expect(try await container.texts() == [])
+        #expect(container.syncStatus.accountChange?.archiveName != nil)
+
+        try await device.signIn(to: "mia")
+        try await container.sync(timeout: .seconds(600))
+        #expect(try await container.texts() == ["Milk"])
+
+        let store = try #require(container.persistentStoreCoordinator.persistentStores.first)
+        let archive = try #require(try container.storeArchives(of: store).first)
+        try await container.restoreStoreArchive(archive, in: store)
+        container.viewContext.performAndWait { container.viewContext.reset() }
+        try await container.sync(timeout: .seconds(600))
+        #expect(try await container.texts() == ["Bread"])
+    }
+
     @Test func aDeviceThatIsOfflineSaysSo() async throws {
         let cloud = try TestCloud()
         let device = try await cloud.device("phone", account: "mia")
