@@ -10,6 +10,16 @@ import Synchronization
 
 extension Mirror {
     func setUp() async throws -> SyncMachine.Outcome {
+        connection.willOpen()
+        do {
+            return try await setUpOpening()
+        } catch {
+            connection.forgetUnopened()
+            throw error
+        }
+    }
+
+    private func setUpOpening() async throws -> SyncMachine.Outcome {
         try await finishRestoration()
         var memory = try await onQueue { try self.file.open() }
         try await countIncomplete()
@@ -18,9 +28,8 @@ extension Mirror {
         permissions.signIn(memory.signIn.owner.user)
         permissions.learn(memory.permissions)
         permissions.learn(deletionsTravel: memory.token.flatMap(FeedToken.syncToken) != nil)
-        connection.forget()
-        let cloud = try cloud.open()
-        connection.use(cloud.client.transport)
+        let cloud = try self.cloud.open()
+        if connection.use(cloud.client.transport) { accountMayHaveChanged() }
         let credential = cloud.client.transport.credential
         memory.signIn.stranger = try await onQueue { [memory] in try self.file.note(credential, in: memory.signIn) }
         let (caller, server) = try await cloud.introduction()

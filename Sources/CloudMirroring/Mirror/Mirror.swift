@@ -151,8 +151,7 @@ final class Mirror: Sendable {
 
     /// Finds out who is signed in before anything else is sent or fetched, unless the connection is the one there was.
     func accountMayHaveChanged() {
-        if let cloud = try? cloud.open(), connection.isInUse(cloud.client.transport) { return }
-        accountChanged()
+        if connection.doubt(try cloud.open().client.transport) { accountChanged() }
     }
 
     func accountChanged() {

@@ -7,17 +7,52 @@ import Synchronization
 /// The connection that a mirror was set up with. Connections are told apart by the objects that carry them; what is no object
 /// cannot be told apart, and counts as the one there was.
 final class SetUpConnection: Sendable {
-    private let transport = Mutex<(any CloudTransport)?>(nil)
+    private enum State {
+        case none
+        /// A set-up is about to open the connection that there is by then.
+        /// - Parameter isDoubted: Whether the account may have changed since it began.
+        case opening(isDoubted: Bool)
+        case open(any CloudTransport)
+    }
 
-    func use(_ transport: any CloudTransport) { self.transport.withLock { $0 = transport } }
+    private let state = Mutex(State.none)
 
-    func forget() { transport.withLock { $0 = nil } }
+    func willOpen() { state.withLock { $0 = .opening(isDoubted: false) } }
 
-    /// Whether something was set up with a connection, which it still is.
-    func isInUse(_ other: any CloudTransport) -> Bool { transport.withLock { $0.map { Self.isSame($0, other) } ?? false } }
+    /// - Returns: Whether the account may have changed while the connection was opened.
+    func use(_ transport: any CloudTransport) -> Bool {
+        state.withLock { state in
+            defer { state = .open(transport) }
+            if case .opening(isDoubted: true) = state { return true }
+            return false
+        }
+    }
+
+    /// A set-up ended. What it opened is still in use.
+    func forgetUnopened() { state.withLock { state in if case .opening = state { state = .none } } }
+
+    /// Notes that the account may have changed.
+    ///
+    /// - Returns: Whether a set-up is to find out: one that has not opened its connection yet does so anyway.
+    func doubt(_ present: @autoclosure () throws -> any CloudTransport) -> Bool {
+        state.withLock { state in
+            switch state {
+            case .none: return true
+            case .opening:
+                state = .opening(isDoubted: true)
+                return false
+            case .open(let transport): return (try? present()).map { !Self.isSame(transport, $0) } ?? true
+            }
+        }
+    }
 
     /// Whether nothing speaks against a connection: a mirror that was not set up knows of no other.
-    func mayBeUsed(_ other: any CloudTransport) -> Bool { transport.withLock { $0.map { Self.isSame($0, other) } ?? true } }
+    func mayBeUsed(_ other: any CloudTransport) -> Bool {
+        state.withLock { state in
+            if case .open(let transport) = state { return Self.isSame(transport, other) }
+            return true
+        }
+    }
 
     private static func isSame(_ one: any CloudTransport, _ other: any CloudTransport) -> Bool {
         guard type(of: one) is AnyClass, type(of: other) is AnyClass else { return type(of: one) == type(of: other) }
