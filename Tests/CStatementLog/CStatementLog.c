@@ -15,7 +15,8 @@ int sqlite3_auto_extension(void (*entry)(void));
 int sqlite3_trace_v2(sqlite3 *, unsigned mask, int (*callback)(unsigned, void *, void *, void *), void *context);
 const char *sqlite3_db_filename(sqlite3 *, const char *schema);
 const char *sqlite3_sql(sqlite3_stmt *);
-enum { TRACE_STMT = 1 };
+int sqlite3_stmt_status(sqlite3_stmt *, int counter, int reset);
+enum { TRACE_STMT = 1, TRACE_PROFILE = 2, STATUS_VM_STEP = 4 };
 
 struct entry {
     char *path;
@@ -29,6 +30,8 @@ static char *watched[64];
 static int watched_count;
 static int is_installed;
 static FILE *file;
+static struct { const char *part; long long count; } steps[64];
+static int steps_count;
 /// Hashes of path and text, by open addressing; 0 is free.
 static unsigned long *seen;
 static unsigned long seen_size, seen_count;
@@ -60,6 +63,15 @@ static int insert(unsigned long value) {
 }
 
 static int traced(unsigned event, void *context, void *statement, void *text) {
+    if (event == TRACE_PROFILE) {
+        long long count = sqlite3_stmt_status(statement, STATUS_VM_STEP, 1);
+        pthread_mutex_lock(&lock);
+        for (int i = 0; i < steps_count; i++) {
+            if (strstr(context, steps[i].part)) steps[i].count += count;
+        }
+        pthread_mutex_unlock(&lock);
+        return 0;
+    }
     // A trigger's statements are shown as comments.
     if (event != TRACE_STMT || !statement || (text && ((const char *)text)[0] == '-')) return 0;
     const char *sql = sqlite3_sql(statement), *path = context;
@@ -96,7 +108,7 @@ static int opened(sqlite3 *database, char **message, const void *api) {
     for (int i = 0; i < watched_count && !is_wanted; i++) is_wanted = strstr(path, watched[i]) != NULL;
     pthread_mutex_unlock(&lock);
     // The path stays with the connection's statements, which may be listed after it was closed.
-    if (is_wanted) sqlite3_trace_v2(database, TRACE_STMT, traced, strdup(path));
+    if (is_wanted) sqlite3_trace_v2(database, TRACE_STMT | TRACE_PROFILE, traced, strdup(path));
     return 0;
 }
 
@@ -114,7 +126,10 @@ __attribute__((constructor)) static void begin(void) {
 
 void statement_log_watch(const char *part) {
     pthread_mutex_lock(&lock);
-    if (watched_count < 64) watched[watched_count++] = strdup(part);
+    if (watched_count < 64) {
+        steps[steps_count++].part = watched[watched_count] = strdup(part);
+        watched_count++;
+    }
     pthread_mutex_unlock(&lock);
     install();
 }
@@ -127,4 +142,14 @@ const char *statement_log_text(const char *part, long index) {
     }
     pthread_mutex_unlock(&lock);
     return text;
+}
+
+long long statement_log_steps(const char *part) {
+    long long count = 0;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < steps_count; i++) {
+        if (!strcmp(steps[i].part, part)) count = steps[i].count;
+    }
+    pthread_mutex_unlock(&lock);
+    return count;
 }

@@ -54,13 +54,17 @@ package final class PlanCheck {
     /// - Parameters:
     ///   - path: A database file with the schema and as many rows as matter to its statistics.
     ///   - broadColumns: Columns that most rows share. To search by them alone is to scan.
-    package init(path: String, broadColumns: Set<String>) throws {
+    ///   - functions: The library's own functions that triggers call, with the number of their arguments.
+    package init(path: String, broadColumns: Set<String>, functions: [String: Int32] = [:]) throws {
         var database: OpaquePointer?
         guard sqlite3_open_v2(path, &database, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK, let database else {
             throw Failure(description: "cannot open \(path)")
         }
         self.database = database
         self.broadColumns = broadColumns
+        for (name, count) in functions {
+            sqlite3_create_function_v2(database, name, count, SQLITE_UTF8, nil, { context, _, _ in sqlite3_result_null(context) }, nil, nil, nil)
+        }
     }
 
     deinit { sqlite3_close_v2(database) }

@@ -13,6 +13,9 @@ package struct StatementRecording {
         statement_log_watch(path)
     }
 
+    /// Instructions of SQLite's virtual machine so far: what statements cost, whatever else the machine does.
+    package var steps: Int { Int(statement_log_steps(path)) }
+
     /// Queries and changes in the order in which each ran first.
     package var statements: [String] {
         var found: [String] = []

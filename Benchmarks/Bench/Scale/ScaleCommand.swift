@@ -4,8 +4,8 @@
 import ArgumentParser
 import Foundation
 
-/// Times each phase of sync for each shape of objects at several sizes, and fits `time = a × size ^ exponent`. An
-/// exponent above 1.15 is marked: that phase is not linear.
+/// Times each phase of sync for each shape of objects at several sizes, and fits `cost = a × size ^ exponent` to the time that processors
+/// took and to the steps of SQLite. An exponent above 1.15 is marked: that phase is not linear.
 struct ScaleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scale", abstract: "Time save, export, import, update, conflict and deletion of each shape at several sizes.")
@@ -38,26 +38,33 @@ struct ScaleCommand: ParsableCommand {
             return shape
         }
         let scratch = try Scratch()
-        print((["shape", "phase"] + sizes.map { "\($0)" } + ["exponent"]).joined(separator: "\t"))
+        SQLiteSteps.install()
+        print((["shape", "phase"] + sizes.map { "\($0)" } + ["exponent", "steps/object", "exponent", "scanned"]).joined(separator: "\t"))
         for shape in shapes {
-            var times: [ScalePhase: [Double]] = [:]
+            var costs: [ScalePhase: [ScaleCost]] = [:]
             for size in sizes {
-                var least: [ScalePhase: Double] = [:]
+                var least: [ScalePhase: ScaleCost] = [:]
                 for _ in 0..<rounds {
                     let folder = scratch.newFile().deletingPathExtension()
                     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-                    least.merge(try ScaleRun(shape: shape, count: size, existing: existing, registers: view).times(in: folder), uniquingKeysWith: min)
+                    least.merge(try ScaleRun(shape: shape, count: size, existing: existing, registers: view).costs(in: folder), uniquingKeysWith: ScaleCost.least)
                     try FileManager.default.removeItem(at: folder)
                 }
-                for (phase, time) in least { times[phase, default: []].append(time) }
+                for (phase, cost) in least { costs[phase, default: []].append(cost) }
             }
             for phase in ScalePhase.allCases {
-                guard let measured = times[phase], measured.count == sizes.count else { continue }
-                let exponent = sizes.count > 1 ? Self.exponent(sizes.map { Double($0) }, measured) : nil
-                let mark = exponent.map { $0 > Self.exponentMax ? " !" : "" } ?? ""
+                guard let measured = costs[phase], measured.count == sizes.count, let last = measured.last, let size = sizes.last else { continue }
+                func exponent(_ costs: [Double]) -> String {
+                    guard sizes.count > 1 else { return "–" }
+                    let exponent = Self.exponent(sizes.map { Double($0) }, costs)
+                    return String(format: "%.2f", exponent) + (exponent > Self.exponentMax ? " !" : "")
+                }
                 print(
-                    ([shape.rawValue, phase.rawValue] + measured.map { String(format: "%.3f", $0) }
-                        + [exponent.map { String(format: "%.2f", $0) + mark } ?? "–"]).joined(separator: "\t"))
+                    ([shape.rawValue, phase.rawValue] + measured.map { String(format: "%.3f", $0.processor) }
+                        + [
+                            exponent(measured.map(\.processor)), String(format: "%.0f", last.steps / Double(size)), exponent(measured.map(\.steps)),
+                            String(format: "%.0f", last.scanned),
+                        ]).joined(separator: "\t"))
             }
             fflush(nil)
         }

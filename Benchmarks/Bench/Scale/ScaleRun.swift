@@ -34,14 +34,9 @@ struct ScaleRun {
     /// Whether the importing device's view context has all objects.
     let registers: Bool
 
-    /// - Returns: Seconds.
-    func times(in folder: URL) throws -> [ScalePhase: Double] {
-        var times: [ScalePhase: Double] = [:]
-        func timed(_ phase: ScalePhase, _ body: () throws -> Void) throws {
-            let clock = ContinuousClock(), start = clock.now
-            try body()
-            times[phase] = (clock.now - start).nanoseconds / 1e9
-        }
+    func costs(in folder: URL) throws -> [ScalePhase: ScaleCost] {
+        var costs: [ScalePhase: ScaleCost] = [:]
+        func timed(_ phase: ScalePhase, _ body: () throws -> Void) throws { costs[phase] = try ScaleCost.measured(body) }
         func check(_ isRight: Bool, _ what: String) throws {
             guard isRight else { throw CheckFailure(description: "\(shape.rawValue) \(count): \(what)") }
         }
@@ -102,6 +97,6 @@ struct ScaleRun {
         try check(try second.count() == total - count / 2, "delete")
         try first.close()
         try second.close()
-        return times
+        return costs
     }
 }

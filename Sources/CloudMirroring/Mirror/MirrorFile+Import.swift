@@ -47,12 +47,13 @@ extension MirrorFile {
                 guard try chain.pages.allSatisfy({ try prepareReverting($0, of: chain.zone, writer) }) else { return .dropped }
                 var joined = JoinedCommit(store: store.number)
                 var records = 0, isListed = false, hasShare = false
+                var lists: Set<OrderedList> = []
                 try forEachPage(of: chain, writer) { page, isLast in
                     var page = page
                     // A page that was the last one when it arrived may have got successors.
                     page.moreComing = !isLast || page.moreComing
                     hasShare = hasShare || page.records.contains { $0.recordName == ShareDetails.zoneShareName }
-                    let applied = try apply(page, of: chain, withholding: names, writer)
+                    let applied = try apply(page, of: chain, isLast: isLast, withholding: names, &lists, writer)
                     joined.append(applied.commit)
                     records += applied.records
                     isListed = applied.isListed
@@ -68,8 +69,11 @@ extension MirrorFile {
     }
 
     /// Applies one page of a chain.
+    ///
+    /// - Parameter lists: Those whose order the pages may have changed. With the last page they are put in order.
     private func apply(
-        _ fetched: ImportPage, of chain: ImportChain, withholding names: Set<String>, _ writer: StoreWriter
+        _ fetched: ImportPage, of chain: ImportChain, isLast: Bool, withholding names: Set<String>, _ lists: inout Set<OrderedList>,
+        _ writer: StoreWriter
     ) throws -> (records: Int, commit: StoreCommit, isListed: Bool) {
         let zone = chain.zone
         var page = try joined(fetched, of: zone, withholding: names, writer)
@@ -103,7 +107,8 @@ extension MirrorFile {
         let plan = draft.assigning(try realKeys(for: draft.newKeys, writer))
         var commit = try write(plan, loaded: loaded, writer)
         try self.writer(writer, zone: zone.number).write(plan.bookkeeping, now: now)
-        let arranged = try arrange(after: plan, zone: zone.number, writer)
+        lists.formUnion(try listsTouched(by: plan, zone: zone.number, writer))
+        let arranged = isLast ? try arrange(lists, zone: zone.number, writer) : []
         commit.relationshipOwners.formUnion(arranged.filter { !commit.inserted.contains($0) })
         if zone.isHome { try passOn(plan, writer) }
         let receives = try ZoneTable.row(zone.number, writer)?.receives == true

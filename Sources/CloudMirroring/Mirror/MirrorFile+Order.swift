@@ -71,10 +71,8 @@ extension MirrorFile {
 
     // MARK: From ranks to the store
 
-    /// Puts the members of lists in the order of their ranks, after a page was applied.
-    ///
-    /// - Returns: Owners of lists that changed.
-    func arrange(after plan: ImportPlan, zone: Int64, _ writer: StoreWriter) throws -> [RowKey] {
+    /// The lists whose order a page may have changed. Forgets the ranks of rows that it deleted.
+    func listsTouched(by plan: ImportPlan, zone: Int64, _ writer: StoreWriter) throws -> Set<OrderedList> {
         guard mapping.hasOrder else { return [] }
         let bookkeeping = reader(writer, zone: zone)
         var lists: Set<OrderedList> = []
@@ -95,6 +93,14 @@ extension MirrorFile {
                 lists.formUnion(mapping.lists(of: key).filter { mapping.link(entity: key.entityIndex, toMany: $0.relationship)?.kind == pair.kind })
             }
         }
+        return lists
+    }
+
+    /// Puts the members of lists in the order of their ranks, once all pages of an import are applied.
+    ///
+    /// - Returns: Owners of lists that changed.
+    func arrange(_ lists: Set<OrderedList>, zone: Int64, _ writer: StoreWriter) throws -> [RowKey] {
+        let bookkeeping = reader(writer, zone: zone)
         var changes = StoreChanges()
         changes.author = MirrorNames.importAuthor
         for list in lists.sorted() {

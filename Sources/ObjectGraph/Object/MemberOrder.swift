@@ -11,6 +11,9 @@ struct MemberOrder {
     private(set) var arranged: [RowKey]?
     /// Joined here, in this order, after everything else.
     private(set) var newcomers: [RowKey] = []
+    /// At least the keys of both, once one was to be removed: searching the lists for each key that joins would take the square of their
+    /// number.
+    private var keys: Set<RowKey>?
 
     var hasChanges: Bool { arranged != nil || !newcomers.isEmpty }
 
@@ -30,16 +33,23 @@ struct MemberOrder {
     mutating func append(_ key: RowKey) {
         remove(key)
         newcomers.append(key)
+        keys?.insert(key)
     }
 
     mutating func remove(_ key: RowKey) {
-        if let index = newcomers.lastIndex(of: key) { newcomers.remove(at: index) }
-        if let index = arranged?.firstIndex(of: key) { arranged?.remove(at: index) }
+        // Taken out, so that it isn't copied.
+        var known = keys.take() ?? Set(newcomers).union(arranged ?? [])
+        if known.remove(key) != nil {
+            if let index = newcomers.lastIndex(of: key) { newcomers.remove(at: index) }
+            if let index = arranged?.firstIndex(of: key) { arranged?.remove(at: index) }
+        }
+        keys = known
     }
 
     mutating func arrange(_ keys: [RowKey]) {
         arranged = keys
         newcomers = []
+        self.keys = nil
     }
 
     mutating func forgetArrangement() { arranged = nil }
@@ -49,6 +59,7 @@ struct MemberOrder {
     mutating func resume(_ other: MemberOrder, _ translation: [RowKey: RowKey]) {
         arranged = other.arranged?.map { translation[$0] ?? $0 }
         newcomers = other.newcomers.map { translation[$0] ?? $0 }
+        keys = nil
     }
 
     mutating func drop(_ keys: Set<RowKey>) {
@@ -62,10 +73,12 @@ struct MemberOrder {
         stored = permanent(stored)
         arranged = arranged.map(permanent)
         newcomers = permanent(newcomers)
+        keys = nil
     }
 
     mutating func rollback() {
         arranged = nil
         newcomers = []
+        keys = nil
     }
 }

@@ -88,24 +88,25 @@ extension StoreLayoutBuilder {
             default: "\(operation.dropFirst().uppercased())(d.\(source ?? ""))"
             }
         draft.on("INSERT ON \(draft.table)", rows: "Z_PK = NEW.Z_PK")
+        // One more or less is all that a count needs to know: the members are not counted again for each.
+        func count(_ change: String) -> String? { source == nil ? "IFNULL(\(draft.column), 0) \(change)" : nil }
         switch place {
         case .transient: return false
         case .foreignKey(let key):
             let (other, column) = (identifier(key.table), identifier(key.column))
             draft.value = "(SELECT \(function) FROM \(other) d WHERE d.\(column) = \(draft.table).Z_PK)"
-            // One more or less is all that a count needs to know: the members are not counted again for each.
-            let more = source == nil ? "IFNULL(\(draft.column), 0) + 1" : nil
-            let less = source == nil ? "IFNULL(\(draft.column), 0) - 1" : nil
-            draft.on("INSERT ON \(other)", rows: "Z_PK = NEW.\(column)", value: more)
-            draft.on("DELETE ON \(other)", rows: "Z_PK = OLD.\(column)", value: less)
-            draft.on("UPDATE OF \(([column] + [source].compactMap { $0 }).joined(separator: ", ")) ON \(other)", rows: "Z_PK IN (OLD.\(column), NEW.\(column))")
+            draft.on("INSERT ON \(other)", rows: "Z_PK = NEW.\(column)", value: count("+ 1"))
+            draft.on("DELETE ON \(other)", rows: "Z_PK = OLD.\(column)", value: count("- 1"))
+            draft.on(
+                "UPDATE OF \(([column] + [source].compactMap { $0 }).joined(separator: ", ")) ON \(other)",
+                rows: "Z_PK IN (OLD.\(column), NEW.\(column))", value: count("+ (Z_PK IS NEW.\(column)) - (Z_PK IS OLD.\(column))"))
         case .join(let side):
             let (join, own, member) = (identifier(side.table), identifier(side.ownColumn), identifier(side.otherColumn))
             guard let other = tables[model.entities[side.destination].root].map({ identifier($0.name) }) else { return false }
             let members = source == nil ? join : "\(join) j JOIN \(other) d ON d.Z_PK = j.\(member)"
             draft.value = "(SELECT \(function) FROM \(members) WHERE \(source == nil ? "" : "j.")\(own) = \(draft.table).Z_PK)"
-            draft.on("INSERT ON \(join)", rows: "Z_PK = NEW.\(own)")
-            draft.on("DELETE ON \(join)", rows: "Z_PK = OLD.\(own)")
+            draft.on("INSERT ON \(join)", rows: "Z_PK = NEW.\(own)", value: count("+ 1"))
+            draft.on("DELETE ON \(join)", rows: "Z_PK = OLD.\(own)", value: count("- 1"))
             if let source { draft.on("UPDATE OF \(source) ON \(other)", rows: "Z_PK IN (SELECT \(own) FROM \(join) WHERE \(member) = NEW.Z_PK)") }
         }
         return true

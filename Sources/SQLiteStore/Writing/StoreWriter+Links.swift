@@ -28,19 +28,32 @@ extension StoreWriter {
     }
 
     private func add(_ link: LinkChange, _ side: JoinSide) throws(StoreError) -> Bool {
-        let (own, other) = (link.owner.primaryKey, link.destination.primaryKey)
-        var columns = [identifier(side.ownColumn), identifier(side.otherColumn)]
-        var values = ["?1", "?2"]
-        let table = identifier(side.table)
-        for (order, key, place) in [(side.orderColumn, columns[0], "?1"), (inverseOrder(side), columns[1], "?2")] {
-            guard let order = order.map(identifier), !columns.contains(order) else { continue }
+        let owners = [side.ownColumn, side.otherColumn]
+        var columns = owners
+        // Places in the lists of the owner and of the destination.
+        var orders: [(column: String, isOwn: Bool)] = []
+        for (order, isOwn) in [(side.orderColumn, true), (inverseOrder(side), false)] {
+            guard let order, !columns.contains(order) else { continue }
             columns.append(order)
-            values.append(OrderStep.next("SELECT MAX(\(order)) FROM \(table) WHERE \(key) = \(place)"))
+            orders.append((order, isOwn))
         }
         let sql = """
-            INSERT OR IGNORE INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(values.joined(separator: ", ")))
+            INSERT OR IGNORE INTO \(identifier(side.table)) (\(columns.map(identifier).joined(separator: ", "))) \
+            VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))
             """
-        return try runPair(sql, own, other, side)
+        func insert(_ own: Int64, _ other: Int64) throws(StoreError) -> Bool {
+            var values = [own, other]
+            for order in orders {
+                values.append(try nextPlace(in: owners[order.isOwn ? 0 : 1], order.isOwn ? own : other, side.table, order.column))
+            }
+            let statement = try connection.statement(sql)
+            for (index, value) in values.enumerated() { statement.bind(value, Int32(index + 1)) }
+            try statement.run()
+            return statement.changes > 0
+        }
+        let changed = try insert(link.owner.primaryKey, link.destination.primaryKey)
+        if side.isSymmetric { _ = try insert(link.destination.primaryKey, link.owner.primaryKey) }
+        return changed
     }
 
     private func remove(_ link: LinkChange, _ side: JoinSide) throws(StoreError) -> Bool {
@@ -71,18 +84,18 @@ extension StoreWriter {
     private func setHidden(_ key: ForeignKey, _ link: LinkChange) throws(StoreError) -> Bool {
         let (table, column) = (identifier(key.table), identifier(key.column))
         let sql: String
+        var place: Int64?
         if link.isAddition {
-            let order = key.orderColumn.map { order in
-                ", \(identifier(order)) = "
-                    + OrderStep.next("SELECT MAX(\(identifier(order))) FROM \(table) WHERE \(column) = ?1")
-            }
-            sql = "UPDATE \(table) SET \(column) = ?1\(order ?? "") WHERE Z_PK = ?2 AND \(column) IS NOT ?1"
+            place = try key.orderColumn.map { order throws(StoreError) in try nextPlace(in: key.column, link.owner.primaryKey, key.table, order) }
+            let order = key.orderColumn.map { ", \(identifier($0)) = ?3" } ?? ""
+            sql = "UPDATE \(table) SET \(column) = ?1\(order) WHERE Z_PK = ?2 AND \(column) IS NOT ?1"
         } else {
             sql = "UPDATE \(table) SET \(column) = NULL WHERE Z_PK = ?2 AND \(column) = ?1"
         }
         let statement = try connection.statement(sql)
         statement.bind(link.owner.primaryKey, 1)
         statement.bind(link.destination.primaryKey, 2)
+        if let place { statement.bind(place, 3) }
         try statement.run()
         return statement.changes > 0
     }
@@ -91,6 +104,7 @@ extension StoreWriter {
 
     /// Sets the order of ordered relationships. Destinations that are not members are passed over.
     func reorder(_ orders: [OrderChange]) throws(StoreError) {
+        if !orders.isEmpty { lastPlaces = [:] }
         for change in orders {
             let owner = try ownEntity(change.owner)
             precondition(

@@ -165,23 +165,49 @@ extension StoreWriter {
     ) throws(StoreError) {
         guard case .reference(let reference) = slot, let order = reference.orderColumn else { return }
         if !value.isNull, placed.contains(RowKey(store: store.number, entity: entity.index, primaryKey: primaryKey)) { return }
-        let (table, column, place) = (identifier(entity.table), identifier(reference.column), identifier(order))
+        let (table, place) = (identifier(entity.table), identifier(order))
         guard let owner = value.reference else {
             return try connection.execute("UPDATE \(table) SET \(place) = NULL WHERE Z_PK = ?", [.int(primaryKey)])
         }
-        try connection.execute(
-            """
-            UPDATE \(table) SET \(place) = \(OrderStep.next("SELECT MAX(\(place)) FROM \(table) WHERE \(column) = ? AND Z_PK <> ?")) \
-            WHERE Z_PK = ?
-            """, [.int(owner.primaryKey), .int(primaryKey), .int(primaryKey)])
+        let last = try nextPlace(in: reference.column, owner.primaryKey, entity.table, order, except: primaryKey)
+        try connection.execute("UPDATE \(table) SET \(place) = ? WHERE Z_PK = ?", [.int(last), .int(primaryKey)])
     }
+
+    /// The place behind the last member of an ordered relationship.
+    ///
+    /// - Parameters:
+    ///   - column: The column that names the owner.
+    ///   - key: A row that joins the relationship; nil for a pair.
+    func nextPlace(in column: String, _ owner: Int64, _ table: String, _ order: String, except key: Int64? = nil) throws(StoreError) -> Int64 {
+        let list = OrderedOwner(table: table, order: order, owner: owner)
+        let last: Int64
+        if let known = lastPlaces[list] {
+            last = known
+        } else {
+            let others = key == nil ? "" : " AND Z_PK <> ?"
+            last =
+                try connection.first(
+                    "SELECT MAX(\(identifier(order))) FROM \(identifier(table)) WHERE \(identifier(column)) = ?\(others)",
+                    [.int(owner)] + (key.map { [.int($0)] } ?? [])
+                ) { $0.int(0) } ?? 0
+        }
+        let next = last + OrderStep.size
+        lastPlaces[list] = next
+        return next
+    }
+}
+
+/// An ordered relationship of one row.
+struct OrderedOwner: Hashable {
+    let table: String
+    /// The column with the places of the members.
+    let order: String
+    let owner: Int64
 }
 
 /// Numbers that order a relationship leave gaps, as those of Apple's stores do.
 enum OrderStep {
     static let size: Int64 = 2048
-
-    static func next(_ maximum: String) -> String { "IFNULL((\(maximum)), 0) + \(size)" }
 }
 
 /// Updates of one entity that change the same slots share a statement.

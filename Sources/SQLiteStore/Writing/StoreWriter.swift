@@ -11,6 +11,8 @@ package final class StoreWriter: StoreReader {
     var history: HistoryDraft
     /// Rows whose place in an ordered relationship is part of the changes that are being written.
     var placed: Set<RowKey> = []
+    /// Last places in ordered relationships that rows joined in this transaction, so that each list is searched for its end once.
+    var lastPlaces: [OrderedOwner: Int64] = [:]
     /// Files of large values.
     var external = ExternalDraft()
     private var lastAuthor: (author: String?, contextName: String?)?

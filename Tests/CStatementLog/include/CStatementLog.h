@@ -14,4 +14,7 @@ void statement_log_watch(const char *part);
 /// @return The text at `index`; NULL after the last. It stays valid.
 const char *statement_log_text(const char *part, long index);
 
+/// The instructions of SQLite's virtual machine that statements took so far on connections that were watched for `part`.
+long long statement_log_steps(const char *part);
+
 #endif

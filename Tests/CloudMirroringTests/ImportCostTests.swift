@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudMirroring
+import CoreData
+import Foundation
+import ManagedModel
+import StatementPlans
+import Testing
+
+/// What an import costs on the importing device, in instructions of SQLite's virtual machine: as much as it brings.
+@Suite(.timeLimit(.minutes(10))) struct ImportCostTests {
+    private static let lists = Model(entities: [
+        Entity(
+            name: "List", attributes: [Attribute(name: "name", type: .string)],
+            relationships: [Relationship(name: "songs", destination: "Song", inverse: "list", isToMany: true, isOrdered: true)]),
+        Entity(
+            name: "Song", attributes: [Attribute(name: "name", type: .string)],
+            relationships: [Relationship(name: "list", destination: "List", inverse: "songs")]),
+    ])
+
+    /// Instructions for each of so many objects that another device saves once `before` is there.
+    private func stepsForEach(
+        _ count: Int, model: Model = Posts.model, before: @Sendable (NSManagedObjectContext) -> Void = { _ in },
+        save: @Sendable (NSManagedObjectContext) -> Void
+    ) async throws -> Double {
+        let cloud = try InProcessCloud()
+        func allow(_ description: NSPersistentStoreDescription) {
+            if model == Self.lists { description.cloudKitContainerOptions?.modelExtensions = .orderedRelationships }
+        }
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)")
+        let recording = StatementRecording(folder)
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"), model: model, describe: allow)
+        let phone = try Device(
+            "phone", try await cloud.addDevice("phone", of: "mia"), file: folder.appendingPathComponent("Posts.sqlite"), model: model, describe: allow)
+        try tablet.edit(before)
+        for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(600)) }
+        phone.container.pauseSyncing()
+        try tablet.edit(save)
+        try await tablet.container.sync(timeout: .seconds(600))
+        let steps = recording.steps
+        phone.container.resumeSyncing()
+        try await phone.container.sync(timeout: .seconds(600))
+        let cost = Double(recording.steps - steps) / Double(count)
+        for device in [tablet, phone] { try await device.discard() }
+        return cost
+    }
+
+    @Test func membersOfAnOrderedListCostTheSameHoweverLongItIs() async throws {
+        func steps(_ count: Int) async throws -> Double {
+            try await stepsForEach(count, model: Self.lists) { context in
+                let list = context.insert("List", ["name": "all"])
+                for number in 0..<count { context.insert("Song", ["name": "\(number)", "list": list]) }
+            }
+        }
+        let (few, many) = (try await steps(200), try await steps(800))
+        #expect(many < 1.2 * few, "\(few) and \(many) instructions for each object")
+    }
+
+    /// Tagged objects cost the same however many links there are, of the same tags and of others.
+    @Test func taggedObjectsCostTheSameHoweverManyLinksThereAre() async throws {
+        func steps(existing: Int) async throws -> Double {
+            try await stepsForEach(200) { context in
+                let tags = (0..<20).map { context.insert("Tag", ["name": "\($0)"]) }
+                for number in 0..<existing { context.insert("Post", ["title": "old \(number)"]).setValue(Set(tags.suffix(5)), forKey: "tags") }
+            } save: { context in
+                let tags = (try? context.all("Tag")) ?? []
+                for number in 0..<200 {
+                    let post = context.insert("Post", ["title": "new \(number)"])
+                    post.setValue(Set([tags[number % tags.count]]), forKey: "tags")
+                    context.insert("Attachment", ["post": post])
+                }
+            }
+        }
+        let (few, many) = (try await steps(existing: 20), try await steps(existing: 1000))
+        #expect(many < 1.2 * few, "\(few) and \(many) instructions for each object")
+    }
+}
