@@ -36,8 +36,8 @@ extension SQLiteStore {
                 try pool.writeWithoutTransaction { try setPragma(name, value, on: $0) }
             }
             let result = try prepared(pool, prepare)
-            if options.vacuums { try pool.vacuum() }
             if options.analyzes { try pool.writeWithoutTransaction { try $0.execute(sql: "ANALYZE") } }
+            if options.vacuums { try pool.writeWithoutTransaction(vacuum) }
             return Opened(database: pool, lock: lock, result: result)
         }
     }
@@ -53,6 +53,20 @@ extension SQLiteStore {
             guard let result else { preconditionFailure("a committed transaction has run its body") }
             return result
         }
+    }
+
+    /// Rebuilds the file without its free pages, and moves the result from the log into the file.
+    ///
+    /// SQLite rebuilds into the log, and the file shrinks with the checkpoint that copies all of it. The automatic one of a
+    /// commit is passive: it never empties the log, and copies nothing past a reader's snapshot. Where another process reads
+    /// an earlier state, the last connection to close does the rest: opening waits for no reader.
+    private static func vacuum(_ database: Database) throws {
+        try database.execute(sql: "VACUUM")
+        let patience = try Int.fetchOne(database, sql: "PRAGMA busy_timeout") ?? 0
+        try database.execute(sql: "PRAGMA busy_timeout = 0")
+        defer { try? database.execute(sql: "PRAGMA busy_timeout = \(patience)") }
+        // Its row says whether a reader was in the way; it fails for other reasons only.
+        _ = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
     /// Journals stay what concurrent readers and crash safety need; what else a program sets is its own affair.
@@ -80,11 +94,12 @@ extension SQLiteStore {
                 SQLFunctions.register(on: handle)
                 SQLFunctions.registerApples(on: handle)
             }
-            for (name, value) in options.pragmas.sorted(by: { $0.key < $1.key }) { try setPragma(name, value, on: database) }
             if !database.configuration.readonly {
                 try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
                 try database.execute(sql: "PRAGMA secure_delete = FAST")
             }
+            // After the defaults, which a program may replace.
+            for (name, value) in options.pragmas.sorted(by: { $0.key < $1.key }) { try setPragma(name, value, on: database) }
         }
         return configuration
     }

@@ -145,8 +145,11 @@ package final class SQLiteStore: Sendable {
         if unneededFiles.withLock({ !$0.isEmpty }) {
             try? database.writeWithoutTransaction { database in try inTurn { removeFiles([], on: database) } }
         }
-        // Closing the last connection moves the log into the file, so it waits for its turn like any writer. When no
-        // turn comes the file is left for the next opening, which is as safe.
+        // The last connection to close moves the log into the file, if it may write. The pool closes its writer first, so
+        // its readers go before.
+        (database as? DatabasePool)?.invalidateReadOnlyConnections()
+        // Moving the log waits for its turn like any writer. When no turn comes, or the disk fails, the log is left for the
+        // next opening, which is as safe.
         if let lock { try? lock.withTurn { try database.close() } } else { try? database.close() }
     }
 

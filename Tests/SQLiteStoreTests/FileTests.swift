@@ -154,6 +154,32 @@ import Testing
         }
     }
 
+    /// The reader's snapshot keeps the pages of the earlier state in use; the file shrinks when the reader's connection is closed.
+    @Test func vacuumWaitsForNoReader() throws {
+        try Library.withFolder { folder in
+            let model = try Library.model()
+            let url = folder.appending(path: "a.sqlite")
+            func size() throws -> Int { try Data(contentsOf: url).count }
+            let reading = try Library.store(url, model: model)
+            let text = String(repeating: "x", count: 2000)
+            for _ in 0..<300 { try reading.insert(model, "Author", ["name": .string(text)]) }
+            try reading.write { try $0.execute("DELETE FROM ZAUTHOR WHERE Z_PK > 1") }
+            var options = Library.options()
+            options.vacuums = true
+            // A wait for the reader, which waits for this call, would end with this.
+            options.busyTimeout = .seconds(3600)
+            try reading.read { reader in
+                #expect(try reader.count(StoreQuery(entity: model.index("Author"))) == 1)
+                let store = try Library.store(url, model: model, options: options)
+                #expect(try store.read { try $0.count(StoreQuery(entity: model.index("Author"))) } == 1)
+                store.close()
+            }
+            reading.close()
+            #expect(try size() < 200_000)
+            #expect(try Library.store(url, model: model).read { try $0.count(StoreQuery(entity: model.index("Author"))) } == 1)
+        }
+    }
+
     @Test func aReaderSeesOneSnapshotWhileAWriterCommits() throws {
         try Library.withFolder { folder in
             let model = try Library.model()

@@ -75,6 +75,73 @@ import Testing
         }
     }
 
+    /// The bytes of the file, and of the log, which holds what the file does not have yet.
+    private func contents(_ url: URL) -> Data {
+        ["", "-wal"].reduce(into: Data()) { $0 += FileManager.default.contents(atPath: url.path + $1) ?? Data() }
+    }
+
+    @Test func vacuumReturnsThePagesOfDeletedRowsToTheFileSystem() throws {
+        try withFile { url in
+            try open(url, model()) { context, _ in
+                try insert((0..<500).map { "\($0) " + String(repeating: "x", count: 2000) }, context)
+                for page in try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Page")) { context.delete(page) }
+                try insert(["a"], context)
+            }
+            let before = contents(url).count
+            #expect(before > 500_000)
+            try open(url, model(), [NSSQLiteManualVacuumOption: true]) { context, _ in
+                // While the store is open: it does not take a close to shrink the file.
+                let after = contents(url).count
+                #expect(after < before / 4)
+                try expectCount(1, context)
+            }
+        }
+    }
+
+    @Test func analyzeLeavesStatisticsInTheFile() throws {
+        try withFile { url in
+            let table = Data("sqlite_stat1".utf8)
+            try open(url, model()) { context, _ in try insert(["a"], context) }
+            #expect(contents(url).range(of: table) == nil)
+            try open(url, model(), [NSSQLiteAnalyzeOption: true])
+            #expect(contents(url).range(of: table) != nil)
+            try open(url, model()) { context, _ in try expectCount(1, context) }
+        }
+    }
+
+    /// `secure_delete` decides whether the bytes of a deleted row stay in the file.
+    @Test(arguments: [nil, "OFF"]) func pragmasReplaceTheStoresDefaults(_ secureDelete: String?) throws {
+        try withFile { url in
+            let text = "a text that nothing else has"
+            let options = secureDelete.map { [NSSQLitePragmasOption: ["secure_delete": $0]] } ?? [:]
+            try open(url, model(), options) { context, _ in try insert(["a", text], context) }
+            try open(url, model(), options) { context, _ in
+                let request = NSFetchRequest<NSManagedObject>(entityName: "Page")
+                request.predicate = NSPredicate(format: "text == %@", text)
+                for page in try context.fetch(request) { context.delete(page) }
+                try context.save()
+                try expectCount(1, context)
+            }
+            // The log is gone, and with it the earlier form of the page.
+            try open(url, model(), [NSSQLiteManualVacuumOption: false])
+            #expect((contents(url).range(of: Data(text.utf8)) != nil) == (secureDelete == "OFF"))
+        }
+    }
+
+    /// `max_page_count` makes a file full that would grow.
+    @Test func pragmasReachTheConnectionThatWrites() throws {
+        try withFile { url in
+            try open(url, model()) { context, _ in try insert(["a"], context) }
+            let options = [NSSQLitePragmasOption: ["max_page_count": "40"]]
+            let texts = (0..<100).map { "\($0) " + String(repeating: "x", count: 4000) }
+            try open(url, model(), options) { context, _ in #expect(throws: CocoaError.self) { try insert(texts, context) } }
+            try open(url, model()) { context, _ in
+                try insert(texts, context)
+                try expectCount(101, context)
+            }
+        }
+    }
+
     @Test func aDamagedFileIsDestroyedByForce() throws {
         try withFile { url in
             try Data(repeating: 7, count: 5000).write(to: url)
