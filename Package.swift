@@ -42,7 +42,7 @@ let package = Package(
         // MARK: Objects and their store
         // What the C library says and takes of its heap, which Swift's module of it leaves out.
         .systemLibrary(name: "CMalloc"),
-        // The system's zlib, which the HTTP client links already: compressed responses.
+        // The system's zlib, which the HTTP client links already: compressed responses, and models in stores of Apple's.
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .target(name: "CRuntimeRecords"),
         .target(name: "ManagedModel"),
@@ -50,7 +50,7 @@ let package = Package(
         .target(
             name: "SQLiteStore",
             dependencies: [
-                "ManagedModel", "PredicateKit",
+                "CZlib", "ManagedModel", "PredicateKit",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
@@ -177,7 +177,12 @@ let package = Package(
         .testTarget(name: "ParityTests", dependencies: ["CoreData"]),
         .testTarget(name: "ManagedModelTests", dependencies: ["ManagedModel"]),
         .testTarget(name: "PredicateKitTests", dependencies: ["PredicateKit"]),
-        .testTarget(name: "SQLiteStoreTests", dependencies: ["ManagedModel", "PredicateKit", "SQLiteStore", "StatementPlans"]),
+        .testTarget(
+            name: "SQLiteStoreTests",
+            dependencies: [
+                "ManagedModel", "ModelCompiler", "PredicateKit", "SQLiteStore", "StatementPlans",
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]),
         // Lists the statements that SQLite runs in a process.
         .target(name: "CStatementLog", path: "Tests/CStatementLog"),
         // Reads the plans of those statements, and finds statements in sources.

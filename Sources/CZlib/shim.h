@@ -8,3 +8,6 @@ static inline int tarn_deflate_init_gzip(z_stream *stream, int level, int strate
 }
 
 static inline int tarn_inflate_init_gzip(z_stream *stream) { return inflateInit2(stream, 15 + 16); }
+
+// Without a header: what Core Data's stores hold.
+static inline int tarn_inflate_init_raw(z_stream *stream) { return inflateInit2(stream, -15); }

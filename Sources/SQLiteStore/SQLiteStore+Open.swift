@@ -9,6 +9,7 @@ extension SQLiteStore {
         let database: any DatabaseWriter
         let lock: FileLock?
         let result: StoreOpening.Result
+        var inspected: StoreFile?
     }
 
     typealias Preparation = (Database) throws(StoreError) -> StoreOpening.Result
@@ -20,6 +21,11 @@ extension SQLiteStore {
             return Opened(database: queue, lock: nil, result: try prepared(queue, prepare))
         }
         let path = url.path
+        if options.isInspection {
+            let file = try StoreFile(url)
+            let result = try file.database.read { database in try prepare(database) }
+            return Opened(database: file.database, lock: nil, result: result, inspected: file)
+        }
         if options.isReadOnly {
             guard FileManager.default.fileExists(atPath: path) else {
                 throw StoreError(.notFound, "a store that does not exist cannot be opened read-only")

@@ -57,6 +57,8 @@ package final class SQLiteStore: Sendable {
         package var sourceModels: @Sendable () -> [Model] = { [] }
         /// A store in memory is never opened again, and keeps no model.
         var isTransient = false
+        /// Opens without changing anything in the store's folder, with any model that has the columns of its properties.
+        var isInspection = false
 
         package init(clock: @escaping @Sendable () -> Double, makeIdentifier: @escaping @Sendable () -> UUID) {
             self.clock = clock
@@ -73,6 +75,8 @@ package final class SQLiteStore: Sendable {
     let layout: StoreLayout
     let database: any DatabaseWriter
     private let lock: FileLock?
+    /// Keeps the temporary copy of an inspected file, if there is one.
+    private let inspected: StoreFile?
     /// nil for a store in memory, and for a file that keeps no log.
     let generations: GenerationKeeper?
     let watch = Mutex<FileWatch?>(nil)
@@ -109,6 +113,7 @@ package final class SQLiteStore: Sendable {
             let opened = try Self.open(url, options, prepare)
             self.database = opened.database
             self.lock = opened.lock
+            inspected = opened.inspected
             generations = (opened.database as? DatabasePool).map(GenerationKeeper.init)
             self.identifier = opened.result.identifier
             var layout = opened.result.layout

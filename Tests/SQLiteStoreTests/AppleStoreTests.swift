@@ -3,6 +3,7 @@
 
 import Foundation
 import ManagedModel
+import ModelCompiler
 import PredicateKit
 import SQLiteStore
 import Testing
@@ -282,6 +283,26 @@ enum AppleStores {
     static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "shared/fixtures/apple-stores")
     static var areThere: Bool { FileManager.default.fileExists(atPath: folder.path) }
+
+    /// - Parameter path: A model version in the folder of a store.
+    static func model(_ path: String) throws -> Model {
+        try ModelCompiler.compile(contentsOf: folder.appending(path: path)).compiled.current
+    }
+
+    static func withCopy<T>(_ file: String, _ body: (URL) throws -> T) throws -> T {
+        try Library.withFolder { copy in
+            for suffix in ["", "-wal", "-shm"] {
+                guard let data = FileManager.default.contents(atPath: folder.appending(path: file + suffix).path) else { continue }
+                try data.write(to: copy.appending(path: "store.sqlite\(suffix)"))
+            }
+            return try body(copy.appending(path: "store.sqlite"))
+        }
+    }
+
+    /// Removes the model from a copy of a store, which leaves its tables.
+    static func dropModel(_ url: URL) throws {
+        try Library.execute("DROP TABLE Z_MODELCACHE", on: url)
+    }
 
     /// Works on a copy.
     static func withStore(

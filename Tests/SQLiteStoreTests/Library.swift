@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Foundation
+import GRDBSQLite
 import ManagedModel
 import PredicateKit
 import SQLiteStore
@@ -57,6 +58,40 @@ enum Library {
         _ url: URL? = nil, model: ResolvedModel? = nil, options: SQLiteStore.Options = options()
     ) throws -> SQLiteStore {
         try SQLiteStore(url: url, model: try model ?? Self.model(), number: 7, options: options)
+    }
+
+    /// Runs statements on a file with a plain SQLite connection.
+    static func execute(_ sql: String, on url: URL) throws {
+        var database: OpaquePointer?
+        defer { sqlite3_close_v2(database) }
+        guard sqlite3_open_v2(url.path, &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil) == SQLITE_OK,
+            sqlite3_exec(database, sql, nil, nil, nil) == SQLITE_OK
+        else { throw StoreError(.other, "a statement of a test failed", detail: String(cString: sqlite3_errmsg(database))) }
+    }
+
+    /// Reads rows with a plain SQLite connection; columns are separated by bars.
+    static func rows(_ sql: String, on url: URL) throws -> [String] {
+        var database: OpaquePointer?
+        var statement: OpaquePointer?
+        defer { sqlite3_close_v2(database) }
+        guard sqlite3_open_v2(url.path, &database, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK,
+            sqlite3_prepare_v2(database, sql, -1, &statement, nil) == SQLITE_OK
+        else { throw StoreError(.other, "a query of a test failed", detail: String(cString: sqlite3_errmsg(database))) }
+        defer { sqlite3_finalize(statement) }
+        var rows: [String] = []
+        while sqlite3_step(statement) == SQLITE_ROW {
+            rows.append(
+                (0..<sqlite3_column_count(statement)).map { sqlite3_column_text(statement, $0).map { String(cString: $0) } ?? "NULL" }
+                    .joined(separator: "|"))
+        }
+        return rows
+    }
+
+    /// Makes a file one that another framework wrote: without our record of its model.
+    static func forgetModel(_ url: URL) throws {
+        let list = try PropertyListSerialization.data(fromPropertyList: ["NSStoreType": "SQLite"], format: .binary, options: 0)
+        let hex = list.map { String(format: "%02x", $0) }.joined()
+        try execute("UPDATE Z_METADATA SET Z_PLIST = x'\(hex)'; DROP TABLE TARNSTORE_MODEL; DROP TABLE IF EXISTS Z_MODELCACHE", on: url)
     }
 
     /// A folder of its own that goes when the test ends.

@@ -17,6 +17,8 @@ extension StoreError {
             self.init(.constraint, "a rule of the store's tables would be broken", detail: detail)
         case SQLITE_CORRUPT, SQLITE_NOTADB:
             self.init(.corrupt, "the store file is damaged or not a database", detail: detail)
+        case SQLITE_INTERRUPT:
+            self.init(.corrupt, "reading the store takes longer than its size explains", detail: detail)
         case SQLITE_FULL:
             self.init(.diskFull, "the disk is full", detail: detail)
         case SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:

@@ -90,7 +90,9 @@ package struct StoreDescription: Codable, Sendable {
 
     private init(_ url: URL, _ connection: Connection, _ outline: StoreOutline) throws {
         func number(_ sql: String) throws -> Int64 { try connection.first(sql) { $0.int(0) } ?? 0 }
-        func count(_ table: String) throws -> Int64 { try number("SELECT COUNT(*) FROM \(quoted(table))") }
+        let rowsMax = StoreFile.size(url.path) + StoreFile.size(url.path + "-wal")
+        // A row takes a byte at least. A count of a whole table is one step for SQLite, which no budget ends.
+        func count(_ table: String) throws -> Int64 { try number("SELECT COUNT(*) FROM (SELECT 1 FROM \(quoted(table)) LIMIT \(rowsMax))") }
         path = url.path
         files = ["", "-wal", "-shm", "-journal"].compactMap { suffix in
             let name = url.path + suffix

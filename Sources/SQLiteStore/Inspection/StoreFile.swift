@@ -3,12 +3,18 @@
 
 import Foundation
 import GRDB
+import GRDBSQLite
 
-/// A store's file opened to be looked at: nothing in its folder changes, and an app may have it open meanwhile.
+/// A store's file, opened without changing anything in its folder, while an app has it open or not.
 ///
-///     log and its index there   → read together with whoever else reads and writes
-///     log without its index     → a copy is read, since reading makes an index
-///     no log, no log needed     → read as a file that nobody changes
+///     log and its index        → read with the locks of a reader; the index is mapped read-only
+///     log without its index    → a copy is read, since reading creates an index
+///     log mode, but no log     → no connection is open: read as an immutable file
+///     rollback journal         → read with the locks of a reader; a copy if a journal has to be rolled back
+///
+/// The file may come from anywhere: functions in its schema do not run, and triggers and views are not used.
+///
+/// Source: sqlite.org, "Write-Ahead Logging", section 5 (read-only databases); "Defense Against The Dark Arts".
 struct StoreFile {
     let url: URL
     let database: DatabaseQueue
@@ -21,18 +27,39 @@ struct StoreFile {
         let path = url.path
         let (hasLog, hasIndex) = (Self.size(path + "-wal") > 0, Self.exists(path + "-shm") && Self.exists(path + "-wal"))
         do {
-            if hasIndex {
-                (copy, database) = (nil, try Self.open(path))
-            } else if hasLog || Self.size(path + "-journal") > 0 {
+            if hasIndex, let live = try Self.openBesideLog(url) {
+                (copy, database) = (nil, live)
+            } else if hasLog || hasIndex || Self.size(path + "-journal") > 0 {
                 let copy = try TemporaryCopy(of: url)
                 (self.copy, database) = (copy, try Self.open(copy.url.path))
+            } else if Self.usesLog(url) {
+                (copy, database) = (nil, try Self.open(url.absoluteURI + "?immutable=1"))
             } else {
-                // A file that is in use has a log, so that nobody is about to change this one.
-                (copy, database) = (nil, try Self.open(URL(fileURLWithPath: path).absoluteString + "?immutable=1"))
+                (copy, database) = (nil, try Self.open(path))
             }
         } catch {
             throw StoreError(error).about(path)
         }
+    }
+
+    /// - Returns: nil if the index would have to be written to read the log.
+    private static func openBesideLog(_ url: URL) throws -> DatabaseQueue? {
+        do {
+            let database = try open(url.absoluteURI + "?readonly_shm=1")
+            // The log is opened with the first read.
+            _ = try database.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM sqlite_master") }
+            return database
+        } catch let error as DatabaseError where [.SQLITE_CANTOPEN, .SQLITE_READONLY].contains(error.resultCode) {
+            return nil
+        }
+    }
+
+    /// Whether the file's header says that changes go to a write-ahead log.
+    private static func usesLog(_ url: URL) -> Bool {
+        guard let file = FileHandle(forReadingAtPath: url.path) else { return false }
+        defer { try? file.close() }
+        guard let header = try? file.read(upToCount: 20), header.count == 20 else { return false }
+        return header[18] == 2 || header[19] == 2
     }
 
     /// - Throws: ``StoreError``.
@@ -45,6 +72,7 @@ struct StoreFile {
     }
 
     private static func open(_ path: String) throws -> DatabaseQueue {
+        let budget = ReadBudget(bytes: size(path.hasPrefix("file:") ? URL(string: path)?.path ?? "" : path))
         var configuration = Configuration()
         configuration.label = "inspection"
         configuration.readonly = true
@@ -55,6 +83,11 @@ struct StoreFile {
                 SQLFunctions.register(on: handle)
                 SQLFunctions.registerApples(on: handle)
             }
+            budget.watch(database)
+            try database.execute(sql: "PRAGMA trusted_schema = OFF")
+            try database.execute(sql: "PRAGMA cell_size_check = ON")
+            // Another process may cut the file off under a mapping.
+            try database.execute(sql: "PRAGMA mmap_size = 0")
         }
         return try DatabaseQueue(path: path, configuration: configuration)
     }
@@ -82,6 +115,37 @@ struct StoreFile {
     }
 
     static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
+}
+
+/// How many steps SQLite may take on a connection. Pages of a damaged file may lead to each other in ways that make a few of
+/// them billions of rows.
+private final class ReadBudget: @unchecked Sendable {
+    // Unchecked: SQLite calls back on the thread that uses the connection, one at a time.
+    private var steps: Int
+
+    private static let stepsBetweenCalls = 100_000
+    /// An export takes about ten for a byte.
+    private static let stepsPerByte = 500
+    private static let stepsMin = 100_000_000
+
+    init(bytes: Int64) { steps = Self.stepsMin + Int(clamping: bytes) * Self.stepsPerByte }
+
+    /// The budget lives as long as the configuration that the connection keeps.
+    func watch(_ database: Database) {
+        sqlite3_progress_handler(
+            database.sqliteConnection, Int32(Self.stepsBetweenCalls),
+            { context in
+                guard let context else { return 0 }
+                let budget = Unmanaged<ReadBudget>.fromOpaque(context).takeUnretainedValue()
+                budget.steps -= ReadBudget.stepsBetweenCalls
+                return budget.steps < 0 ? 1 : 0
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+}
+
+extension URL {
+    /// The file as SQLite's URI names it.
+    fileprivate var absoluteURI: String { URL(fileURLWithPath: path).absoluteString }
 }
 
 /// A file with its log in a folder that goes with this value's last owner.

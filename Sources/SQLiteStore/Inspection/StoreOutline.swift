@@ -47,16 +47,27 @@ struct StoreOutline {
     let triggers: [String]
     private(set) var references: [Reference] = []
     private(set) var joins: [Join] = []
+    private let rootNumbers: [Int64: Int64]
+    private let tableNames: [String: String]
 
-    /// - Throws: ``StoreError`` with `.corrupt` for a database that is no store.
+    /// Entities of the largest model that is described, and levels of its deepest hierarchy.
+    static let entitiesMax = 2000
+    static let depthMax = 64
+    private static let tablesMax = 20_000
+
+    /// - Throws: ``StoreError`` with `.corrupt` for a database that isn't a store, or exceeds these limits.
     init(_ connection: Connection) throws(StoreError) {
         do {
             var names: [String] = []
             var other: [String: [String]] = [:]
             try connection.query(
-                "SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
+                """
+                SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \
+                AND IFNULL(sql, '') NOT LIKE 'CREATE VIRTUAL%' ORDER BY name
+                """
             ) { row in
                 guard let name = row.text(1) else { return }
+                if names.count == Self.tablesMax { throw StoreError(.corrupt, "the database has too many tables for a store") }
                 if row.text(0) == "table" { names.append(name) } else { other[row.text(0) ?? "", default: []].append(name) }
             }
             (indexes, triggers) = (other["index"] ?? [], other["trigger"] ?? [])
@@ -83,10 +94,13 @@ struct StoreOutline {
             recorded = try metadata.recordedModel()
             var entities: [Int64: Entity] = [:]
             try connection.query("SELECT Z_ENT, Z_NAME, IFNULL(Z_SUPER, 0), IFNULL(Z_MAX, 0) FROM Z_PRIMARYKEY") { row in
+                if entities.count == Self.entitiesMax { throw StoreError(.corrupt, "the store has too many entities") }
                 entities[row.int(0)] = Entity(
                     number: row.int(0), name: row.text(1) ?? "", parent: row.int(2), lastKey: row.int(3))
             }
             self.entities = entities
+            rootNumbers = entities.mapValues { Self.root(of: $0, entities) }
+            tableNames = Dictionary(tables.keys.map { ($0.uppercased(), $0) }, uniquingKeysWith: min)
         } catch {
             throw StoreError(error)
         }
@@ -98,13 +112,13 @@ struct StoreOutline {
     /// The model's own: neither those of the history nor those of Apple's mirroring.
     var modelEntities: [Entity] { entities.values.filter { $0.number < 16_000 }.sorted { $0.number < $1.number } }
 
-    /// - Returns: The entity itself when its parents are not there or go round in circles.
-    func root(of number: Int64) -> Int64 {
-        var (current, steps) = (number, 0)
-        while let entity = entities[current], entity.parent != 0, entities[entity.parent] != nil, steps < entities.count {
-            (current, steps) = (entity.parent, steps + 1)
-        }
-        return steps < entities.count ? current : number
+    /// - Returns: The entity itself when its parents are missing, go round in circles or are too many.
+    func root(of number: Int64) -> Int64 { rootNumbers[number] ?? number }
+
+    private static func root(of entity: Entity, _ entities: [Int64: Entity]) -> Int64 {
+        var (current, steps) = (entity, 0)
+        while steps < depthMax, current.parent != 0, let parent = entities[current.parent] { (current, steps) = (parent, steps + 1) }
+        return steps < depthMax ? current.number : entity.number
     }
 
     var roots: [Entity] { modelEntities.filter { root(of: $0.number) == $0.number } }
@@ -112,8 +126,7 @@ struct StoreOutline {
     /// The table of an entity and its parents.
     func table(of number: Int64) -> String? {
         guard let entity = entities[root(of: number)] else { return nil }
-        let name = "Z" + entity.name.uppercased()
-        return tables.keys.first { $0.uppercased() == name }
+        return tableNames["Z" + entity.name.uppercased()]
     }
 
     func numbers(inTableOf root: Int64) -> [Int64] {

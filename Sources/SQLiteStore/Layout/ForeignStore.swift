@@ -26,7 +26,7 @@ struct ForeignStore: Codable {
             try connection.query(
                 """
                 SELECT m.name, c.name, c.type FROM sqlite_master m, pragma_table_info(m.name) c \
-                WHERE m.type = 'table' AND m.name LIKE 'Z%'
+                WHERE m.type = 'table' AND m.name LIKE 'Z%' AND m.sql NOT LIKE 'CREATE VIRTUAL%'
                 """
             ) { row in
                 guard let table = row.text(0), let column = row.text(1) else { return }

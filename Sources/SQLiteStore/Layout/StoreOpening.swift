@@ -28,7 +28,7 @@ struct StoreOpening {
 
     func open() throws(StoreError) -> Result {
         let columns = try connection.tableColumns()
-        if columns["Z_METADATA"] != nil { return try adopt(columns) }
+        if columns["Z_METADATA"] != nil { return try adopt() }
         guard columns.isEmpty else {
             throw StoreError(.corrupt, "the file is a database but not a store")
         }
@@ -55,7 +55,7 @@ struct StoreOpening {
         return Result(layout: layout, identifier: identifier)
     }
 
-    private func adopt(_ columns: [String: [String]]) throws(StoreError) -> Result {
+    private func adopt() throws(StoreError) -> Result {
         let row = try connection.first("SELECT Z_UUID, Z_PLIST FROM Z_METADATA LIMIT 1") { row in
             (row.text(0) ?? "", row.blob(1) ?? Data())
         }
@@ -66,13 +66,14 @@ struct StoreOpening {
                 .newerFormat, "the store was made by a newer release",
                 detail: "format \(version), this release reads up to \(StoreFormat.current.rawValue)")
         }
-        var existing = StoreLayoutBuilder.Existing()
-        existing.columns = columns
-        existing.recorded = try metadata.recordedModel()
-        existing.numbers = try entityNumbers()
+        let existing = try StoreLayoutBuilder.Existing(connection, metadata)
         var builder = try StoreLayoutBuilder(model, configuration: configuration, existing: existing)
         let layout = try builder.build()
         let result = Result(layout: layout, identifier: row.0)
+        if options.isInspection {
+            try layout.checkColumns(existing.columns)
+            return result
+        }
         let hasSameTables = existing.recorded?.limited(to: layout.recorded, or: model) == layout.recorded
         let hasSameVersion = options.ignoresVersions || options.versionHashes.isEmpty || metadata.hasVersion(options)
         if hasSameTables && (hasSameVersion || isReadOnly) {
@@ -123,14 +124,28 @@ struct StoreOpening {
         if options.isHistoryEnabled { try tables.makeHistory() }
         if existing.columns[SourceModel.table] == nil, !options.isTransient { try SourceModel.record(model.model, in: connection) }
     }
+}
 
-    private func entityNumbers() throws(StoreError) -> [String: Int64] {
-        var numbers: [String: Int64] = [:]
+extension StoreLayoutBuilder.Existing {
+    init(_ connection: Connection, _ metadata: StoreMetadata) throws(StoreError) {
+        columns = try connection.tableColumns()
+        recorded = try metadata.recordedModel()
         do {
             try connection.query("SELECT Z_NAME, Z_ENT FROM Z_PRIMARYKEY") { row in
                 if let name = row.text(0) { numbers[name] = row.int(1) }
             }
         } catch { throw StoreError(error) }
-        return numbers
+    }
+}
+
+extension StoreLayout {
+    /// - Parameter columns: Upper-case columns by upper-case table.
+    /// - Throws: ``StoreError`` with `.incompatibleModel` for a column that the file does not have.
+    fileprivate func checkColumns(_ columns: [String: [String]]) throws(StoreError) {
+        let wanted = tables.flatMap { table in (ReadShape.fixedColumns + table.columns.map(\.name)).map { (table.name, $0) } }
+            + joins.flatMap { join in ([join.first, join.second] + join.orderColumns).map { (join.name, $0) } }
+        for (table, column) in wanted where columns[table.uppercased()]?.contains(column.uppercased()) != true {
+            throw StoreError(.incompatibleModel, "a property of the model is not in the store", detail: "no column \(table).\(column)")
+        }
     }
 }

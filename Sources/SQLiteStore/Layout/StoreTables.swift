@@ -128,11 +128,15 @@ struct StoreTables {
 }
 
 extension Connection {
-    /// - Returns: Upper-case table names with their upper-case column names, of everything but SQLite's own.
+    /// - Returns: Upper-case table names with their upper-case column names, except for SQLite's own tables and virtual ones, which
+    ///   may lack their module.
     func tableColumns() throws(StoreError) -> [String: [String]] {
         var columns: [String: [String]] = [:]
         for (name, _) in try pairs(
-            "SELECT name, name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+            """
+            SELECT name, name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \
+            AND sql NOT LIKE 'CREATE VIRTUAL%'
+            """)
         {
             columns[name.uppercased()] = try columnNames(of: name)
         }

@@ -3,13 +3,14 @@
 
 import ArgumentParser
 import Foundation
+import ManagedModel
 import SQLiteStore
 
 /// `tarn store`: looks into an app's store. Never changes it, and works while the app has it open.
 struct StoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store", abstract: "Look into the SQLite store of an app.",
-        subcommands: [Info.self, Check.self])
+        subcommands: [Info.self, Check.self, Browse.self, Export.self, ModelOfStore.self])
 
     struct Info: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -60,6 +61,15 @@ struct StoreCommand: AsyncParsableCommand {
     }
 }
 
+extension StoreContents {
+    /// - Throws: ``CommandError`` with the entities that there are.
+    func entity(_ name: String) throws -> ResolvedEntity {
+        if let entity = model.entity(named: name) { return entity }
+        let names = model.entities.map(\.name).prefix(50).joined(separator: ", ")
+        throw CommandError("The store has no entity '\(TerminalText.escaped(name))': its entities are \(TerminalText.escaped(names)).")
+    }
+}
+
 extension CommandError {
     /// Runs `body` and says what a store's file is about in words.
     static func translating<T>(_ body: () throws -> T) throws -> T {
@@ -78,10 +88,11 @@ extension CommandError {
             case .corrupt: "name a store's file, or restore it from a backup"
             case .newerFormat: "use the newer release that wrote it"
             case .busy: "try again in a moment"
+            case .unsupportedPredicate: "change --where or --sort"
             default: "check the file and its disk"
             }
         let what = "\(error.what)"
-        let detail = error.detail.isEmpty ? "" : " (\(error.detail))"
+        let detail = error.detail.isEmpty ? "" : " (\(TerminalText.escaped(error.detail)))"
         self.init("\(what.prefix(1).uppercased())\(what.dropFirst())\(detail): \(advice).")
     }
 }

@@ -27,6 +27,13 @@ enum StoreReport {
         return String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 
+    /// Names and texts come from the file, and must not command the terminal.
+    private static func safe(_ lines: [String]) -> String {
+        lines.map { line in
+            line.split(separator: "\t", omittingEmptySubsequences: false).map { TerminalText.escaped(String($0)) }.joined(separator: "\t")
+        }.joined(separator: "\n")
+    }
+
     static func text(_ check: StoreCheck, of file: String) -> String {
         if check.counts.isEmpty { return "\(file): sound" }
         var lines = check.violations.map { violation in
@@ -37,7 +44,7 @@ enum StoreReport {
             lines.append("\(rule.rawValue)\t\tand \(count - StoreCheck.listedMax) more")
         }
         lines.append("\(file): \(check.counts.values.reduce(0, +)) violations")
-        return lines.joined(separator: "\n")
+        return safe(lines)
     }
 
     static func text(_ store: StoreDescription) -> String {
@@ -74,7 +81,7 @@ enum StoreReport {
         if !store.triggers.isEmpty { lines.append("triggers   \(store.triggers.joined(separator: ", "))") }
         lines += ["", "metadata"]
         for (key, value) in store.metadata.sorted(by: { $0.key < $1.key }) { lines.append("  \(key)\t\(value)") }
-        return lines.joined(separator: "\n")
+        return safe(lines)
     }
 
     private static func history(_ history: StoreDescription.History?) -> String {

@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    /// The bytes of the file, and of the log, which holds what the file does not have yet.
+    /// The bytes of the file and of its write-ahead log.
     private func contents(_ url: URL) -> Data {
         ["", "-wal"].reduce(into: Data()) { $0 += FileManager.default.contents(atPath: url.path + $1) ?? Data() }
     }

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import Foundation
+import ManagedModel
+
+/// A model guessed from the tables of a store that has no readable record of its own.
+///
+///     entities            from Z_PRIMARYKEY, with their names and parents
+///     attributes          from columns: the declared type decides; a column belongs to the entity that all rows with values share
+///     to-one              an INTEGER column with an index, an entity column (Z4_OWNER) or an order column (Z_FOK_OWNER)
+///     its destination     the entity column's; else the entity with rows of these keys
+///     its inverse         another such column with values that lead back, else a new to-many relationship, `car_owner`
+///     many-to-many        from tables Z_4TAGS with columns Z_4PEOPLE and Z_7TAGS
+///     indexes             from indexes Z_ENTITY_NAME and Z_ENTITY_UNIQUE_…
+///
+/// Columns are upper case. A name gets the spelling that an index or a trigger has for it, else it is lower case; its upper
+/// case is always the column's name, so that a store opens with the model.
+struct TableModel {
+    struct ToOne {
+        let owner: Int64
+        let name: String
+        let destination: Int64
+        let table: String
+        let column: String
+        let isOrdered: Bool
+    }
+
+    let connection: Connection
+    let outline: StoreOutline
+    private(set) var notes: [String] = []
+    private var entities: [Int64: Entity] = [:]
+    /// Upper-case names that the hierarchy of a root has already.
+    private var used: [Int64: Set<String>] = [:]
+    /// Spellings of names, by upper-case name.
+    private var spellings: [String: String] = [:]
+    /// Root entities by table.
+    private var roots: [String: Int64] = [:]
+    /// Columns that are part of a relationship, by table.
+    private var consumed: [String: Set<String>] = [:]
+    private(set) var references: [ToOne] = []
+
+    /// Rows that are sampled to find a destination or an inverse.
+    static let sampleSize = 1000
+
+    static func derived(_ connection: Connection, _ outline: StoreOutline) throws -> (model: Model, notes: [String]) {
+        var model = TableModel(connection, outline)
+        try model.addReferences()
+        try model.addAttributes()
+        try model.addInverses()
+        model.addJoins()
+        try model.addIndexes()
+        return (Model(entities: model.entities.sorted { $0.key < $1.key }.map(\.value)), model.notes)
+    }
+
+    private init(_ connection: Connection, _ outline: StoreOutline) {
+        self.connection = connection
+        self.outline = outline
+        for name in outline.indexes + outline.triggers {
+            for part in name.split(separator: "_") where part.contains(where: \.isLowercase) { spellings[part.uppercased()] = String(part) }
+        }
+        for entity in outline.modelEntities {
+            guard Self.isName(entity.name) else {
+                notes.append("an entity is left out, since its name is invalid: \(entity.name)")
+                continue
+            }
+            guard outline.table(of: entity.number) != nil, !entities.values.contains(where: { $0.name == entity.name }) else {
+                notes.append("\(entity.name) is left out, since it has no table of its own")
+                continue
+            }
+            entities[entity.number] = Entity(name: entity.name, className: entity.name)
+            entities[entity.number]?.codeGeneration = .class
+        }
+        // Without its root, a hierarchy has no table.
+        for number in entities.keys where !ancestors(number, root: outline.root(of: number)).allSatisfy({ entities[$0] != nil }) {
+            entities[number] = nil
+        }
+        for number in entities.keys where outline.root(of: number) != number {
+            let parent = outline.entities[number].flatMap { entities[$0.parent]?.name }
+            entities[number]?.superentity = parent
+        }
+        for root in outline.roots where entities[root.number] != nil {
+            if let table = outline.table(of: root.number) { roots[table] = root.number }
+        }
+    }
+
+    /// Letters, digits and underscores, the first no digit: what Swift and model files take as a name.
+    static func isName(_ text: String) -> Bool {
+        guard let first = text.first, first.isLetter || first == "_" else { return false }
+        return text.utf8.count <= 256 && text.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
+    }
+
+    // MARK: Names
+
+    /// - Returns: The property of a column; nil for an invalid name, and for a name that the hierarchy has already.
+    private mutating func claim(_ column: String, of number: Int64) -> String? {
+        let bare = column.dropFirst().uppercased()
+        let name = spellings[bare] ?? bare.lowercased()
+        guard column.uppercased().hasPrefix("Z"), Self.isName(name), name.uppercased() == bare else { return nil }
+        return used[outline.root(of: number), default: []].insert(name.uppercased()).inserted ? name : nil
+    }
+
+    // MARK: To-one relationships
+
+    private mutating func addReferences() throws {
+        for reference in outline.references {
+            guard let root = roots[reference.table] else { continue }
+            if let digits = Self.number(reference.column.uppercased()) {
+                addHidden(reference, digits)
+                continue
+            }
+            let owner = try owner(of: reference.column, root: root, table: reference.table)
+            guard let destination = try destination(of: reference) else {
+                notes.append("\(reference.table).\(reference.column) may be a relationship with an unknown destination")
+                continue
+            }
+            guard let name = claim(reference.column, of: root) else { continue }
+            consumed[reference.table, default: []].formUnion(
+                [reference.column, reference.entityColumn, reference.orderColumn].compactMap { $0?.uppercased() })
+            references.append(
+                ToOne(
+                    owner: owner, name: name, destination: destination, table: reference.table, column: reference.column,
+                    isOrdered: reference.orderColumn != nil))
+        }
+    }
+
+    /// A to-many relationship without inverse: its keys stand at the other end, as in Z2CHAPTERS for entity 2.
+    private mutating func addHidden(_ reference: StoreOutline.Reference, _ owner: Int64) {
+        guard entities[owner] != nil, let far = roots[reference.table] else { return }
+        let bare = reference.column.uppercased().dropFirst().drop { $0.isASCII && $0.isNumber }
+        guard let name = claim("Z" + bare, of: owner), let destination = entities[far]?.name else { return }
+        consumed[reference.table, default: []].formUnion([reference.column, reference.orderColumn].compactMap { $0?.uppercased() })
+        entities[owner]?.relationships.append(
+            Relationship(name: name, destination: destination, isToMany: true, isOrdered: reference.orderColumn != nil))
+    }
+
+    /// `2` for Z2CHAPTERS.
+    private static func number(_ column: String) -> Int64? {
+        let digits = column.dropFirst().prefix { $0.isASCII && $0.isNumber }
+        return digits.isEmpty ? nil : Int64(digits)
+    }
+
+    private func destination(of reference: StoreOutline.Reference) throws -> Int64? {
+        // An entity column names the declared destination. Without one, the destination has no subentities.
+        if let column = reference.entityColumn, let number = Self.number(column.uppercased()) { return entities[number] == nil ? nil : number }
+        let parents = Set(outline.modelEntities.map(\.parent))
+        let leaves = outline.modelEntities.filter { !parents.contains($0.number) && entities[$0.number] != nil }
+        let named = leaves.first { "Z" + $0.name.uppercased() == reference.column.uppercased() }
+        let (table, column) = (identifier(reference.table), identifier(reference.column))
+        let sample = "(SELECT \(column) k FROM \(table) WHERE \(column) IS NOT NULL LIMIT \(Self.sampleSize))"
+        let (total, distinct) = try connection.first("SELECT COUNT(*), COUNT(DISTINCT k) FROM \(sample)") { ($0.int(0), $0.int(1)) } ?? (0, 0)
+        if total == 0 { return (named ?? (leaves.count == 1 ? leaves[0] : nil))?.number }
+        var best: (number: Int64, score: Double)?
+        for leaf in leaves {
+            guard let far = outline.table(of: leaf.number).map(identifier) else { continue }
+            let found = try connection.first(
+                "SELECT COUNT(*) FROM \(sample) r JOIN \(far) d ON d.Z_PK = r.k AND d.Z_ENT = \(leaf.number)") { $0.int(0) } ?? 0
+            // A few may dangle.
+            guard found * 10 >= total * 9 else { continue }
+            if leaf.number == named?.number { return leaf.number }
+            // Keys begin at 1 in every table: of several that fit, the one with the largest share of referenced rows is the likeliest.
+            let rows = try connection.first(
+                "SELECT COUNT(*) FROM (SELECT 1 FROM \(far) WHERE Z_ENT = \(leaf.number) LIMIT 100000)") { $0.int(0) } ?? 0
+            let score = Double(distinct) / Double(max(1, rows))
+            if score > best?.score ?? 0 { best = (leaf.number, score) }
+        }
+        return best?.number
+    }
+
+    // MARK: Inverses
+
+    private mutating func addInverses() throws {
+        var open = references
+        while !open.isEmpty {
+            let reference = open.removeFirst()
+            guard let owner = entities[reference.owner], let destination = entities[reference.destination] else { continue }
+            var relationship = Relationship(name: reference.name, destination: destination.name)
+            if let index = try open.firstIndex(where: { try isOneToOne(reference, $0) }) {
+                let back = open.remove(at: index)
+                relationship.inverse = back.name
+                entities[back.owner]?.relationships.append(
+                    Relationship(name: back.name, destination: owner.name, inverse: reference.name))
+            } else {
+                let base = owner.name.prefix(1).lowercased() + owner.name.dropFirst() + "_" + reference.name
+                let inverse = freeName(base, root: outline.root(of: reference.destination))
+                relationship.inverse = inverse
+                entities[reference.destination]?.relationships.append(
+                    Relationship(
+                        name: inverse, destination: owner.name, inverse: reference.name, isToMany: true, isOrdered: reference.isOrdered))
+            }
+            entities[reference.owner]?.relationships.append(relationship)
+        }
+    }
+
+    private mutating func freeName(_ base: String, root: Int64) -> String {
+        var (name, suffix) = (base, 1)
+        while !used[root, default: []].insert(name.uppercased()).inserted { (name, suffix) = (base + String(suffix), suffix + 1) }
+        return name
+    }
+
+    /// Whether the destinations of both lead back to where they came from, in all rows of a sample.
+    private func isOneToOne(_ a: ToOne, _ b: ToOne) throws -> Bool {
+        guard !a.isOrdered, !b.isOrdered, a.owner == b.destination, b.owner == a.destination else { return false }
+        func pairs(_ a: ToOne, _ b: ToOne) throws -> (all: Int64, back: Int64) {
+            let (from, key) = (identifier(a.table), identifier(a.column))
+            return try connection.first(
+                """
+                SELECT COUNT(*), TOTAL(d.\(identifier(b.column)) = r.Z_PK) FROM \
+                (SELECT Z_PK, \(key) k FROM \(from) WHERE \(key) IS NOT NULL LIMIT \(Self.sampleSize)) r \
+                JOIN \(identifier(b.table)) d ON d.Z_PK = r.k
+                """) { ($0.int(0), $0.int(1)) } ?? (0, 0)
+        }
+        let (there, back) = (try pairs(a, b), try pairs(b, a))
+        return there.all > 0 && there.all == there.back && back.all == back.back
+    }
+
+    // MARK: Many-to-many relationships
+
+    /// A column Z_7TAGS holds keys of entity 7, and is named after the relationship that leads there.
+    private mutating func addJoins() {
+        for join in outline.joins {
+            let sides = join.columns.compactMap { side in Self.side(side.name).map { (number: $0.number, name: $0.name) } }
+            guard sides.count == 2, entities[sides[0].number] != nil, entities[sides[1].number] != nil else { continue }
+            let ordered = Set(join.orderColumns.map { "Z_" + $0.uppercased().dropFirst("Z_FOK_".count) })
+            let isSymmetric = sides[0].number == sides[1].number && sides[1].name == sides[0].name + "1"
+            let isOrdered = join.columns.map { ordered.contains($0.name.uppercased()) }
+            if isSymmetric {
+                guard let name = claim("Z" + sides[0].name, of: sides[0].number), let own = entities[sides[0].number]?.name else { continue }
+                entities[sides[0].number]?.relationships.append(
+                    Relationship(name: name, destination: own, inverse: name, isToMany: true, isOrdered: isOrdered.contains(true)))
+                continue
+            }
+            guard let own = entities[sides[0].number]?.name, let far = entities[sides[1].number]?.name,
+                let forward = claim("Z" + sides[1].name, of: sides[0].number)
+            else { continue }
+            guard let backward = claim("Z" + sides[0].name, of: sides[1].number) else { continue }
+            entities[sides[0].number]?.relationships.append(
+                Relationship(name: forward, destination: far, inverse: backward, isToMany: true, isOrdered: isOrdered[1]))
+            entities[sides[1].number]?.relationships.append(
+                Relationship(name: backward, destination: own, inverse: forward, isToMany: true, isOrdered: isOrdered[0]))
+        }
+    }
+
+    /// 7 and TAGS for Z_7TAGS.
+    private static func side(_ column: String) -> (number: Int64, name: String)? {
+        let rest = column.uppercased().dropFirst(2)
+        let digits = rest.prefix { $0.isASCII && $0.isNumber }
+        return Int64(digits).map { ($0, String(rest.dropFirst(digits.count))) }
+    }
+}
+
+// MARK: Attributes and indexes
+
+extension TableModel {
+    fileprivate mutating func addAttributes() throws {
+        for root in outline.roots where entities[root.number] != nil {
+            guard let table = outline.table(of: root.number), let columns = outline.tables[table] else { continue }
+            for column in columns where !ReadShape.fixedColumns.contains(column.name.uppercased()) {
+                if consumed[table]?.contains(column.name.uppercased()) == true { continue }
+                guard let type = try type(of: column, in: table) else {
+                    notes.append("\(table).\(column.name) is left out: no attribute has the type '\(column.type)'")
+                    continue
+                }
+                let owner = try owner(of: column.name, root: root.number, table: table)
+                guard let name = claim(column.name.uppercased(), of: root.number) else {
+                    notes.append("\(table).\(column.name) is left out: its name isn't valid for a property")
+                    continue
+                }
+                entities[owner]?.attributes.append(Attribute(name: name, type: type))
+            }
+        }
+    }
+
+    private func type(of column: StoreOutline.Column, in table: String) throws -> AttributeType? {
+        switch column.type.uppercased() {
+        case "INTEGER": return .integer64
+        case "FLOAT": return .double
+        case "DECIMAL": return .decimal
+        case "TIMESTAMP": return .date
+        case "VARCHAR": return .string
+        case "BLOB": return try holdsIdentifiers(identifier(column.name), identifier(table)) ? .uuid : .binaryData
+        default: return nil
+        }
+    }
+
+    /// Whether all values of a column have the length, the version and the variant of a UUID.
+    ///
+    /// Source: RFC 9562, sections 4.1 and 4.2.
+    private func holdsIdentifiers(_ column: String, _ table: String) throws -> Bool {
+        let (all, fitting) = try connection.first(
+            """
+            SELECT COUNT(*), TOTAL(typeof(v) = 'blob' AND length(v) = 16 AND hex(substr(v, 7, 1)) BETWEEN '10' AND '8F' \
+            AND hex(substr(v, 9, 1)) BETWEEN '80' AND 'BF') FROM (SELECT \(column) v FROM \(table) WHERE \(column) IS NOT NULL)
+            """) { ($0.int(0), $0.int(1)) } ?? (0, 0)
+        return all > 0 && all == fitting
+    }
+
+    /// The nearest common ancestor of all entities with a value in the column.
+    fileprivate func owner(of column: String, root: Int64, table: String) throws -> Int64 {
+        if outline.numbers(inTableOf: root).count == 1 { return root }
+        var common: [Int64]?
+        try connection.query("SELECT DISTINCT Z_ENT FROM \(identifier(table)) WHERE \(identifier(column)) IS NOT NULL LIMIT \(StoreOutline.entitiesMax)") { row in
+            let chain = ancestors(row.int(0), root: root)
+            common = common.map { zip($0, chain).prefix { $0 == $1 }.map(\.0) } ?? chain
+        }
+        return common?.last { entities[$0] != nil } ?? root
+    }
+
+    /// From the root down to the entity itself.
+    fileprivate func ancestors(_ number: Int64, root: Int64) -> [Int64] {
+        guard outline.root(of: number) == root else { return [root] }
+        var chain = [number]
+        while let parent = outline.entities[chain[0]]?.parent, chain[0] != root { chain.insert(parent, at: 0) }
+        return chain
+    }
+
+    fileprivate mutating func addIndexes() throws {
+        var found: [(name: String, table: String, isUnique: Bool)] = []
+        try connection.query(
+            "SELECT name, tbl_name, sql LIKE 'CREATE UNIQUE%' FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY rowid"
+        ) { row in found.append((row.text(0) ?? "", row.text(1) ?? "", row.int(2) == 1)) }
+        for index in found where index.name.hasPrefix("Z_") {
+            // The longest name that fits: entities may have underscores.
+            let owner = entities.filter { index.name.hasPrefix("Z_\($0.value.name)_") && outline.table(of: $0.key) == index.table }
+                .max { $0.value.name.utf8.count < $1.value.name.utf8.count }
+            guard let owner else { continue }
+            var elements: [FetchIndex.Element] = []
+            var isComplete = true
+            try connection.query("SELECT name, \"desc\" FROM pragma_index_xinfo(?) WHERE key = 1", [.text(index.name)]) { row in
+                let name = row.text(0).flatMap { self.property(of: $0, owner.key) }
+                isComplete = isComplete && name != nil
+                elements.append(FetchIndex.Element(property: name ?? "", isAscending: row.int(1) == 0))
+            }
+            let name = String(index.name.dropFirst("Z_\(owner.value.name)_".count))
+            guard isComplete, !elements.isEmpty, Self.isName(name) else { continue }
+            if index.isUnique {
+                entities[owner.key]?.uniquenessConstraints.append(elements.map(\.property))
+            } else {
+                entities[owner.key]?.indexes.append(FetchIndex(name: name, elements: elements))
+            }
+        }
+    }
+
+    /// A property of the entity or of its ancestors.
+    private func property(of column: String, _ number: Int64) -> String? {
+        for ancestor in ancestors(number, root: outline.root(of: number)) {
+            guard let entity = entities[ancestor] else { continue }
+            let names = entity.attributes.map(\.name) + entity.relationships.filter { !$0.isToMany }.map(\.name)
+            if let name = names.first(where: { "Z" + $0.uppercased() == column.uppercased() }) { return name }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import Foundation
+import ManagedModel
+import SQLiteStore
+
+extension StoreCommand {
+    /// `tarn store export FILE`: all objects of a store without its model.
+    struct Export: ParsableCommand {
+        enum Format: String, ExpressibleByArgument, CaseIterable { case jsonl, csv }
+
+        static let configuration = CommandConfiguration(
+            abstract: "Export the objects of a store without its model.",
+            discussion: """
+                Writes one consistent state of the store, while an app has it open or not: JSON, one object in a line, to \
+                standard output; with --to a file for each entity. CSV is for one entity, or needs --to. An object has its \
+                attributes and its relationships, to-many ones in their order, as 'Entity/p7'. Dates are ISO 8601 in UTC, decimal numbers \
+                are texts, binary data is base64, and large values that are files of their own are included. The store is not changed.
+
+                Programs for spreadsheets run what begins with =, +, - or @: values of a store are written as they are.
+                """)
+
+        @Argument(help: "The store's file, such as Model.sqlite.")
+        var file: String
+
+        @Option(help: ArgumentHelp("A folder for one file per entity; it is created if it doesn't exist.", valueName: "folder"))
+        var to: String?
+
+        @Option(help: "jsonl or csv.")
+        var format = Format.jsonl
+
+        @Option(name: .customLong("entity"), help: ArgumentHelp("Only this entity, without its subentities; may be given several times.", valueName: "name"))
+        var entities: [String] = []
+
+        func validate() throws {
+            if format == .csv, to == nil, entities.count != 1 {
+                throw ValidationError("CSV has the columns of one entity: give --entity, or --to for a file of each.")
+            }
+        }
+
+        func run() throws {
+            try CommandError.translating {
+                let contents = try StoreContents(of: URL(fileURLWithPath: file), options: .inspection)
+                let chosen = try entities.map(contents.entity)
+                ModelOfStore.notes(contents.derived).forEach(Output.note)
+                let counts = try contents.read { reader in
+                    try (chosen.isEmpty ? contents.model.entities : chosen).map { entity in
+                        (entity.name, try export(entity, contents.model, reader))
+                    }
+                }
+                if to != nil { for (name, count) in counts { Output.note("\(TerminalText.escaped(name))\t\(count) objects") } }
+            }
+        }
+
+        private func export(_ entity: ResolvedEntity, _ model: ResolvedModel, _ reader: StoreReader) throws -> Int {
+            let output = try to.map { try ExportFile(folder: URL(fileURLWithPath: $0), name: "\(entity.name).\(format.rawValue)") } ?? ExportFile()
+            var count = 0
+            if format == .csv { try output.line(CSVText.header(entity)) }
+            try reader.forEachRow(of: entity.index) { row in
+                let row = try StoreRow(row, model, readingMembers: reader)
+                try output.line(format == .csv ? CSVText.line(row) : row.json)
+                count += 1
+            }
+            try output.close()
+            return count
+        }
+    }
+}
+
+/// A line of CSV for each object.
+///
+/// Source: RFC 4180.
+enum CSVText {
+    static func header(_ entity: ResolvedEntity) -> String {
+        (["id"] + (entity.slots.map(\.name) + entity.toMany.map(\.name)).map(field)).joined(separator: ",")
+    }
+
+    static func line(_ row: StoreRow) -> String {
+        let slots = row.row.values.map { row.plain($0).map(field) ?? "" }
+        let members = (row.members ?? []).map { keys in field(keys.map(row.text(of:)).joined(separator: " ")) }
+        return ([row.id] + slots + members).joined(separator: ",")
+    }
+
+    /// An empty text is quoted: nil is not.
+    private static func field(_ text: String) -> String {
+        let isPlain = !text.isEmpty && !text.utf8.contains { [UInt8(ascii: ","), UInt8(ascii: "\""), 10, 13].contains($0) }
+        return isPlain ? text : "\"" + text.replacing("\"", with: "\"\"") + "\""
+    }
+}
+
+/// A file of an export, or standard output.
+private final class ExportFile {
+    private let handle: FileHandle
+    private let isOwn: Bool
+    private let path: String
+    private var buffer = Data()
+
+    init() { (handle, isOwn, path) = (.standardOutput, false, "standard output") }
+
+    /// - Throws: ``CommandError`` for a file that is there, or cannot be made.
+    init(folder: URL, name: String) throws {
+        path = folder.appendingPathComponent(name).path
+        try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else {
+            throw CommandError("'\(path)' cannot be made (\(String(cString: strerror(errno)))): choose an empty folder with --to.")
+        }
+        (handle, isOwn) = (FileHandle(fileDescriptor: descriptor, closeOnDealloc: true), true)
+    }
+
+    func line(_ text: String) throws {
+        buffer += Data(text.utf8)
+        buffer.append(10)
+        if buffer.count >= 1 << 20 { try flush() }
+    }
+
+    func close() throws {
+        try flush()
+        if isOwn { try handle.close() }
+    }
+
+    private func flush() throws {
+        do { try handle.write(contentsOf: buffer) } catch {
+            throw CommandError("'\(path)' cannot be written: make room, or choose another folder with --to.")
+        }
+        buffer.removeAll(keepingCapacity: true)
+    }
+}
