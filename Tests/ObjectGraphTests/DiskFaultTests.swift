@@ -66,7 +66,7 @@ import Testing
                 if let name = row.text(0) { tables.append(name) }
             }
             for table in tables {
-                try reader.query("SELECT * FROM \"\(table)\" ORDER BY 1, 2") { row in
+                try reader.query("SELECT *, 0 FROM \"\(table)\" ORDER BY 1, 2") { row in
                     lines.append("\(table) " + (0..<row.count).map { "\(row.value($0))" }.joined(separator: "|"))
                 }
             }

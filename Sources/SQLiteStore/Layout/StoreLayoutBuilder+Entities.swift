@@ -54,12 +54,19 @@ extension StoreLayoutBuilder {
                     .incompatibleModel, "a uniqueness constraint names a property without a column",
                     detail: "\(entity.name): \(constraint.joined(separator: ", "))")
             }
+            let name = "Z_\(entity.name)_UNIQUE_\(constraint.joined(separator: "_"))"
+            // Other entities have no value in a column of this one, and nulls are never equal. An index of an earlier release
+            // stays as it is.
+            let isOwn = constraint.contains { property in
+                entity.declaration.attributes.contains { $0.name == property } || entity.declaration.relationships.contains { $0.name == property }
+            }
+            let isKept = existing?.recorded?.indexes?[name]?.contains(" WHERE ") == true
             tables[entity.root]?.indexes.append(
                 .init(
-                    name: "Z_\(entity.name)_UNIQUE_\(constraint.joined(separator: "_"))", isUnique: true,
+                    name: name, isUnique: true,
                     columns: parts.compactMap { $0.map { "\(identifier($0)) COLLATE BINARY ASC" } }.joined(
                         separator: ", "),
-                    condition: condition))
+                    condition: isOwn && !isKept ? nil : condition))
         }
     }
 

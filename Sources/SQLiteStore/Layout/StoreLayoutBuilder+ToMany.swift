@@ -81,10 +81,13 @@ extension StoreLayoutBuilder {
             preconditionFailure("a join record names its table and both columns")
         }
         if !joins.contains(where: { $0.name == table }) {
+            // The side that names the table stands first.
+            let names = table.hasPrefix("Z_\(number(entity.index))\(relationship.name.uppercased())")
             joins.append(
                 JoinTable(
-                    name: table, first: own, second: other, orderColumns: record.orderColumn.map { [$0] } ?? [],
-                    firstRoot: entity.root, secondRoot: destination.root))
+                    name: table, first: names ? own : other, second: names ? other : own,
+                    orderColumns: record.orderColumn.map { [$0] } ?? [],
+                    firstRoot: names ? entity.root : destination.root, secondRoot: names ? destination.root : entity.root))
         } else if let order = record.orderColumn, let index = joins.firstIndex(where: { $0.name == table }) {
             let join = joins[index]
             joins[index] = JoinTable(
@@ -115,7 +118,8 @@ extension StoreLayoutBuilder {
             (record.table, record.column, record.otherColumn) = (known.table, known.otherColumn, known.column)
         } else {
             let names = joinNames(
-                (entity.index, entity.name, relationship.name), (owner.index, owner.name, inverse.name))
+                (entity.index, entity.name, relationship.name, relationship.declaration.isOrdered),
+                (owner.index, owner.name, inverse.name, inverse.declaration.isOrdered))
             (record.table, record.column, record.otherColumn) = names
         }
         if relationship.declaration.isOrdered, record.orderColumn == nil {
@@ -124,12 +128,15 @@ extension StoreLayoutBuilder {
         return record
     }
 
-    private typealias Side = (entity: Int, entityName: String, relationship: String)
+    private typealias Side = (entity: Int, entityName: String, relationship: String, isOrdered: Bool)
 
     /// The table and the columns that hold the keys of `own` and of `other`.
     ///
-    /// A table found in a file comes first, since Apple's files follow no rule that holds for all of them; a new one
-    /// is named by the side whose entity and relationship come first by name.
+    /// A table found in a file comes first: files of earlier releases, and of older systems, follow other rules. The ordered side
+    /// names a new one, else the side that is first by the names of entity and relationship.
+    ///
+    /// Source: core-data-sqlite-format, "Relationships": all published tables follow this rule. None of them is an unordered one
+    /// within one entity, so that this case is a guess.
     private func joinNames(_ own: Side, _ other: Side) -> (table: String, own: String, other: String) {
         let ownSuffix = other.relationship.uppercased()
         let otherSuffix = own.relationship.uppercased()
@@ -143,7 +150,8 @@ extension StoreLayoutBuilder {
             let exact = fitting.first { Set([$0.1, $0.2]) == [ownColumn, otherColumn] }
             if let found = exact ?? fitting.first(where: { _ in true }) { return found }
         }
-        let name = isFirst ? "Z_\(number(own.entity))\(otherSuffix)" : "Z_\(number(other.entity))\(ownSuffix)"
+        let isNamer = own.isOrdered == other.isOrdered ? isFirst : own.isOrdered
+        let name = isNamer ? "Z_\(number(own.entity))\(otherSuffix)" : "Z_\(number(other.entity))\(ownSuffix)"
         let table = freeTable(name)
         // Both columns of a relationship within one entity may want one name.
         var own = ownColumn

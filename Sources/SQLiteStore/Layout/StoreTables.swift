@@ -81,7 +81,7 @@ struct StoreTables {
         let before = try connection.columnNames(of: "ACHANGE")
         let wanted = (0..<layout.tombstoneCount).map { "ZTOMBSTONE\($0)" }
         if !before.isEmpty, wanted.allSatisfy(before.contains) { return }
-        for statement in StoreSchema.history { try connection.execute(statement) }
+        for statement in StoreSchema.history(tombstones: wanted) { try connection.execute(statement) }
         let present = try connection.columnNames(of: "ACHANGE")
         for name in wanted where !present.contains(name) { try connection.execute("ALTER TABLE ACHANGE ADD COLUMN \(name) BLOB") }
         for (number, name) in HistoryEntity.names { try list(number, name, 0) }
