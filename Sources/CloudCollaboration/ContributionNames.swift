@@ -76,7 +76,13 @@ struct Contributions {
     }
 
     /// Held while keys are used: a key is where an object is in memory.
-    var all: Set<NSManagedObject> { owner.value(forKey: relationship) as? Set<NSManagedObject> ?? [] }
+    ///
+    /// Members are cast one by one: a cast to a set of Swift's searches the process for a conformance, and fails for an ordered relationship.
+    var all: Set<NSManagedObject> {
+        let value = owner.value(forKey: relationship)
+        let members = (value as? NSSet)?.allObjects ?? (value as? NSOrderedSet)?.array ?? []
+        return Set(members.compactMap { $0 as? NSManagedObject })
+    }
 
     func add<Element>(
         _ text: String?, removing count: Int = 0, at place: CausalTree<ObjectIdentifier, Element>.Contribution.Place, clock: Int64,

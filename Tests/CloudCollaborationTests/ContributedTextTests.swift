@@ -23,7 +23,7 @@ import Testing
         other.0.properties.append(far)
     }
 
-    private func context() throws -> NSManagedObjectContext {
+    private func context(isOrdered: Bool = false) throws -> NSManagedObjectContext {
         let (post, content) = (NSEntityDescription(), NSEntityDescription())
         (post.name, content.name) = ("Post", "PostContent")
         post.properties = [Self.attribute("title", .stringAttributeType)]
@@ -34,6 +34,7 @@ import Testing
         ]
         Self.pair((post, "contents", 0), (content, "post", 1))
         Self.pair((content, "children", 0), (content, "parent", 1))
+        post.relationshipsByName["contents"]?.isOrdered = isOrdered
         let model = NSManagedObjectModel()
         model.entities = [post, content]
         let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
@@ -59,6 +60,23 @@ import Testing
             context.reset()
             let again = try #require(try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Post")).first)
             #expect(ContributedText(of: again, "contents", by: "phone").string == texts.last)
+        }
+    }
+
+    /// The order of contributions follows from what they say, whatever order the relationship has.
+    @Test func contributionsMayBeAnOrderedRelationship() throws {
+        let context = try context(isOrdered: true)
+        try context.performAndWait {
+            let post = NSEntityDescription.insertNewObject(forEntityName: "Post", into: context)
+            let text = ContributedText(of: post, "contents", by: "tablet")
+            for wanted in ["Hello", "Hello world", "Hello, world"] {
+                text.string = wanted
+                #expect(text.string == wanted)
+            }
+            try context.save()
+            context.reset()
+            let again = try #require(try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Post")).first)
+            #expect(ContributedText(of: again, "contents", by: "phone").string == "Hello, world")
         }
     }
 
