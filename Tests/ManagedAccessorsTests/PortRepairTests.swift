@@ -13,8 +13,9 @@ import Testing
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         for (name, text) in files { try Data(text.utf8).write(to: folder.appending(path: name)) }
         _ = try SourcePort(folder, keepsAttributes: true).write()
-        let after = try SourcePort(folder, keepsAttributes: true)
-        return (Dictionary(uniqueKeysWithValues: after.files.map { ($0.path, $0.text) }), after.obstacles.map(\.obstacle))
+        let after = try SourcePort(folder, keepsAttributes: true).obstacles.map(\.obstacle)
+        let texts = try files.keys.map { ($0, try String(contentsOf: folder.appending(path: $0), encoding: .utf8)) }
+        return (Dictionary(uniqueKeysWithValues: texts), after)
     }
 
     @Test func overridesMoveFromExtensionsIntoTheirClass() throws {
@@ -162,7 +163,7 @@ import Testing
     @Test(arguments: [
         ("import UIKit", Obstacle.Kind.absentFramework), ("import SwiftUI", .absentFramework),
         ("var d: NSCoreDataCoreSpotlightDelegate?", .absentName), ("class M: ObservableObject {}", .absentName),
-        ("let o = note.observe(\\.title, options: [.new]) { _, _ in }", .keyValueObserving),
+        ("class M { class func keyPathsForValuesAffectingValue(forKey k: String) -> Set<String> { [] } }", .keyValueObserving),
         ("override func observeValue(forKeyPath k: String?) {}", .keyValueObserving),
         ("note.addObserver(self, forKeyPath: \"title\", options: [], context: nil)", .keyValueObserving),
         ("let r = x as? NSFetchRequest<NSManagedObject>\nimport CoreData", .erasedRequest),
@@ -170,6 +171,11 @@ import Testing
     func whatIsAbsentNeedsAPerson(_ source: String, _ kind: Obstacle.Kind) throws {
         let left = try #require(PortScan.obstacles(in: source, keepsAttributes: true)).filter { $0.edit == nil }
         #expect(left.map(\.kind) == [kind])
+    }
+
+    @Test func observationsOfKeyPathsAreLeftAlone() throws {
+        let source = "import CoreData\nvar o: NSKeyValueObservation?\nlet p: NSKeyValueObservingOptions = [.new]\no = note.observe(\\.title, options: p) { _, _ in }\n"
+        #expect(try #require(PortScan.obstacles(in: source, keepsAttributes: true)) == [])
     }
 
     @Test func whatIsBehindACheckForItsFrameworkIsNotReported() throws {

@@ -54,6 +54,26 @@ import Testing
         #expect(try changes(of: { _ = book.title }, during: { try Library.remove(book.objectID, in: context) }) == 1)
     }
 
+    @Test func aMergeTellsTheOwnerOfNewMembers() throws {
+        let container = try Library.container()
+        let context = container.viewContext
+        context.isObservationEnabled = true
+        let shelf = NSEntityDescription.insertNewObject(forEntityName: "Shelf", into: context)
+        try context.save()
+        let id = shelf.objectID
+        let other = container.newBackgroundContext()
+        nonisolated(unsafe) var saved: Notification?
+        let observer = NotificationCenter.default.addObserver(forName: .NSManagedObjectContextDidSave, object: other, queue: nil) { saved = $0 }
+        defer { NotificationCenter.default.removeObserver(observer) }
+        try other.performAndWait {
+            LibraryBook(context: other).shelf = other.object(with: id)
+            try other.save()
+        }
+        let members = { _ = shelf.value(forKey: "books") }
+        #expect(try changes(of: members, during: { context.mergeChanges(fromContextDidSave: try #require(saved)) }) == 1)
+        #expect((shelf.value(forKey: "books") as? NSSet)?.count == 1)
+    }
+
     @Test func contextsThatDoNotAskForItTellNothing() throws {
         let (context, book) = try book(isObserved: false)
         #expect(changes(of: { _ = book.title }, during: { book.title = "new" }) == 0)

@@ -31,7 +31,7 @@ package struct Obstacle: Equatable, Sendable {
             case .overrideInExtension: "Swift overrides members in the class's own body only, without the Objective-C runtime"
             case .missingImport: "the name comes from a module that this file does not import"
             case .qualifiedName: "Foundation has no such class that works off Apple's platforms; CoreData declares it"
-            case .keyValueObserving: "there is no key-value observing; observe the context's notifications, or set isObservationEnabled"
+            case .keyValueObserving: "observing by key needs the Objective-C runtime; observe a managed object's property by observe(_:options:changeHandler:)"
             case .absentFramework: "this framework exists on Apple's platforms only; put the file, or what needs it, behind #if canImport"
             case .absentName: "this is absent off Apple's platforms (see the parity ledger); put what needs it behind #if canImport(ObjectiveC)"
             }

@@ -21,8 +21,9 @@ extension PortScan {
         "objc_setAssociatedObject", "NSAsynchronousFetchRequestPublisher",
     ]
 
+    /// Key-value observing by the Objective-C runtime. `observe(_:options:changeHandler:)` of managed objects is there.
     private static let observingNames: Set<String> = [
-        "NSKeyValueObservation", "NSKeyValueChangeKey", "observeValue", "automaticallyNotifiesObservers", "NSKeyValueObservingOptions",
+        "NSKeyValueChangeKey", "observeValue", "automaticallyNotifiesObservers", "keyPathsForValuesAffectingValue",
     ]
 
     /// Classes of Core Data that a file can hardly mention without meaning Core Data.
@@ -58,8 +59,6 @@ extension PortScan {
         } else if Self.absentNames.contains(token.text) {
             add(.absentName, index, to: index, edit: nil)
         } else if Self.observingNames.contains(token.text) {
-            add(.keyValueObserving, index, to: index, edit: nil)
-        } else if token.text == "observe", index > 0, tokens[index - 1].isMark("."), tokens[index + 1].isMark("("), tokens[index + 2].isMark("\\") {
             add(.keyValueObserving, index, to: index, edit: nil)
         } else if token.text == "addObserver", let end = closing(index + 1),
             (index..<end).contains(where: { tokens[$0].isWord("forKeyPath") && tokens[$0 + 1].isMark(":") })

@@ -120,6 +120,7 @@ extension NSManagedObjectContext {
     func postObjectsDidChange(
         inserted: [NSManagedObject], updated: [NSManagedObject], deleted: [NSManagedObject], refreshed: [NSManagedObject]
     ) {
+        deliverObservedChanges()
         guard ContextNotification.objectsDidChange.isRequested else { return }
         var userInfo: [AnyHashable: Any] = [:]
         for (key, objects) in [
@@ -179,7 +180,7 @@ extension NSManagedObjectContext {
     /// Takes an object out of the context for good.
     func forget(_ object: NSManagedObject) {
         object.willTurnIntoFault()
-        object.willChangeAll()
+        object.willChangeAll(isLeaving: true)
         registry.remove(object)
         pending.remove(object)
         retained[ObjectIdentifier(object)] = nil

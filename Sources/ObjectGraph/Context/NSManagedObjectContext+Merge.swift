@@ -145,6 +145,7 @@ extension NSManagedObjectContext {
         }
         for owner in commit.relationshipOwners {
             guard let known = registry[owner], !known.flags.contains(.detached) else { continue }
+            known.willChangeAll()
             known.toMany.fault()
             // Members that joined what is to be deleted here go its way.
             known.flags.remove(.propagated)
@@ -163,13 +164,16 @@ extension NSManagedObjectContext {
                 // A reference that did not change here is the store's business, and comes with the row.
                 if object.isMarkedInserted || object.committed?[slot] != object.values[slot] { object.setSlot(slot, to: .null) }
             }
+            object.willChangeAll()
             for index in object.toMany.indices { object.toMany[index].drop(keys) }
         }
         for object in deleted where !object.isMarkedFault {
             for (slot, definition) in object.layout.entity.slots.enumerated() {
                 guard case .toOne(let relationship) = definition, case .toMany(let index)? = relationship.inverse else { continue }
                 for owner in [object.values[slot].reference, object.committed?[slot].reference].compactMap(\.self) {
-                    registry[owner]?.toMany[index].drop(keys)
+                    let owner = registry[owner]
+                    owner?.willChangeAll()
+                    owner?.toMany[index].drop(keys)
                 }
             }
         }

@@ -101,6 +101,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         didSet { observeCheckpoints() }
     }
     var checkpoints: (any NSObjectProtocol)?
+    /// Waiting for ``deliverObservedChanges()``.
+    var observedChanges = ObservedChanges()
     /// Objects as they were before the current event.
     var eventSnapshots: [ObjectIdentifier: EventSnapshot] = [:]
 

@@ -57,6 +57,20 @@ final class KeyPathProbe {
     /// - Returns: nil when no loaded model has an entity of the class.
     static func layout(of type: NSManagedObject.Type) -> EntityLayout? { ManagedClassEntities.entity(for: type)?.layout }
 
+    /// The properties that a key path of an object reads, each as the names that lead to it.
+    ///
+    /// - Returns: One path for a property, or a way through relationships; those of all properties that a computed one reads.
+    static func paths(read keyPath: AnyKeyPath, of object: NSManagedObject) -> [[String]] {
+        // The object may have outlived its model.
+        guard let layout = object.layout.model == nil ? UnknownEntity.layout : object.layout else { return [] }
+        let probe = KeyPathProbe()
+        current.with(probe) { _ = (probe.object(layout, as: type(of: object)) as Any)[keyPath: keyPath] }
+        let reads = probe.reads
+        return reads.enumerated().filter { index, path in
+            !reads[..<index].contains(path) && !reads.contains { $0.count > path.count && $0.starts(with: path) }
+        }.map(\.element)
+    }
+
     /// Called by the accessors of a probe.
     static func note(_ name: String, of object: NSManagedObject) { current.value?.note(name, of: object) }
 
@@ -66,12 +80,18 @@ final class KeyPathProbe {
     static func destination(_ name: String, of object: NSManagedObject, as type: NSManagedObject.Type? = nil) -> NSManagedObject? {
         guard let probe = current.value else { return nil }
         probe.note(name, of: object)
-        if object.layout === UnknownEntity.layout { return type.map { probe.object(object.layout, as: $0) } }
+        if object.layout === UnknownEntity.layout { return type.map { probe.next(object, name, object.layout, as: $0) } }
         guard case .slot(let slot)? = object.layout.entity.location(of: name), case .toOne(let relationship) = object.layout.entity.slots[slot],
             let layouts = try? object.layout.model?.freeze().layouts
         else { return nil }
         let destination = layouts[relationship.destination]
-        return probe.object(destination, as: destination.managedClass)
+        return probe.next(object, name, destination, as: destination.managedClass)
+    }
+
+    private func next(_ object: NSManagedObject, _ name: String, _ layout: EntityLayout, as type: NSManagedObject.Type) -> NSManagedObject {
+        let next = self.object(layout, as: type)
+        ways[ObjectIdentifier(next)] = (ways[ObjectIdentifier(object)] ?? []) + [name]
+        return next
     }
 
     private func object(_ layout: EntityLayout, as type: NSManagedObject.Type) -> NSManagedObject {
@@ -84,7 +104,13 @@ final class KeyPathProbe {
     /// Kept, so that no two probes have one address.
     private var held: [NSManagedObject] = []
 
+    /// What was read so far, each from the root on.
+    private var reads: [[String]] = []
+    /// How each probe was reached, but the root.
+    private var ways: [ObjectIdentifier: [String]] = [:]
+
     private func note(_ name: String, of object: NSManagedObject) {
+        reads.append((ways[ObjectIdentifier(object)] ?? []) + [name])
         if expected != ObjectIdentifier(object) { isPath = false }
         expected = nil
         names.append(name)

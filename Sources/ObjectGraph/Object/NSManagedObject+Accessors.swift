@@ -111,10 +111,10 @@ extension NSManagedObject {
         removeFromMany(key.toManyIndex(in: layout), value)
     }
     public final func _addObjects(_ key: ManagedPropertyKey, _ values: NSSet) {
-        for case let value as NSManagedObject in values { _addObject(key, value) }
+        addMembers(key.toManyIndex(in: layout), values.compactMap { $0 as? NSManagedObject })
     }
     public final func _removeObjects(_ key: ManagedPropertyKey, _ values: NSSet) {
-        for case let value as NSManagedObject in values { _removeObject(key, value) }
+        removeMembers(key.toManyIndex(in: layout), values.compactMap { $0 as? NSManagedObject })
     }
 }
 

@@ -37,7 +37,7 @@ extension NSManagedObject {
     }
 
     final func writeUnmodelled(_ key: String, _ value: Any?) {
-        if layout.entity.composites[key] != nil { return setComposite(key, value) }
+        if layout.entity.composites[key] != nil { return asOneChange(key, .setting) { setComposite(key, value) } }
         precondition(layout.fetchedProperties[key] == nil, "'\(layout.name).\(key)' is a fetched property and cannot be set")
         setValue(value, forUndefinedKey: key)
     }

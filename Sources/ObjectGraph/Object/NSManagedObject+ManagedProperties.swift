@@ -88,10 +88,10 @@ extension NSManagedObject {
     // MARK: Members of to-many relationships
 
     public final func _addObjects<T: NSManagedObject>(_ key: ManagedPropertyKey, _ values: some Collection<T>) {
-        for value in values { _addObject(key, value) }
+        addMembers(key.toManyIndex(in: layout), Array(values))
     }
     public final func _removeObjects<T: NSManagedObject>(_ key: ManagedPropertyKey, _ values: some Collection<T>) {
-        for value in values { _removeObject(key, value) }
+        removeMembers(key.toManyIndex(in: layout), Array(values))
     }
 
     public final func _insertObject(_ key: ManagedPropertyKey, _ value: NSManagedObject, at index: Int) {
@@ -111,17 +111,17 @@ extension NSManagedObject {
         changeOrder(key) { $0.replaceObjects(at: IndexSet(indexes), with: values) }
     }
     public final func _addObjects(_ key: ManagedPropertyKey, _ values: NSOrderedSet) {
-        for case let value as NSManagedObject in values { _addObject(key, value) }
+        addMembers(key.toManyIndex(in: layout), values.compactMap { $0 as? NSManagedObject })
     }
     public final func _removeObjects(_ key: ManagedPropertyKey, _ values: NSOrderedSet) {
-        for case let value as NSManagedObject in values { _removeObject(key, value) }
+        removeMembers(key.toManyIndex(in: layout), values.compactMap { $0 as? NSManagedObject })
     }
 
     private final func changeOrder(_ key: ManagedPropertyKey, _ change: (NSMutableOrderedSet) -> Void) {
         let members = NSMutableOrderedSet()
         if let current = readProperty(key.name) as? NSOrderedSet { members.union(current) }
         change(members)
-        writeProperty(key.name, members)
+        changeMembers(key.toManyIndex(in: layout), to: managedObjects(members, key: key.name))
     }
 
     // MARK: Casting

@@ -13,29 +13,56 @@ extension NSManagedObject: Observable {
 
     /// Called by reads of an object that can be observed.
     final func noteRead(_ name: String) {
-        if observation == nil { observation = ObservationRegistrar() }
-        observation?.access(self, keyPath: \NSManagedObject.[observed: name])
+        let observers = makeObservers()
+        let registrar = observers.registrar ?? ObservationRegistrar()
+        observers.registrar = registrar
+        registrar.access(self, keyPath: \NSManagedObject.[observed: name])
     }
 
     /// Brackets a change of one property.
     @inline(__always)
-    final func observing(_ name: @autoclosure () -> String, _ change: () -> Void) {
-        guard flags.contains(.observed), let observation else { return change() }
-        observation.withMutation(of: self, keyPath: \NSManagedObject.[observed: name()], change)
+    final func observing(
+        _ name: @autoclosure () -> String, _ mutation: @autoclosure () -> PropertyMutation = .setting, _ change: () -> Void
+    ) {
+        guard !flags.isDisjoint(with: .anyObserver) else { return change() }
+        observed(name(), mutation(), change)
+    }
+
+    @inline(never)
+    private final func observed(_ name: String, _ mutation: PropertyMutation, _ change: () -> Void) {
+        // A part of a composite is written to: the property is the composite.
+        let property = layout.entity.composites.isEmpty ? name : String(name.prefix { $0 != "." })
+        let open = beginChange(property, mutation)
+        if flags.contains(.observed), let registrar = observers?.registrar {
+            registrar.withMutation(of: self, keyPath: \NSManagedObject.[observed: name], change)
+        } else {
+            change()
+        }
+        if let open { finishChange(open) }
     }
 
     /// Called before all properties may change at once, as by a merge.
+    ///
+    /// - Parameter isLeaving: The object leaves its context, of which key-value observers aren't told.
     @inline(__always)
-    final func willChangeAll() {
-        if flags.contains(.observed), observation != nil { tellObserversOfAll() }
+    final func willChangeAll(isLeaving: Bool = false) {
+        guard !flags.isDisjoint(with: .anyObserver) else { return }
+        tellTrackersOfAll()
+        if !isLeaving { noteReplacement() }
     }
 
-    private final func tellObserversOfAll() {
-        guard let observation else { return }
+    private final func tellTrackersOfAll() {
+        guard flags.contains(.observed), let registrar = observers?.registrar else { return }
         for name in layout.entity.propertyNames {
             let keyPath = \NSManagedObject.[observed: name]
-            observation.willSet(self, keyPath: keyPath)
-            observation.didSet(self, keyPath: keyPath)
+            registrar.willSet(self, keyPath: keyPath)
+            registrar.didSet(self, keyPath: keyPath)
         }
+    }
+
+    /// Nobody has seen the values of a fault.
+    private final func noteReplacement() {
+        guard flags.contains(.keyValueObserved), flags.isDisjoint(with: [.fault, .detached]), let observers, !observers.isEmpty else { return }
+        contextReference?.observedChanges.append(ReplacedValues(self, observers))
     }
 }

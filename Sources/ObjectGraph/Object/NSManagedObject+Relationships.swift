@@ -21,6 +21,7 @@ extension NSManagedObject {
         guard flags.isDisjoint(with: [.detached, .deleted]) else { return }
         let previous = values[slot].reference
         let destination = destination.flatMap { living($0, for: relationship) }
+        defer { deliverObservedChanges() }
         guard previous != destination?.key else { return setSlot(slot, to: values[slot]) }
         if let inverse = relationship.inverse, let previous { requireContext().object(for: previous).forget(self, at: inverse) }
         setSlot(slot, to: destination.map { .reference($0.key) } ?? .null)
@@ -57,12 +58,41 @@ extension NSManagedObject {
         } else {
             remember(destination, at: .toMany(index))
             if let inverse = relationship.inverse { destination.remember(self, at: inverse) }
+            deliverObservedChanges()
         }
     }
 
     final func removeFromMany(_ index: Int, _ destination: NSManagedObject) {
         forget(destination, at: .toMany(index))
         if let inverse = layout.entity.toMany[index].inverse { destination.forget(self, at: inverse) }
+        deliverObservedChanges()
+    }
+
+    /// Observers are told of all of them at once.
+    final func addMembers(_ index: Int, _ members: [NSManagedObject]) {
+        asOneChange(layout.entity.toMany[index].name, .insertion(members)) {
+            for member in members { addToMany(index, member) }
+        }
+    }
+
+    /// Observers are told of all of them at once.
+    final func removeMembers(_ index: Int, _ members: [NSManagedObject]) {
+        asOneChange(layout.entity.toMany[index].name, .removal(members)) {
+            for member in members { removeFromMany(index, member) }
+        }
+    }
+
+    /// Lets single members join and leave an ordered relationship. Observers are told of those, not of a new value.
+    final func changeMembers(_ index: Int, to objects: [NSManagedObject]) {
+        asOneChange(layout.entity.toMany[index].name, mutation(index, to: objects)) { setToMany(index, to: objects) }
+    }
+
+    private final func mutation(_ index: Int, to objects: [NSManagedObject]) -> PropertyMutation {
+        let before = toManyObjects(index)
+        let (inserted, removed) = (objects.filter { !before.contains($0) }, before.filter { !objects.contains($0) })
+        if removed.isEmpty, !inserted.isEmpty, before == objects.filter(before.contains) { return .insertion(inserted) }
+        if inserted.isEmpty, !removed.isEmpty, objects == before.filter(objects.contains) { return .removal(removed) }
+        return .setting
     }
 
     final func setToMany(_ index: Int, to objects: [NSManagedObject]) {
@@ -96,7 +126,7 @@ extension NSManagedObject {
         case .slot(let slot): setSlot(slot, to: .reference(object.key))
         case .toMany(let index):
             guard willWrite() else { return }
-            observing(layout.entity.toMany[index].name) { toMany[index].insert(object.key) }
+            observing(layout.entity.toMany[index].name, .insertion([object])) { toMany[index].insert(object.key) }
             refreshViews(index)
         }
     }
@@ -110,7 +140,7 @@ extension NSManagedObject {
         case .toMany(let index):
             guard willWrite() else { return }
             let mayBeStored = !object.key.isTemporary || (contextReference?.parent != nil && !object.isMarkedInserted)
-            observing(layout.entity.toMany[index].name) { toMany[index].remove(object.key, mayBeStored: mayBeStored) }
+            observing(layout.entity.toMany[index].name, .removal([object])) { toMany[index].remove(object.key, mayBeStored: mayBeStored) }
             refreshViews(index)
         }
     }

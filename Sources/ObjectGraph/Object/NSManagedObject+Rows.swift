@@ -66,12 +66,15 @@ extension NSManagedObject {
                 let context = object.contextReference, let stored = object.committed?[slot]
             else { continue }
             if case .toMany(let index) = inverse, let base = reference.base {
-                context.registeredObject(for: base)?.toMany[index].retract(object.key)
+                let former = context.registeredObject(for: base)
+                former?.willChangeAll()
+                former?.toMany[index].retract(object.key)
             }
             guard let owner = stored.reference else { continue }
             if stored != object.values[slot] {
                 context.object(for: owner).forget(object, at: inverse)
             } else if case .toMany(let index) = inverse, let known = context.registeredObject(for: owner) {
+                known.willChangeAll()
                 known.toMany[index].retract(object.key)
                 known.toMany[index].fault()
             }
@@ -112,7 +115,7 @@ extension NSManagedObject {
 
     /// A row that was missing may be there by now: the next read looks.
     final func revive() {
-        flags = flags.contains(.observed) ? [.fault, .observed] : .fault
+        flags = flags.intersection(.anyObserver).union(.fault)
         toMany = ToManyStates(like: toMany, isNew: false)
     }
 

@@ -29,6 +29,8 @@ extension NSManagedObject {
 
     final func setSlot(_ slot: Int, to value: StoredValue) {
         guard willWrite() else { return }
+        // Without a closure: this is the path of every write.
+        guard !flags.isDisjoint(with: .anyObserver) else { return values[slot] = value }
         observing(layout.entity.slots[slot].name) { values[slot] = value }
     }
 
@@ -81,7 +83,7 @@ extension NSManagedObject {
             case .attribute(let attribute): setSlot(index, to: stored(value, for: attribute))
             case .toOne: setToOne(index, to: managedObject(value, key: key))
             }
-        case .toMany(let index): setToMany(index, to: managedObjects(value, key: key))
+        case .toMany(let index): asOneChange(key, .setting) { setToMany(index, to: managedObjects(value, key: key)) }
         }
     }
 

@@ -3,7 +3,6 @@
 
 public import Foundation
 package import ManagedModel
-import Observation
 import SQLiteStore
 import Synchronization
 
@@ -35,7 +34,11 @@ open class NSManagedObject: NSObject {
         static let probe = Flags(rawValue: 512)
         /// Reads and changes are told to observation: see ``NSManagedObjectContext/isObservationEnabled``.
         static let observed = Flags(rawValue: 1024)
+        /// Key-value observers may be waiting for changes: see ``PropertyObservers``.
+        static let keyValueObserved = Flags(rawValue: 2048)
         static let pending: Flags = [.inserted, .updated, .deleted]
+        /// Something may wait for changes.
+        static let anyObserver: Flags = [.observed, .keyValueObserved]
     }
 
     package final let layout: EntityLayout
@@ -56,8 +59,8 @@ open class NSManagedObject: NSObject {
     @exclusivity(unchecked) private final var hasLeft = false
     /// Optimistic-lock version of the row that `values` came from; 0 before the first save.
     @exclusivity(unchecked) final var version: Int64 = 0
-    /// Made by the first read of an object that can be observed.
-    final var observation: ObservationRegistrar?
+    /// Made by the first read of an object that can be tracked, and by key-value observers.
+    final var observers: PropertyObservers?
     /// Rises with creation: saves and notifications go in the order in which objects came to be.
     final let sequence: Int64
     /// Changed by ``setKey(_:)`` only.
@@ -347,16 +350,25 @@ open class NSManagedObject: NSObject {
     // For code that brackets its accessors.
     open func willAccessValue(forKey key: String?) { willRead() }
     open func didAccessValue(forKey key: String?) {}
-    open func willChangeValue(forKey key: String) { _ = willWrite() }
-    open func didChangeValue(forKey key: String) {}
+    open func willChangeValue(forKey key: String) {
+        _ = willWrite()
+        announceChange(key, .setting)
+    }
+    open func didChangeValue(forKey key: String) { finishAnnounced(key) }
     open func willChangeValue(forKey key: String, withSetMutation mutation: NSKeyValueSetMutationKind, using objects: Set<AnyHashable>) {
-        willChangeValue(forKey: key)
+        _ = willWrite()
+        announceChange(key, self.mutation(mutation, objects, of: key))
     }
     open func didChangeValue(forKey key: String, withSetMutation mutation: NSKeyValueSetMutationKind, using objects: Set<AnyHashable>) {
-        didChangeValue(forKey: key)
+        finishAnnounced(key)
     }
-    open func willChange(_ change: NSKeyValueChange, valuesAt indexes: IndexSet, forKey key: String) { willChangeValue(forKey: key) }
-    open func didChange(_ change: NSKeyValueChange, valuesAt indexes: IndexSet, forKey key: String) { didChangeValue(forKey: key) }
+    open func willChange(_ change: NSKeyValueChange, valuesAt indexes: IndexSet, forKey key: String) {
+        _ = willWrite()
+        announceChange(key, mutation(change, at: indexes, of: key), at: indexes)
+    }
+    open func didChange(_ change: NSKeyValueChange, valuesAt indexes: IndexSet, forKey key: String) {
+        finishAnnounced(key, members: change == .removal ? nil : { [self] in members(at: indexes, of: key) })
+    }
 
     // Foundation's hash is as costly as a dictionary's own; the address tells objects apart as well.
     open override var hash: Int { Int(bitPattern: ObjectIdentifier(self)) >> 4 }

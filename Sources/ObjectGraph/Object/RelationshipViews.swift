@@ -102,12 +102,12 @@ private final class RelationshipSet: NSMutableSet {
         if let object = object as? NSManagedObject { owner.removeFromMany(index, object) }
     }
 
-    override func addObjects(from array: [Any]) { for object in array { add(object) } }
-    override func removeAllObjects() { for object in allObjects { remove(object) } }
-    override func union(_ other: Set<AnyHashable>) { for object in other { add(object.base) } }
-    override func minus(_ other: Set<AnyHashable>) { for object in other { remove(object.base) } }
+    override func addObjects(from array: [Any]) { owner.addMembers(index, array.map(managedObject)) }
+    override func removeAllObjects() { owner.removeMembers(index, owner.toManyObjects(index)) }
+    override func union(_ other: Set<AnyHashable>) { addObjects(from: other.map(\.base)) }
+    override func minus(_ other: Set<AnyHashable>) { owner.removeMembers(index, other.compactMap { $0.base as? NSManagedObject }) }
     override func intersect(_ other: Set<AnyHashable>) {
-        for case let object as NSManagedObject in allObjects where !other.contains(object) { remove(object) }
+        owner.removeMembers(index, owner.toManyObjects(index).filter { !other.contains($0) })
     }
     override func setSet(_ other: Set<AnyHashable>) {
         intersect(other)
@@ -143,17 +143,17 @@ private final class RelationshipOrderedSet: NSMutableOrderedSet, RelationshipVie
     private func change(_ body: (NSMutableOrderedSet) -> Void) {
         let copy = NSMutableOrderedSet(array: owner.toManyObjects(index))
         body(copy)
-        owner.setToMany(index, to: copy.map(managedObject))
+        owner.changeMembers(index, to: copy.map(managedObject))
     }
 
-    private func keep(_ isKept: (NSManagedObject) -> Bool) { owner.setToMany(index, to: owner.toManyObjects(index).filter(isKept)) }
+    private func keep(_ isKept: (NSManagedObject) -> Bool) { owner.changeMembers(index, to: owner.toManyObjects(index).filter(isKept)) }
 
     override func add(_ object: Any) { owner.addToMany(index, managedObject(object)) }
-    override func addObjects(from array: [Any]) { for object in array { add(object) } }
+    override func addObjects(from array: [Any]) { owner.addMembers(index, array.map(managedObject)) }
     override func remove(_ object: Any) {
         if let object = object as? NSManagedObject { owner.removeFromMany(index, object) }
     }
-    override func removeObjects(in array: [Any]) { for object in array { remove(object) } }
+    override func removeObjects(in array: [Any]) { owner.removeMembers(index, array.compactMap { $0 as? NSManagedObject }) }
     override func union(_ other: NSOrderedSet) { addObjects(from: other.array) }
     override func minus(_ other: NSOrderedSet) { removeObjects(in: other.array) }
     override func unionSet(_ other: Set<AnyHashable>) { addObjects(from: other.map(\.base)) }

@@ -149,7 +149,7 @@ extension NSManagedObjectContext {
 extension NSManagedObject {
     /// Becomes a new object with the values that it had.
     fileprivate final func resurrect(_ snapshot: EventSnapshot) {
-        flags = []
+        flags = flags.intersection(.keyValueObserved)
         values = snapshot.values
         committed = nil
         version = 0

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+public import Foundation
+import ManagedModel
+
+/// What managed objects are for `observe(_:options:changeHandler:)`, whose handler gets the object as its own class.
+public protocol _KeyValueCodingAndObserving: NSManagedObject {}
+
+extension NSManagedObject: _KeyValueCodingAndObserving {}
+
+extension _KeyValueCodingAndObserving {
+    /// Calls a handler whenever a property changes: by an accessor, key-value coding, the other side of a relationship, undo,
+    /// rollback, a refresh or a merge, or when `didChangeValue(forKey:)` says so.
+    ///
+    /// ```swift
+    /// observation = note.observe(\.title, options: [.old, .new]) { note, change in
+    ///     print(change.oldValue ?? nil, change.newValue ?? nil)
+    /// }
+    /// ```
+    ///
+    /// The handler is called on the context's queue. Neither the observation nor the handler's registration retains the
+    /// object: hold the object while it is observed, or its context releases it.
+    ///
+    /// - Parameters:
+    ///   - keyPath: A modelled property, a path through to-one relationships, or a computed property, which changes with the
+    ///     modelled ones that it reads.
+    ///   - options: What changes carry, and whether the handler is also called at once or before changes.
+    /// - Returns: The observation, which ends when it is released.
+    ///
+    /// Differs: Apple notifies observers of computed properties if their class has `keyPathsForValuesAffectingValue(forKey:)`.
+    ///
+    /// Source: developer.apple.com/documentation/swift/using-key-value-observing-in-swift
+    public func observe<Value>(
+        _ keyPath: KeyPath<Self, Value>, options: NSKeyValueObservingOptions = [],
+        changeHandler: @escaping (Self, NSKeyValueObservedChange<Value>) -> Void
+    ) -> NSKeyValueObservation {
+        let observer = KeyPathObserver(
+            self, keyPath, paths: KeyPathProbe.paths(read: keyPath, of: self), options: options, handler: changeHandler)
+        observer.start()
+        return NSKeyValueObservation(observer)
+    }
+
+    // As the methods of the same names that take keys.
+
+    public func willChangeValue<Value>(for keyPath: KeyPath<Self, Value>) {
+        for key in keys(keyPath) { willChangeValue(forKey: key) }
+    }
+
+    public func didChangeValue<Value>(for keyPath: KeyPath<Self, Value>) {
+        for key in keys(keyPath) { didChangeValue(forKey: key) }
+    }
+
+    public func willChange<Value>(_ changeKind: NSKeyValueChange, valuesAt indexes: IndexSet, for keyPath: KeyPath<Self, Value>) {
+        for key in keys(keyPath) { willChange(changeKind, valuesAt: indexes, forKey: key) }
+    }
+
+    public func didChange<Value>(_ changeKind: NSKeyValueChange, valuesAt indexes: IndexSet, for keyPath: KeyPath<Self, Value>) {
+        for key in keys(keyPath) { didChange(changeKind, valuesAt: indexes, forKey: key) }
+    }
+
+    public func willChangeValue<Value>(
+        for keyPath: KeyPath<Self, Value>, withSetMutation mutation: NSKeyValueSetMutationKind, using set: Set<Value>
+    ) {
+        for key in keys(keyPath) { willChangeValue(forKey: key, withSetMutation: mutation, using: set) }
+    }
+
+    public func didChangeValue<Value>(
+        for keyPath: KeyPath<Self, Value>, withSetMutation mutation: NSKeyValueSetMutationKind, using set: Set<Value>
+    ) {
+        for key in keys(keyPath) { didChangeValue(forKey: key, withSetMutation: mutation, using: set) }
+    }
+
+    private func keys(_ keyPath: AnyKeyPath) -> [String] {
+        KeyPathProbe.paths(read: keyPath, of: self).filter { $0.count == 1 }.map { $0[0] }
+    }
+}
+
+extension NSManagedObject {
+    final func makeObservers() -> PropertyObservers {
+        if let observers { return observers }
+        let made = PropertyObservers()
+        observers = made
+        return made
+    }
+
+    /// Called when a property begins to be observed.
+    final func observersForKeyValues() -> PropertyObservers {
+        flags.insert(.keyValueObserved)
+        return makeObservers()
+    }
+
+    /// - Returns: nil if no key-value observer waits for the change.
+    final func beginChange(_ name: String, _ mutation: PropertyMutation) -> PropertyObservers.OpenChange? {
+        guard flags.contains(.keyValueObserved), let observers else { return nil }
+        if observers.isEmpty {
+            flags.remove(.keyValueObserved)
+            return nil
+        }
+        return observers.begin(change(name, mutation))
+    }
+
+    /// Tells observers now of an attribute, and of a relationship when its other side has changed, too.
+    final func finishChange(_ open: PropertyObservers.OpenChange) {
+        var open = open
+        if open.change.kind == .insertion, open.change.indexes == nil { open.change.indexes = positions(open.change) }
+        guard let context = contextReference, isRelationship(open.change.name) else { return open.finish() }
+        context.observedChanges.append(open)
+    }
+
+    /// Lets observers see several changes of a property as one.
+    final func asOneChange(_ name: @autoclosure () -> String, _ mutation: @autoclosure () -> PropertyMutation, _ body: () -> Void) {
+        guard flags.contains(.keyValueObserved), let observers else { return body() }
+        let name = name()
+        let open = beginChange(name, mutation())
+        observers.withSuppressed(name, body)
+        guard let open else { return }
+        finishChange(open)
+        contextReference?.deliverObservedChanges()
+    }
+
+    private final func change(_ name: String, _ mutation: PropertyMutation) -> PropertyChange {
+        var change = PropertyChange(object: self, name: name)
+        switch mutation {
+        case .setting: break
+        case .insertion(let members): (change.kind, change.members) = (.insertion, members)
+        case .replacement(let members): (change.kind, change.members) = (.replacement, members)
+        case .removal(let members):
+            (change.kind, change.members) = (.removal, members)
+            change.indexes = positions(change)
+        }
+        return change
+    }
+
+    /// Where members stand in an ordered relationship; nil for one without order.
+    private final func positions(_ change: PropertyChange) -> IndexSet? {
+        guard case .toMany(let index)? = layout.entity.location(of: change.name), layout.entity.toMany[index].declaration.isOrdered else { return nil }
+        let places = Dictionary(uniqueKeysWithValues: toManyObjects(index).enumerated().map { (ObjectIdentifier($1), $0) })
+        return IndexSet(change.members.compactMap { places[ObjectIdentifier($0)] })
+    }
+
+    private final func isRelationship(_ name: String) -> Bool {
+        switch layout.entity.location(of: name) {
+        case .toMany: true
+        case .slot(let slot): if case .toOne = layout.entity.slots[slot] { true } else { false }
+        case nil: false
+        }
+    }
+}
+
+/// How a property changes, for key-value observers.
+enum PropertyMutation {
+    case setting
+    case insertion([NSManagedObject])
+    case removal([NSManagedObject])
+    case replacement([NSManagedObject])
+}
+
+// Changes that accessors announce by hand.
+
+extension NSManagedObject {
+    final func announceChange(_ name: String, _ mutation: @autoclosure () -> PropertyMutation, at indexes: IndexSet? = nil) {
+        guard flags.contains(.keyValueObserved), let observers else { return }
+        var change = change(name, mutation())
+        if let indexes { change.indexes = indexes }
+        observers.announce(change)
+    }
+
+    /// - Parameter members: Those that the change brought, where they are known only now.
+    final func finishAnnounced(_ name: String, members: (() -> [NSManagedObject])? = nil) {
+        guard flags.contains(.keyValueObserved), var open = observers?.takeAnnounced(name) else { return }
+        if let members { open.change.members = members() }
+        open.finish()
+    }
+
+    final func mutation(_ mutation: NSKeyValueSetMutationKind, _ objects: Set<AnyHashable>, of name: String) -> PropertyMutation {
+        let members = objects.compactMap { $0.base as? NSManagedObject }
+        switch mutation {
+        case .union: return .insertion(members)
+        case .minus: return .removal(members)
+        case .set: return .replacement(members)
+        case .intersect:
+            guard case .toMany(let index)? = layout.entity.location(of: name) else { return .removal([]) }
+            return .removal(toManyObjects(index).filter { !objects.contains($0) })
+        }
+    }
+
+    /// Members that join are known after the change.
+    final func mutation(_ change: NSKeyValueChange, at indexes: IndexSet, of name: String) -> PropertyMutation {
+        switch change {
+        case .setting: .setting
+        case .insertion: .insertion([])
+        case .removal: .removal(members(at: indexes, of: name))
+        case .replacement: .replacement([])
+        }
+    }
+
+    /// The members of an ordered relationship that stand at some positions.
+    final func members(at indexes: IndexSet, of name: String) -> [NSManagedObject] {
+        guard case .toMany(let index)? = layout.entity.location(of: name) else { return [] }
+        let all = toManyObjects(index)
+        return indexes.filter(all.indices.contains).map { all[$0] }
+    }
+}
