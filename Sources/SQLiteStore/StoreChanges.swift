@@ -156,6 +156,10 @@ package struct HistoryTransaction: Sendable {
 }
 
 extension HistoryTransaction {
+    /// A transaction of no store.
+    package static let none = HistoryTransaction(
+        number: 0, timestamp: 0, author: nil, contextName: nil, bundleID: nil, processID: nil, changes: [])
+
     func with(_ changes: [HistoryChange]) -> HistoryTransaction {
         HistoryTransaction(
             number: number, timestamp: timestamp, author: author, contextName: contextName, bundleID: bundleID,

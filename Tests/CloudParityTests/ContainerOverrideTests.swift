@@ -100,6 +100,9 @@ struct ContainerOverrideTests {
         let events = try #require(try container.viewContext.execute(request) as? NSPersistentCloudKitContainerEventResult)
         #expect((events.result as? [NSPersistentCloudKitContainer.Event])?.isEmpty == true)
         #expect(NSPersistentCloudKitContainerEventResult.ResultType.events.rawValue == 0 && type.rawValue == 1)
+        // The name in Objective-C's header, which code written for older tools has.
+        let old: NSPersistentCloudKitContainerEventResultType = type
+        #expect(old == .countEvents)
         #expect(Swift.type(of: Request.fetchEvents(after: Date())) == Request.self)
     }
 }

@@ -10,12 +10,15 @@ import SQLiteStore
 /// stands for ``current`` and nothing else, since no state outlives its process.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsquerygenerationtoken
-public final class NSQueryGenerationToken: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
+open class NSQueryGenerationToken: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     // Unchecked: the weak reference is set once, and reading it is atomic.
-    private(set) weak var view: PinnedView?
-    let isCurrent: Bool
+    private(set) final weak var view: PinnedView?
+    final let isCurrent: Bool
 
     private static let now = NSQueryGenerationToken(nil)
+
+    /// Creates a token that stands for ``current``, for subclasses.
+    public override init() { isCurrent = true }
 
     init(_ view: PinnedView?) {
         self.view = view
@@ -23,19 +26,19 @@ public final class NSQueryGenerationToken: NSObject, NSCopying, NSSecureCoding, 
     }
 
     /// Whatever is newest when a context that was pinned to it reads for the first time.
-    public class var current: NSQueryGenerationToken { now }
+    open class var current: NSQueryGenerationToken { now }
 
-    public static var supportsSecureCoding: Bool { true }
+    open class var supportsSecureCoding: Bool { true }
 
-    public func encode(with coder: NSCoder) { coder.encode(isCurrent, forKey: "current") }
+    open func encode(with coder: NSCoder) { coder.encode(isCurrent, forKey: "current") }
 
     /// - Returns: nil for anything but the archive of ``current``.
-    public init?(coder: NSCoder) {
+    public required init?(coder: NSCoder) {
         guard coder.decodeBool(forKey: "current") else { return nil }
         isCurrent = true
     }
 
-    public func copy(with zone: NSZone? = nil) -> Any { self }
+    open func copy(with zone: NSZone? = nil) -> Any { self }
 
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? Self else { return false }

@@ -64,21 +64,6 @@ enum HistoryEntities {
     }
 }
 
-extension NSPersistentHistoryTransaction {
-    /// - Returns: nil for a context without a coordinator.
-    public class func entityDescription(with context: NSManagedObjectContext) -> NSEntityDescription? {
-        context.persistentStoreCoordinator == nil ? nil : HistoryEntities.transactionDescription
-    }
-
-    public class var entityDescription: NSEntityDescription? { HistoryEntities.transactionDescription }
-
-    /// A new request for transactions, to set a predicate on: `author`, `contextName`, `bundleID`, `processID` and
-    /// `timestamp` have values there.
-    public class var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? {
-        HistoryEntities.request(HistoryEntities.transactionDescription)
-    }
-}
-
 extension NSPersistentHistoryTransaction: PredicateSubject {
     package func predicateValue(forKey key: String) -> PredicateValue {
         switch key {
@@ -93,21 +78,6 @@ extension NSPersistentHistoryTransaction: PredicateSubject {
         case "changes": .list((changes ?? []).map { .object(PredicateObject($0)) })
         default: .null
         }
-    }
-}
-
-extension NSPersistentHistoryChange {
-    /// - Returns: nil for a context without a coordinator.
-    public class func entityDescription(with context: NSManagedObjectContext) -> NSEntityDescription? {
-        context.persistentStoreCoordinator == nil ? nil : HistoryEntities.changeDescription
-    }
-
-    public class var entityDescription: NSEntityDescription? { HistoryEntities.changeDescription }
-
-    /// A new request for changes, to set a predicate on: `changeType`, `changedObjectID`, `changeID`,
-    /// `updatedProperties` (names) and paths that begin with `transaction` have values there.
-    public class var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? {
-        HistoryEntities.request(HistoryEntities.changeDescription)
     }
 }
 

@@ -28,7 +28,7 @@ public enum NSPersistentHistoryResultType: Int, Sendable {
 ///     }
 ///
 /// Source: developer.apple.com/documentation/coredata/nspersistenthistorychangerequest
-public final class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
+open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
     enum Point {
         case start
         case token(NSPersistentHistoryToken)
@@ -38,51 +38,64 @@ public final class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
 
     enum Action { case fetch, delete }
 
-    let action: Action
-    let point: Point
-    public var resultType: NSPersistentHistoryResultType
+    private(set) final var action = Action.fetch
+    private(set) final var point = Point.start
+    open var resultType = NSPersistentHistoryResultType.transactionsAndChanges
     /// Narrows a fetch down by a predicate on transactions or on changes; which, its entity says. Its limit and its
     /// sort descriptors have no effect.
-    public var fetchRequest: NSFetchRequest<any NSFetchRequestResult>?
+    open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>?
 
-    private init(_ action: Action, _ point: Point) {
-        self.action = action
-        self.point = point
-        resultType = action == .fetch ? .transactionsAndChanges : .statusOnly
+    /// Creates a request for all history. Subclasses are constructed by it, too.
+    public required override init() { super.init() }
+
+    private class func make(_ action: Action, _ point: Point) -> Self {
+        let request = Self()
+        (request.action, request.point) = (action, point)
+        if action == .delete { request.resultType = .statusOnly }
+        return request
     }
 
     /// The point that the request was made with, if that was a token.
-    public var token: NSPersistentHistoryToken? { if case .token(let token) = point { token } else { nil } }
+    open var token: NSPersistentHistoryToken? { if case .token(let token) = point { token } else { nil } }
 
     /// - Parameter token: nil for all there is.
-    public class func fetchHistory(after token: NSPersistentHistoryToken?) -> Self { Self(.fetch, token.map(Point.token) ?? .start) }
-    public class func fetchHistory(after date: Date) -> Self { Self(.fetch, .date(date)) }
-    public class func fetchHistory(after transaction: NSPersistentHistoryTransaction?) -> Self {
-        Self(.fetch, transaction.map(Point.transaction) ?? .start)
+    open class func fetchHistory(after token: NSPersistentHistoryToken?) -> Self { make(.fetch, token.map(Point.token) ?? .start) }
+    open class func fetchHistory(after date: Date) -> Self { make(.fetch, .date(date)) }
+    open class func fetchHistory(after transaction: NSPersistentHistoryTransaction?) -> Self {
+        make(.fetch, transaction.map(Point.transaction) ?? .start)
     }
 
     /// - Parameter fetchRequest: With the entity of ``NSPersistentHistoryTransaction`` or of ``NSPersistentHistoryChange``.
-    public class func fetchHistory(withFetch fetchRequest: NSFetchRequest<any NSFetchRequestResult>) -> Self {
-        let request = Self(.fetch, .start)
+    open class func fetchHistory(withFetch fetchRequest: NSFetchRequest<any NSFetchRequestResult>) -> Self {
+        let request = make(.fetch, .start)
         request.fetchRequest = fetchRequest
         return request
     }
 
     /// What comes before the point goes; the point itself stays.
-    public class func deleteHistory(before token: NSPersistentHistoryToken?) -> Self { Self(.delete, token.map(Point.token) ?? .start) }
-    public class func deleteHistory(before date: Date) -> Self { Self(.delete, .date(date)) }
-    public class func deleteHistory(before transaction: NSPersistentHistoryTransaction?) -> Self {
-        Self(.delete, transaction.map(Point.transaction) ?? .start)
+    open class func deleteHistory(before token: NSPersistentHistoryToken?) -> Self { make(.delete, token.map(Point.token) ?? .start) }
+    open class func deleteHistory(before date: Date) -> Self { make(.delete, .date(date)) }
+    open class func deleteHistory(before transaction: NSPersistentHistoryTransaction?) -> Self {
+        make(.delete, transaction.map(Point.transaction) ?? .start)
     }
 }
 
-public final class NSPersistentHistoryResult: NSPersistentStoreResult {
-    /// As ``resultType`` says.
-    public let result: Any?
-    public let resultType: NSPersistentHistoryResultType
+open class NSPersistentHistoryResult: NSPersistentStoreResult {
+    private final let contents: Any?
+    private final let kind: NSPersistentHistoryResultType
 
-    init(_ result: Any?, _ resultType: NSPersistentHistoryResultType) {
-        self.result = result
-        self.resultType = resultType
+    /// Creates a result without contents, for subclasses that override ``result``.
+    public override init() {
+        contents = nil
+        kind = .statusOnly
     }
+
+    init(_ contents: Any?, _ kind: NSPersistentHistoryResultType) {
+        self.contents = contents
+        self.kind = kind
+    }
+
+    /// As ``resultType`` says.
+    open var result: Any? { contents }
+    open var resultType: NSPersistentHistoryResultType { kind }
 }

@@ -5,21 +5,26 @@ public import Foundation
 
 /// A point in the history of some stores. It may be archived, and stands for the same point in a later run.
 ///
+/// One that an app makes by `init()` names no store: the history after it is all there is.
+///
 /// Source: developer.apple.com/documentation/coredata/nspersistenthistorytoken
-public final class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding, Sendable {
+open class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
+    // Unchecked: nothing is written after init.
     /// Store identifier to transaction number.
-    let positions: [String: Int64]
+    final let positions: [String: Int64]
+
+    public override init() { positions = [:] }
 
     init(_ positions: [String: Int64]) { self.positions = positions }
 
-    public static var supportsSecureCoding: Bool { true }
+    open class var supportsSecureCoding: Bool { true }
 
-    public func encode(with coder: NSCoder) {
+    open func encode(with coder: NSCoder) {
         let text = positions.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: "\n")
         coder.encode(text as NSString, forKey: "positions")
     }
 
-    public init?(coder: NSCoder) {
+    public required init?(coder: NSCoder) {
         guard let text = coder.decodeObject(of: NSString.self, forKey: "positions") else { return nil }
         var positions: [String: Int64] = [:]
         for line in String(text).split(separator: "\n") {
@@ -30,8 +35,8 @@ public final class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding
         self.positions = positions
     }
 
-    public func copy(with zone: NSZone? = nil) -> Any { self }
+    open func copy(with zone: NSZone? = nil) -> Any { self }
 
-    public override func isEqual(_ object: Any?) -> Bool { (object as? Self)?.positions == positions }
-    public override var hash: Int { positions.hashValue }
+    open override func isEqual(_ object: Any?) -> Bool { (object as? NSPersistentHistoryToken)?.positions == positions }
+    open override var hash: Int { positions.hashValue }
 }

@@ -15,8 +15,8 @@ import Testing
         expectDocumented("NSPersistentCloudKitContainer.EventType.setup", NSPersistentCloudKitContainer.EventType.setup, 0)
         expectDocumented("NSPersistentCloudKitContainer.EventType.import", NSPersistentCloudKitContainer.EventType.`import`, 1)
         expectDocumented("NSPersistentCloudKitContainer.EventType.export", NSPersistentCloudKitContainer.EventType.export, 2)
-        expectDocumented("NSPersistentCloudKitContainerEventResultType.events", NSPersistentCloudKitContainerEventResultType.events, 0)
-        expectDocumented("NSPersistentCloudKitContainerEventResultType.countEvents", NSPersistentCloudKitContainerEventResultType.countEvents, 1)
+        expectDocumented("NSPersistentCloudKitContainerEventResult.ResultType.events", NSPersistentCloudKitContainerEventResult.ResultType.events, 0)
+        expectDocumented("NSPersistentCloudKitContainerEventResult.ResultType.countEvents", NSPersistentCloudKitContainerEventResult.ResultType.countEvents, 1)
         expectDocumented("NSPersistentCloudKitContainerSchemaInitializationOptions.dryRun", NSPersistentCloudKitContainerSchemaInitializationOptions.dryRun, 2)
         expectDocumented("NSPersistentCloudKitContainerSchemaInitializationOptions.printSchema", NSPersistentCloudKitContainerSchemaInitializationOptions.printSchema, 4)
         expectDocumented("NSNotification.Name.NSPersistentStoreRemoteChange", NSNotification.Name.NSPersistentStoreRemoteChange, "NSPersistentStoreRemoteChangeNotification")
@@ -30,7 +30,7 @@ import Testing
         Self.usesNSPersistentCloudKitContainerEventType()
         Self.usesNSPersistentCloudKitContainerEventRequest()
         Self.usesNSPersistentCloudKitContainerEventResult()
-        Self.usesNSPersistentCloudKitContainerEventResultType()
+        Self.usesNSPersistentCloudKitContainerEventResultResultType()
         Self.usesNSPersistentCloudKitContainerOptions()
         Self.usesNSPersistentCloudKitContainerSchemaInitializationOptions()
         Self.usesNSPersistentStoreDescription()
@@ -96,19 +96,19 @@ import Testing
         _ = { (a0: NSPersistentCloudKitContainer.Event?) -> NSPersistentCloudKitContainerEventRequest in NSPersistentCloudKitContainerEventRequest.fetchEvents(after: a0) }
         _ = { (a0: NSFetchRequest<any NSFetchRequestResult>) -> NSPersistentCloudKitContainerEventRequest in NSPersistentCloudKitContainerEventRequest.fetchEvents(matching: a0) }
         _ = { () -> NSFetchRequest<any NSFetchRequestResult> in NSPersistentCloudKitContainerEventRequest.fetchRequestForEvents() }
-        let _: ReferenceWritableKeyPath<NSPersistentCloudKitContainerEventRequest, NSPersistentCloudKitContainerEventResultType> = \.resultType
+        let _: ReferenceWritableKeyPath<NSPersistentCloudKitContainerEventRequest, NSPersistentCloudKitContainerEventResult.ResultType> = \.resultType
     }
 
     private static func usesNSPersistentCloudKitContainerEventResult() {
         _ = { (x: NSPersistentCloudKitContainerEventResult) -> NSPersistentStoreResult in x }
         let _: KeyPath<NSPersistentCloudKitContainerEventResult, Any?> = \.result
-        let _: KeyPath<NSPersistentCloudKitContainerEventResult, NSPersistentCloudKitContainerEventResultType> = \.resultType
+        let _: KeyPath<NSPersistentCloudKitContainerEventResult, NSPersistentCloudKitContainerEventResult.ResultType> = \.resultType
     }
 
-    private static func usesNSPersistentCloudKitContainerEventResultType() {
-        _ = NSPersistentCloudKitContainerEventResultType.self
-        _ = { () -> NSPersistentCloudKitContainerEventResultType in .events }
-        _ = { () -> NSPersistentCloudKitContainerEventResultType in .countEvents }
+    private static func usesNSPersistentCloudKitContainerEventResultResultType() {
+        _ = NSPersistentCloudKitContainerEventResult.ResultType.self
+        _ = { () -> NSPersistentCloudKitContainerEventResult.ResultType in .events }
+        _ = { () -> NSPersistentCloudKitContainerEventResult.ResultType in .countEvents }
     }
 
     private static func usesNSPersistentCloudKitContainerOptions() {

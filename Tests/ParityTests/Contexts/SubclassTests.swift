@@ -149,6 +149,77 @@ import Testing
         #expect(NSManagedObjectID() != NSManagedObjectID())
         #expect(NSManagedObjectID().isTemporaryID)
     }
+
+    @Test func historyIsDoubled() throws {
+        final class Change: NSPersistentHistoryChange {
+            static let id = NSManagedObjectID()
+            override var changeID: Int64 { 3 }
+            override var changedObjectID: NSManagedObjectID { Change.id }
+            override var changeType: NSPersistentHistoryChangeType { .insert }
+            override var tombstone: [AnyHashable: Any]? { ["name": "gone"] }
+            override var updatedProperties: Set<NSPropertyDescription>? { [] }
+            override var transaction: NSPersistentHistoryTransaction? { Transaction() }
+        }
+        final class Token: NSPersistentHistoryToken, @unchecked Sendable {
+            override func isEqual(_ object: Any?) -> Bool { object is Token }
+        }
+        final class Transaction: NSPersistentHistoryTransaction {
+            override var author: String? { "double" }
+            override var contextName: String? { "context" }
+            override var bundleID: String { "bundle" }
+            override var processID: String { "process" }
+            override var storeID: String { "store" }
+            override var timestamp: Date { Date(timeIntervalSinceReferenceDate: 4) }
+            override var transactionNumber: Int64 { 5 }
+            override var token: NSPersistentHistoryToken { Token() }
+            override var changes: [NSPersistentHistoryChange]? { [Change()] }
+        }
+        final class Result: NSPersistentHistoryResult {
+            override var result: Any? { [Transaction()] }
+            override var resultType: NSPersistentHistoryResultType { .transactionsAndChanges }
+        }
+        let result: NSPersistentHistoryResult = Result()
+        let transaction = try #require((result.result as? [NSPersistentHistoryTransaction])?.first)
+        #expect(transaction.author == "double" && transaction.contextName == "context" && transaction.storeID == "store")
+        #expect(transaction.bundleID == "bundle" && transaction.processID == "process" && transaction.transactionNumber == 5)
+        #expect(transaction.timestamp == Date(timeIntervalSinceReferenceDate: 4) && transaction.token == Token())
+        // What the class does not override works with what it does.
+        let ids = transaction.objectIDNotification().userInfo?[NSInsertedObjectsKey] as? Set<NSManagedObjectID>
+        #expect(ids == [Change.id])
+        let change = try #require(transaction.changes?.first)
+        #expect(change.changeID == 3 && change.tombstone?["name"] as? String == "gone" && change.updatedProperties == [])
+        #expect(change.transaction?.author == "double")
+        #expect(NSPersistentHistoryTransaction().changes == nil && NSPersistentHistoryChange().transaction == nil)
+        #expect(NSPersistentHistoryResult().result == nil)
+        #expect(NSPersistentHistoryToken() == NSPersistentHistoryToken())
+    }
+
+    @Test func aRequestForHistoryIsOverridden() throws {
+        final class Request: NSPersistentHistoryChangeRequest {
+            var author = "app"
+            override var resultType: NSPersistentHistoryResultType {
+                get { .transactionsOnly }
+                set {}
+            }
+            override var token: NSPersistentHistoryToken? { NSPersistentHistoryToken() }
+        }
+        let request = Request.fetchHistory(after: Date.distantPast)
+        #expect(request.resultType == .transactionsOnly && request.author == "app" && request.token != nil)
+        try Notes.withFile { url in
+            let container = try Notes.container(at: url)
+            try Notes.save(container, author: "app") { _ = Notes.insert("a", into: $0) }
+            let context = container.newBackgroundContext()
+            let result = try context.performAndWait { (try context.execute(request) as? NSPersistentHistoryResult)?.result }
+            let transactions = try #require(result as? [NSPersistentHistoryTransaction])
+            #expect(transactions.map(\.author) == ["app"] && transactions[0].changes == nil)
+            // A point before all history, as a token that was never archived.
+            let all = NSPersistentHistoryChangeRequest.fetchHistory(after: NSPersistentHistoryToken())
+            let changes = try context.performAndWait { (try context.execute(all) as? NSPersistentHistoryResult)?.result }
+            #expect((changes as? [NSPersistentHistoryTransaction])?.first?.changes?.count == 1)
+        }
+        final class Generation: NSQueryGenerationToken, @unchecked Sendable {}
+        #expect(Generation().copy() is Generation)
+    }
 }
 
 private class RecordingContext: NSManagedObjectContext, @unchecked Sendable {
