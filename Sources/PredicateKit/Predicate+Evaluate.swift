@@ -115,7 +115,7 @@ struct Evaluation {
 
     func value(_ expression: Expression) throws(PredicateFailure) -> PredicateValue {
         switch expression {
-        case .constant(let value): return value
+        case .constant(let value): return value.comparable
         case .selfObject: return root
         case .keyPath(let keys): return root.value(at: keys[...])
         case .path(let base, let keys): return try value(base).value(at: keys[...])

@@ -78,7 +78,7 @@ extension Expression {
     package var canonical: Expression { map(Self.simplest) }
 
     fileprivate static func simplest(_ expression: Expression) -> Expression {
-        if case .constant(let value) = expression { return .constant(value.canonical) }
+        if case .constant(let value) = expression { return .constant(value.comparable.canonical) }
         return expression
     }
 
@@ -110,7 +110,7 @@ extension Expression {
     /// - Throws: ``PredicateFailure`` with `.unknownFunction`.
     package func constantValue(now: () -> Double) throws(PredicateFailure) -> PredicateValue? {
         switch self {
-        case .constant(let value): return value
+        case .constant(let value): return value.comparable
         case .keyPath, .selfObject, .variable, .subquery, .conditional, .anyKey, .block: return nil
         case .path(let base, let keys): return try base.constantValue(now: now)?.value(at: keys[...])
         case .aggregate(let members): return try Self.constants(members, now).map { .list($0) }

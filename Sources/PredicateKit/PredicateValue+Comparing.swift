@@ -6,6 +6,12 @@ import Foundation
 extension PredicateValue {
     package var isNull: Bool { if case .null = self { true } else { false } }
 
+    /// The same value, with `.null` for an `NSNull` that was given as a constant: a predicate prints it as `<null>` and
+    /// compares it as nil.
+    package var comparable: PredicateValue {
+        if case .object(let object) = self, object.reference is NSNull { .null } else { self }
+    }
+
     /// The same for all values that `==` in a predicate takes for the same: of all numbers the simplest form.
     package var canonical: PredicateValue {
         switch self {

@@ -33,7 +33,8 @@ import class PredicateKit.NSCompoundPredicate
         }
         #expect(
             values == [
-                .date(5), .uuid(id), .data(Data([1, 2])), .list([.string("a"), .string("b")]), .null, .bool(true),
+                .date(5), .uuid(id), .data(Data([1, 2])), .list([.string("a"), .string("b")]), PredicateValue(constant: NSNull()),
+                .bool(true),
                 .int(3),
                 .double(2.5), .decimal(4), .int(6), .string("s"), .list([.int(1)]), .list([.int(2)]), .decimal(1),
                 .double(0.5),

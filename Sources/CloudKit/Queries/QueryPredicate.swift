@@ -137,7 +137,7 @@ enum QueryPredicate {
 
     private static func value(_ expression: PredicateKit.Expression, _ part: String) throws(CKError) -> FieldValue {
         switch expression {
-        case .constant(let value): return try self.value(value, part)
+        case .constant(let value): return try self.value(value.comparable, part)
         case .aggregate(let members):
             var values: [FieldValue] = []
             for member in members { values.append(try value(member, part)) }

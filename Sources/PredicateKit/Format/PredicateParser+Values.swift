@@ -137,6 +137,13 @@ extension PredicateParser {
         case .sign("{"):
             try advance()
             return .expression(try aggregate())
+        case .sign("<"):
+            // As an NSNull is printed.
+            try advance()
+            guard keyword == "NULL" else { throw failure("expected a key, a value or a condition") }
+            try advance()
+            try expect(">", "to close <null>")
+            return .expression(.constant(.nullObject))
         case .sign("-"):
             try advance()
             let operand = try nested { (parser) throws(PredicateFailure) in try parser.postfix() }

@@ -142,7 +142,7 @@ extension PredicateValue {
         case .data(let value): "CAST(\"\(value.base64EncodedString())\", \"NSData\")"
         case .uuid(let value): "CAST(\"\(value.uuidString)\", \"NSUUID\")"
         case .url(let value): "CAST(\(Self.quoted(value)), \"NSURL\")"
-        case .object(let object): "<\(type(of: object.reference))>"
+        case .object(let object): object.reference is NSNull ? "<null>" : "<\(type(of: object.reference))>"
         case .list(let members): "{\(members.map(\.formatDescription).joined(separator: ", "))}"
         }
     }

@@ -74,7 +74,7 @@ open class NSExpression: NSObject, NSCopying {
     }
 
     public convenience init(forConstantValue obj: Any?) {
-        self.init(tree: .constant(PredicateValue(obj)), given: obj)
+        self.init(tree: .constant(PredicateValue(constant: obj)), given: obj)
     }
 
     open class func expressionForEvaluatedObject() -> NSExpression { NSExpression(tree: .selfObject) }
@@ -159,7 +159,7 @@ open class NSExpression: NSObject, NSCopying {
     }
 
     private static func tree(of argument: Any) -> Expression {
-        (argument as? NSExpression)?.tree ?? .constant(PredicateValue(argument))
+        (argument as? NSExpression)?.tree ?? .constant(PredicateValue(constant: argument))
     }
 
     // MARK: Values

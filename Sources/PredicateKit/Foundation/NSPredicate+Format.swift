@@ -103,7 +103,7 @@ extension NSPredicate {
     ///
     /// Source: `NSPredicate`, "withSubstitutionVariables(_:)".
     public func withSubstitutionVariables(_ variables: [String: Any]) -> Self {
-        let substituted = NSPredicate.made(tree.substituting(variables.mapValues { PredicateValue($0) }))
+        let substituted = NSPredicate.made(tree.substituting(variables.mapValues { PredicateValue(constant: $0) }))
         guard let result = substituted as? Self else {
             preconditionFailure("a predicate of the class \(type(of: self)) substitutes its variables itself")
         }

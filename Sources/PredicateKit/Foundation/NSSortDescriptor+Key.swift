@@ -4,7 +4,7 @@
 public import Foundation
 
 /// How a descriptor that was made here sorts.
-private struct SortMethod: Hashable {
+struct SortMethod: Hashable {
     enum Kind: Hashable {
         case selector(String)
         /// Code of an app.
@@ -12,8 +12,11 @@ private struct SortMethod: Hashable {
     }
     let key: String?
     /// Set instead of a key.
-    let keyPath: AnyKeyPath?
+    let property: AnyKeyPath?
     let kind: Kind
+
+    /// What Foundation's class keeps of the method.
+    var keyPath: KeyPath<NSObject, SortKeyValue> { \NSObject.[sortMethod: SortMethodBox(method: self)] }
 }
 
 /// Handed to a sort descriptor's key path in place of an object: the subscript below tells it the method.
@@ -38,7 +41,7 @@ extension NSObject {
             probe.method = box.method
             return SortKeyValue(value: nil)
         }
-        if let keyPath = box.method.keyPath { return SortKeyValue(value: (self as Any)[keyPath: keyPath]) }
+        if let keyPath = box.method.property { return SortKeyValue(value: (self as Any)[keyPath: keyPath]) }
         let keys = Expression.keys(box.method.key ?? "self")
         return SortKeyValue(value: PredicateValue(self).value(at: keys[...]))
     }
@@ -61,7 +64,7 @@ extension NSSortDescriptor {
             preconditionFailure("a sort descriptor cannot compare by \(name)")
         }
         let order = SortKey(keyPath: [], collation: collation)
-        self.init(SortMethod(key: key, keyPath: nil, kind: .selector(name)), ascending) { first, second in
+        self.init(SortMethod(key: key, property: nil, kind: .selector(name)), ascending) { first, second in
             let order = order.order(PredicateValue(first), PredicateValue(second))
             return ComparisonResult(rawValue: order) ?? .orderedSame
         }
@@ -69,7 +72,7 @@ extension NSSortDescriptor {
 
     /// Sorts in memory only: a store refuses a comparator.
     public convenience init(key: String?, ascending: Bool, comparator: @escaping Comparator) {
-        self.init(SortMethod(key: key, keyPath: nil, kind: .comparator), ascending) { first, second in
+        self.init(SortMethod(key: key, property: nil, kind: .comparator), ascending) { first, second in
             func value(_ value: Any?) -> Any { PredicateValue(value).foundationValue ?? NSNull() }
             return comparator(value(first), value(second))
         }
@@ -79,34 +82,40 @@ extension NSSortDescriptor {
     package convenience init(
         wrapping keyPath: AnyKeyPath, ascending: Bool, comparator: @escaping (Any?, Any?) -> ComparisonResult
     ) {
-        self.init(SortMethod(key: nil, keyPath: keyPath, kind: .comparator), ascending, comparator)
+        self.init(SortMethod(key: nil, property: keyPath, kind: .comparator), ascending, comparator)
     }
 
     /// Sorts by the value of a property, whatever its type.
     package convenience init(property keyPath: AnyKeyPath, ascending: Bool) {
-        self.init(SortMethod(key: nil, keyPath: keyPath, kind: .selector("compare:")), ascending) { first, second in
+        self.init(SortMethod(key: nil, property: keyPath, kind: .selector("compare:")), ascending) { first, second in
             let order = PredicateValue.sortOrder(PredicateValue(first), PredicateValue(second))
             return ComparisonResult(rawValue: order) ?? .orderedSame
         }
     }
 
     /// The key path by which an app named a property.
-    package var propertyKeyPath: AnyKeyPath { method?.keyPath ?? keyPath }
+    package var propertyKeyPath: AnyKeyPath { method?.property ?? keyPath }
 
     private convenience init(
         _ method: SortMethod, _ ascending: Bool, _ order: @escaping (Any?, Any?) -> ComparisonResult
     ) {
-        self.init(
-            keyPath: \NSObject.[sortMethod: SortMethodBox(method: method)], ascending: ascending,
-            comparator: { first, second in order((first as? SortKeyValue)?.value, (second as? SortKeyValue)?.value) })
+        let comparator: Comparator = { first, second in order((first as? SortKeyValue)?.value, (second as? SortKeyValue)?.value) }
+        if Self.self == NSSortDescriptor.self, method.kind != .comparator {
+            self.init(made: NamedSortDescriptor(method, ascending, comparator))
+        } else {
+            self.init(keyPath: method.keyPath, ascending: ascending, comparator: comparator)
+        }
     }
 
-    private var method: SortMethod? {
+    var method: SortMethod? {
         guard let keyPath = keyPath as? KeyPath<NSObject, SortKeyValue> else { return nil }
         let probe = KeyProbe()
         _ = probe[keyPath: keyPath]
         return probe.method
     }
+
+    /// Descriptors decoded from an archive may be evaluated here without it.
+    public func allowEvaluation() {}
 
     /// The key path of a descriptor that was made from one, or from a Swift key path whose properties have names.
     public var key: String? { givenKey ?? propertyKeyPath._kvcKeyPathString }

@@ -75,7 +75,7 @@ extension Expression {
 extension PredicateValue {
     fileprivate var isFormat: Bool {
         switch self {
-        case .object: false
+        case .object(let object): object.reference is NSNull
         case .list(let members): members.allSatisfy(\.isFormat)
         default: true
         }

@@ -22,6 +22,14 @@ extension PredicateValue {
         }
     }
 
+    /// The value of a constant in a predicate, where `NSNull` is told from nil.
+    package init(constant value: Any?) {
+        self = value is NSNull ? .nullObject : PredicateValue(value)
+    }
+
+    /// One object for all: instances of `NSNull` are not the same on Linux.
+    static let nullObject = PredicateValue.object(PredicateObject(NSNull()))
+
     private static func ofValue(_ value: Any) -> PredicateValue {
         switch value {
         case let value as PredicateValue: return value
@@ -120,7 +128,7 @@ extension FormatArgument {
         switch value {
         case let predicate as NSPredicate: self = .predicate(predicate.tree)
         case let expression as NSExpression: self = .expression(expression.tree)
-        default: self = .value(PredicateValue(value))
+        default: self = .value(PredicateValue(constant: value))
         }
     }
 }

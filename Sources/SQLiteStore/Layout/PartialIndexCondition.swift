@@ -36,7 +36,7 @@ struct PartialIndexCondition {
             case .constant(let value) = comparison.right
         else { return nil }
         let place = identifier(column)
-        if value == .null {
+        if value.comparable.isNull {
             switch comparison.operator {
             case .equalTo: return "\(place) IS NULL"
             case .notEqualTo: return "\(place) IS NOT NULL"

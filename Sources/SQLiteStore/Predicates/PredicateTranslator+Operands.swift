@@ -24,7 +24,7 @@ extension PredicateTranslator {
                 first.isNull ? second.kind : areNumbers && second.kind == .decimal ? .decimal : first.kind)
         case .subquery: throw refusal("a SUBQUERY is a collection; compare its @count, or its members by ANY and ALL")
         case .aggregate: throw refusal("a list may only stand on the right of IN and BETWEEN")
-        case .constant(let value): return try operand(value)
+        case .constant(let value): return try operand(value.comparable)
         case .combination(let operation, _, _): throw refusal("\(operation.rawValue) cannot be expressed in SQL")
         case .message(_, let name, _):
             guard let test = expression.messageAsComparison else {

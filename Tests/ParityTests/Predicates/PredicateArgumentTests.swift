@@ -139,10 +139,43 @@ import Testing
             let again = try NSKeyedUnarchiver.unarchivedObject(ofClass: NSPredicate.self, from: data)
             again?.allowEvaluation()
             #expect(again?.description == predicate.description)
+            #expect(again == predicate)
         }
         let expression = NSExpression(format: "max:(tags.rank) + 2 * (a - $b)")
         let data = try NSKeyedArchiver.archivedData(withRootObject: expression, requiringSecureCoding: true)
         #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: NSExpression.self, from: data) == expression)
+    }
+
+    @Test func compoundsAndComparisonsMadeInCodeAreArchived() throws {
+        let comparison = NSComparisonPredicate(
+            leftExpression: NSExpression(forKeyPath: "a.b"), rightExpression: NSExpression(forConstantValue: "x"), modifier: .any,
+            type: .contains, options: [.caseInsensitive])
+        let not = NSCompoundPredicate(notPredicateWithSubpredicate: comparison)
+        let compound = NSCompoundPredicate(orPredicateWithSubpredicates: [not, NSPredicate(value: false), NSPredicate(format: "c == %@", NSNull())])
+        for predicate in [comparison, not, compound] {
+            let data = try NSKeyedArchiver.archivedData(withRootObject: predicate, requiringSecureCoding: true)
+            let again = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: NSPredicate.self, from: data))
+            again.allowEvaluation()
+            #expect(again == predicate && again.hash == predicate.hash && type(of: again) == type(of: predicate))
+        }
+    }
+
+    @Test func aNullObjectIsPrintedAndComparedAsNil() throws {
+        let predicate = NSPredicate(format: "author == %@ OR title IN %@", NSNull(), ["x"])
+        #expect(predicate.description == "author == <null> OR title IN {\"x\"}")
+        #expect(NSPredicate(format: predicate.description) == predicate)
+        #expect(NSPredicate(format: "a == $x").withSubstitutionVariables(["x": NSNull()]).description == "a == <null>")
+        #expect(NSExpression(forConstantValue: NSNull()).description == "<null>")
+        #expect(NSExpression(forConstantValue: nil).description == "nil")
+        #expect(NSExpression(format: "<null>").constantValue is NSNull)
+        #expect(NSPredicate(format: "a == %@", NSNull()).evaluate(with: ["b": 1] as NSDictionary))
+        #expect(!NSPredicate(format: "a != %@", NSNull()).evaluate(with: ["b": 1] as NSDictionary))
+        let shop = try Bookshop(isSaved: true)
+        for (format, same) in [("author == %@", "author == nil"), ("price != %@", "price != nil"), ("%@ == author.born", "nil == author.born")] {
+            let expected = try shop.fetched(NSPredicate(format: same))
+            #expect(try shop.fetched(NSPredicate(format: format, NSNull())) == expected)
+        }
+        #expect(throws: PredicateFormatError.self) { try NSPredicate(parsing: "a == <nothing>") }
     }
 
     @Test func aStoreRefusesWhatItCannotRun() throws {

@@ -67,6 +67,50 @@ import Testing
         #expect(byLength.compare(["n": "zz"] as NSDictionary, to: ["n": "aaa"] as NSDictionary) == .orderedAscending)
     }
 
+    @Test func descriptorsThatSayTheSameAreEqual() {
+        let descriptors = [
+            NSSortDescriptor(key: "a", ascending: true), NSSortDescriptor(key: "a", ascending: false), NSSortDescriptor(key: "b", ascending: true),
+            NSSortDescriptor(key: nil, ascending: true),
+            NSSortDescriptor(key: "a", ascending: true, selector: NSSelectorFromString("localizedCompare:")),
+            NSSortDescriptor(key: "a", ascending: true) { _, _ in .orderedSame }, NSSortDescriptor(keyPath: \NSManagedObject.objectID, ascending: true),
+        ]
+        for (index, descriptor) in descriptors.enumerated() {
+            for (other, second) in descriptors.enumerated() { #expect((descriptor == second) == (index == other), "\(index), \(other)") }
+        }
+        let again = NSSortDescriptor(key: "a", ascending: true)
+        #expect(again == descriptors[0] && again.hash == descriptors[0].hash && Set([again, descriptors[0]]).count == 1)
+        #expect(NSSortDescriptor(key: "a", ascending: true, selector: NSSelectorFromString("compare:")) == again)
+        #expect(NSSortDescriptor(keyPath: \NSManagedObject.objectID, ascending: true) == descriptors[6])
+        #expect(descriptors[1].reversedSortDescriptor as? NSSortDescriptor == again)
+        #expect(again.copy() as? NSSortDescriptor == again)
+        let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
+        request.sortDescriptors = [again]
+        #expect((request.copy() as? NSFetchRequest<NSManagedObject>)?.sortDescriptors == [descriptors[0]])
+    }
+
+    @Test func descriptorsAreArchived() throws {
+        for descriptor in [
+            NSSortDescriptor(key: "a.b", ascending: false), NSSortDescriptor(key: nil, ascending: true),
+            NSSortDescriptor(key: "a", ascending: true, selector: NSSelectorFromString("localizedStandardCompare:")),
+        ] {
+            let data = try NSKeyedArchiver.archivedData(withRootObject: [descriptor] as NSArray, requiringSecureCoding: true)
+            let array = try NSKeyedUnarchiver.unarchivedObject(ofClasses: [NSArray.self, NSSortDescriptor.self], from: data) as? NSArray
+            let again = try #require(array?.firstObject as? NSSortDescriptor)
+            again.allowEvaluation()
+            #expect(again == descriptor)
+            #expect(again.key == descriptor.key && again.ascending == descriptor.ascending && again.selector == descriptor.selector)
+        }
+    }
+
+    @Test func anAppsOwnDescriptorsAreMade() {
+        final class ByTitle: NSSortDescriptor {
+            convenience init(_ ascending: Bool) { self.init(key: "title", ascending: ascending) }
+        }
+        let descriptor = ByTitle(false)
+        #expect(descriptor.key == "title" && !descriptor.ascending)
+        #expect(descriptor.compare(["title": "a"] as NSDictionary, to: ["title": "b"] as NSDictionary) == .orderedDescending)
+    }
+
     @Test func aStoreRefusesComparatorsAndUnknownKeys() throws {
         let shop = try Bookshop(isSaved: true)
         let comparator = NSSortDescriptor(key: "title", ascending: true) { _, _ in .orderedSame }
