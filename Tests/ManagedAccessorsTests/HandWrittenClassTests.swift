@@ -98,6 +98,11 @@ import Testing
             request.predicate = NSPredicate(format: "parent == %@", note)
             request.sortDescriptors = [NSSortDescriptor(keyPath: \Note.title, ascending: true)]
             #expect(try context.fetch(request) == [child])
+            // As `tarn port` writes it: the inherited method's request, not that of the class.
+            let erased = Note.fetchRequest() as NSFetchRequest<any NSFetchRequestResult>
+            #expect(try context.fetch(erased).count == 2)
+            let copy = NSFetchRequest<NSManagedObject>(copying: request)
+            #expect(try context.fetch(copy) == [child])
         }
     }
 }

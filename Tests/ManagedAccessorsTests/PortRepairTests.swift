@@ -10,8 +10,11 @@ import Testing
     private func ported(_ files: [String: String]) throws -> (files: [String: String], left: [Obstacle]) {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        for (name, text) in files { try Data(text.utf8).write(to: folder.appending(path: name)) }
+        for (name, text) in files {
+            let file = folder.appending(path: name)
+            try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: file)
+        }
         _ = try SourcePort(folder, keepsAttributes: true).write()
         let after = try SourcePort(folder, keepsAttributes: true).obstacles.map(\.obstacle)
         let texts = try files.keys.map { ($0, try String(contentsOf: folder.appending(path: $0), encoding: .utf8)) }
@@ -93,9 +96,96 @@ import Testing
         #expect(
             result.left.map(\.note) == [
                 "it uses secret, which Note.swift cannot see",
-                "no file here declares Generated: the model's generated classes have no place for it, so write the class by hand",
+                "no file here declares Generated: if a model generates it, set the entity's code generation to Category/Extension "
+                    + "(codeGenerationType=\"category\") and write the class in your sources",
                 "it stands in an #if",
             ])
+    }
+
+    @Test func overridesOfGeneratedClassesGetAClassOfTheirOwn() throws {
+        func contents(_ more: String) -> String {
+            """
+            <model>
+                <entity name="Item" representedClassName=".Item" codeGenerationType="class" isAbstract="YES"/>
+                <entity name="Note" representedClassName="Note" parentEntity="Item" codeGenerationType="class">\(more)</entity>
+                <entity name="Tag" representedClassName="Tag" codeGenerationType="category"/>
+            </model>
+
+            """
+        }
+        let result = try ported([
+            "App.xcdatamodeld/App.xcdatamodel/contents": contents(""), "App.xcdatamodeld/App 2.xcdatamodel/contents": contents("<attribute name=\"a\"/>"),
+            "Note+Life.swift": """
+                import CoreData
+
+                /// How notes live.
+                extension Note {
+                    public override func awakeFromInsert() {
+                        super.awakeFromInsert()
+                    }
+                    func helper() {}
+                }
+                """,
+            "Note+Save.swift": """
+                import CoreData
+
+                extension Note {
+                    override func willSave() {}
+                }
+
+                extension Tag {
+                    override func willSave() {}
+                }
+                """,
+        ])
+        #expect(result.left.map(\.text) == ["Tag: override func willSave ( )"])
+        #expect(
+            result.files["Note+Life.swift"] == """
+                import CoreData
+
+                @objc(Note)
+                public class Note: Item {
+                    public override func awakeFromInsert() {
+                        super.awakeFromInsert()
+                    }
+
+                    public override func willSave() {}
+                }
+
+                /// How notes live.
+                extension Note {
+                    func helper() {}
+                }
+                """)
+        #expect(result.files["Note+Save.swift"]?.hasPrefix("import CoreData\n\nextension Note {\n}\n") == true)
+        for (name, text) in result.files where name.hasSuffix("contents") {
+            #expect(text.contains("parentEntity=\"Item\" codeGenerationType=\"category\">"), "\(name)")
+            #expect(text.contains("representedClassName=\".Item\" codeGenerationType=\"class\""), "\(name)")
+        }
+    }
+
+    @Test func castsOfAClassesOwnRequestBecomeChoices() throws {
+        let result = try ported([
+            "A.swift": """
+                import CoreData
+                let a = NSBatchDeleteRequest(fetchRequest: Note.fetchRequest() as! NSFetchRequest<NSFetchRequestResult>)
+                let b = App.Note.fetchRequest() as! NSFetchRequest<any NSFetchRequestResult>
+                let c = Note.fetchRequest() as? NSFetchRequest<NSFetchRequestResult>
+                let d = request as! NSFetchRequest<Note>
+
+                """
+        ])
+        #expect(
+            result.files["A.swift"] == """
+                import CoreData
+                let a = NSBatchDeleteRequest(fetchRequest: Note.fetchRequest() as NSFetchRequest<NSFetchRequestResult>)
+                let b = App.Note.fetchRequest() as NSFetchRequest<any NSFetchRequestResult>
+                let c = Note.fetchRequest() as? NSFetchRequest<NSFetchRequestResult>
+                let d = request as! NSFetchRequest<Note>
+
+                """)
+        #expect(result.left.map(\.kind) == [.erasedRequest, .erasedRequest])
+        #expect(result.left.map(\.line) == [4, 5])
     }
 
     @Test func selectorObserversBecomeBlockObservers() throws {

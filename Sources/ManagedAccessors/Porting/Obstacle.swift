@@ -26,7 +26,7 @@ package struct Obstacle: Equatable, Sendable {
             case .members: "@objcMembers needs the Objective-C runtime; it is kept for Apple's platforms"
             case .exposed: "@objc needs the Objective-C runtime; pass the access notes to the compiler, or keep it for Apple's platforms"
             case .optionalRequirement: "optional requirements need the Objective-C runtime; give the method an empty body in an extension"
-            case .erasedRequest: "fetch requests of other result types cannot be cast; make the request with the wanted type"
+            case .erasedRequest: "without Objective-C a generic class cannot be cast to another of its types; make the request with the wanted type, or NSFetchRequest(copying:)"
             case .observer: "#selector needs the Objective-C runtime; an observer's block means the same"
             case .overrideInExtension: "Swift overrides members in the class's own body only, without the Objective-C runtime"
             case .missingImport: "the name comes from a module that this file does not import"

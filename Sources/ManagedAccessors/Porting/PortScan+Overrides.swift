@@ -13,6 +13,20 @@ struct MovableOverride {
     /// Names that other files cannot see and that the declaration uses.
     var hiddenNames: [String]
     var isConditional: Bool
+    /// Where the extension starts, with the comments in front of it.
+    var extensionStart: Int
+    /// Where `override` stands in the text, if the declaration has no access level; nil if it has one.
+    var accessOffset: Int?
+}
+
+extension MovableOverride {
+    /// The declaration for a public class, whose overrides are public.
+    var publicText: String {
+        let text = text.hasSuffix("\n") ? text : text + "\n"
+        guard let accessOffset else { return text }
+        let utf8 = Array(text.utf8)
+        return String(decoding: utf8[..<accessOffset] + Array("public ".utf8) + utf8[accessOffset...], as: UTF8.self)
+    }
 }
 
 extension PortScan {
@@ -29,11 +43,12 @@ extension PortScan {
                 next += 2
             }
             let access = index > 0 && ["public", "open", "package"].contains(tokens[index - 1].text) ? tokens[index - 1].text : nil
-            scanOverrides(of: name, open + 1, close, access)
+            let first = access == nil ? index : index - 1
+            scanOverrides(of: name, open + 1, close, access, leadingComments(before: tokens[first].range.lowerBound))
         }
     }
 
-    private mutating func scanOverrides(of type: String, _ start: Int, _ close: Int, _ access: String?) {
+    private mutating func scanOverrides(of type: String, _ start: Int, _ close: Int, _ access: String?, _ extensionStart: Int) {
         var index = start
         while index < close {
             if tokens[index].isMark("{") || tokens[index].isMark("(") {
@@ -53,8 +68,8 @@ extension PortScan {
             if upper < bytes.count, bytes[upper] == UInt8(ascii: "\n") { upper += 1 }
             var text = self.text(lower..<upper)
             let hasAccess = (first..<body).contains { ["public", "open", "package", "internal"].contains(tokens[$0].text) }
+            let offset = tokens[index].range.lowerBound - lower
             if let access, !hasAccess {
-                let offset = tokens[index].range.lowerBound - lower
                 var utf8 = Array(text.utf8)
                 utf8.insert(contentsOf: Array("\(access) ".utf8), at: offset)
                 text = String(decoding: utf8, as: UTF8.self)
@@ -66,7 +81,8 @@ extension PortScan {
             movable.append(
                 MovableOverride(
                     type: type, line: tokens[index].line, range: lower..<upper, text: text, hiddenNames: hiddenNames.intersection(words).sorted(),
-                    isConditional: conditionDepth(at: index) > 0 || (first...last).contains { tokens[$0].kind == .directive }))
+                    isConditional: conditionDepth(at: index) > 0 || (first...last).contains { tokens[$0].kind == .directive },
+                    extensionStart: extensionStart, accessOffset: hasAccess || access != nil ? nil : offset))
             index = last + 1
         }
     }

@@ -114,9 +114,22 @@ package struct PortScan {
             if token.isWord("as"), index + 2 < tokens.count, tokens[index + 1].isMark("!") || tokens[index + 1].isMark("?"),
                 tokens[index + 2].isWord("NSFetchRequest")
             {
-                add(.erasedRequest, index, to: index + 2, edit: nil)
+                addErasedRequest(index)
             }
         }
+    }
+
+    /// `Note.fetchRequest() as! NSFetchRequest<NSFetchRequestResult>` is a cast of the request that the class declares. Without
+    /// the `!` it chooses the method of `NSManagedObject`, whose request has that type, on Apple's platforms too.
+    private mutating func addErasedRequest(_ index: Int) {
+        let before = index > 3 ? tokens[(index - 3)..<index].map(\.text) : []
+        let after = tokens[(index + 3)...].prefix(4).map(\.text).filter { $0 != "any" }.prefix(3)
+        let isDeclared = before == ["fetchRequest", "(", ")"] && tokens[index - 4].isMark(".") && tokens[index + 1].isMark("!")
+        guard isDeclared, Array(after) == ["<", "NSFetchRequestResult", ">"] else { return add(.erasedRequest, index, to: index + 2, edit: nil) }
+        obstacles.append(
+            Obstacle(
+                kind: .erasedRequest, line: tokens[index].line, text: "as! NSFetchRequest",
+                edit: Obstacle.Edit(range: tokens[index + 1].range, text: "")))
     }
 
     /// Enumerations may keep `@objc`: the compiler accepts it everywhere.

@@ -72,8 +72,14 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopying {
         super.init()
     }
 
-    /// The same request for another result type.
-    init<Other>(copying other: NSFetchRequest<Other>) {
+    /// Creates the same request for another result type, as `as!` does with the Objective-C runtime.
+    ///
+    /// ```swift
+    /// let request = NSFetchRequest<any NSFetchRequestResult>(copying: Note.fetchRequest() as NSFetchRequest<Note>)
+    /// ```
+    ///
+    /// Tarn's own. Results of another type than `ResultType` end the process, as such a cast does.
+    public init<Other>(copying other: NSFetchRequest<Other>) {
         givenEntityName = other.givenEntityName
         super.init()
         entity = other.entity

@@ -36,7 +36,9 @@ struct PortCommand: ParsableCommand {
             print("\(path):\(obstacle.line): \(obstacle.text)\n    \(obstacle.kind.reason)\(remedy(obstacle))")
         }
         if write { for path in try changed(by: port) { print("changed \(path)") } }
-        if !hasNoFlags, !port.exposed.isEmpty { try notes(port) }
+        // What was written may have more uses of @objc.
+        let noted = write ? try SourcePort(URL(fileURLWithPath: path), keepsAttributes: !hasNoFlags) : port
+        if !hasNoFlags, !noted.exposed.isEmpty { try notes(noted) }
         let left = port.obstacles.filter { $0.obstacle.edit == nil }.count
         let mended = port.obstacles.count - left
         print("\(port.files.count) files read, \(mended) places \(write ? "mended" : "that --write mends"), \(left) that need you")
@@ -54,7 +56,8 @@ struct PortCommand: ParsableCommand {
         switch obstacle.kind {
         case .keyPath, .qualifiedName, .observer: return write ? ": changed to \(edit.text)" : ": --write makes it \(edit.text)"
         case .missingImport: return write ? ": added \(obstacle.note ?? "")" : ": --write adds \(obstacle.note ?? "")"
-        case .overrideInExtension: return write ? ": moved into the class" : ": --write moves it into the class"
+        case .overrideInExtension: return (write ? ": moved " : ": --write moves it ") + (obstacle.note ?? "into the class")
+        case .erasedRequest: return write ? ": changed to as" : ": --write makes it as"
         default: return ""
         }
     }
