@@ -13,13 +13,15 @@ import Testing
     private func makeStore(_ folder: TemporaryFolder) throws -> (SQLiteStore, String) {
         let path = folder.path + "/notes.sqlite"
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        var draft = Attribute(name: "draft", type: .string)
+        draft.isTransient = true
         let model = try ResolvedModel(
             Model(entities: [
                 Entity(
                     name: "Folder", attributes: [Attribute(name: "name", type: .string)],
                     relationships: [Relationship(name: "notes", destination: "Note", inverse: "folder", isToMany: true)]),
                 Entity(
-                    name: "Note", attributes: [Attribute(name: "title", type: .string)],
+                    name: "Note", attributes: [Attribute(name: "title", type: .string), draft],
                     relationships: [Relationship(name: "folder", destination: "Folder", inverse: "notes")]),
             ]))
         let options = SQLiteStore.Options(clock: { 1000 }, makeIdentifier: { UUID() })
@@ -94,7 +96,7 @@ import Testing
             var changes = StoreChanges()
             changes.inserts = [
                 Row(key: parent, version: 1, values: [.string("a \"b\", c")]),
-                Row(key: note, version: 1, values: [.reference(parent), .string("\u{1B}[31m\u{202E}\n=1+1")]),
+                Row(key: note, version: 1, values: [.null, .reference(parent), .string("\u{1B}[31m\u{202E}\n=1+1")]),
             ]
             try writer.apply(changes)
         }
@@ -115,13 +117,13 @@ import Testing
         let path = try makeFilledStore(folder)
         #expect(
             StoreTable.text(try rows(path, "Note")) == """
-                id       folder     title
+                _id      folder     title
                 Note/p1  nil        nil
                 Note/p2  Folder/p1  \\u{1b}[31m\\u{202e}\\u{a}=1+1
                 """)
         #expect(
             StoreTable.text(try rows(path, "Folder")[0]) == """
-                id     Folder/p1
+                _id    Folder/p1
                 name   a "b", c
                 notes  Note/p2
                 """)
@@ -159,7 +161,7 @@ import Testing
             #expect(object["relationships"] as? [String: [String]] == ["notes": ["Note/p2"]])
         }
         try StoreCommand.Export.parse([path, "--to", folder.path + "/out", "--format", "csv", "--entity", "Folder"]).run()
-        #expect(try file("Folder.csv") == "id,name,notes\nFolder/p1,\"a \"\"b\"\", c\",Note/p2\n")
+        #expect(try file("Folder.csv") == "_id,name,notes\nFolder/p1,\"a \"\"b\"\", c\",Note/p2\n")
         // A file that is there stays.
         let error = #expect(throws: CommandError.self) { try StoreCommand.Export.parse([path, "--to", folder.path + "/out"]).run() }
         #expect(error?.description.contains("choose an empty folder") == true)

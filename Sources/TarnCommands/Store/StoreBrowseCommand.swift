@@ -109,7 +109,7 @@ enum StoreTable {
     static func text(_ rows: [StoreRow]) -> String {
         // Subentities have properties of their own.
         let names = Set(rows.flatMap { $0.slots.map(\.name) }).sorted()
-        let cells = [["id"] + names] + rows.map { row in
+        let cells = [["_id"] + names] + rows.map { row in
             let values = Dictionary(row.slots.map { ($0.name, cell(row, $0.value)) }, uniquingKeysWith: { first, _ in first })
             return [row.id] + names.map { values[$0] ?? "" }
         }
@@ -123,7 +123,7 @@ enum StoreTable {
 
     /// One object: a line for each property.
     static func text(_ row: StoreRow) -> String {
-        var lines = [("id", row.id)] + row.slots.map { ($0.name, cell(row, $0.value)) }
+        var lines = [("_id", row.id)] + row.slots.map { ($0.name, cell(row, $0.value)) }
         for (relationship, keys) in zip(row.entity.toMany, row.members ?? []) {
             let shown = keys.prefix(100).map(row.text(of:)).joined(separator: ", ")
             lines.append((relationship.name, keys.count > 100 ? "\(shown) and \(keys.count - 100) more" : shown))

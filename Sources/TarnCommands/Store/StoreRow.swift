@@ -32,15 +32,15 @@ struct StoreRow {
     /// `Car/p7`: the end of the object's URI.
     func text(of key: RowKey) -> String { "\(model.entities[key.entityIndex].name)/p\(key.primaryKey)" }
 
-    /// Attributes and to-one relationships in the order of their names.
+    /// Attributes and to-one relationships in the order of their names, without transient ones.
     var slots: [(name: String, value: StoredValue)] {
-        zip(entity.slots, row.values).map { ($0.name, $1) }.sorted { $0.name < $1.name }
+        zip(entity.slots, row.values).filter { !$0.0.isTransient }.map { ($0.name, $1) }.sorted { $0.name < $1.name }
     }
 
     var json: String {
         var attributes: [String] = []
         var relationships: [(name: String, json: String)] = []
-        for (slot, value) in zip(entity.slots, row.values) {
+        for (slot, value) in zip(entity.slots, row.values) where !slot.isTransient {
             switch slot {
             case .attribute(let attribute):
                 attributes.append("\(JSONText.string(attribute.name)):\(JSONText.value(value, isFlag: attribute.type == .boolean))")
@@ -71,6 +71,16 @@ struct StoreRow {
         case .data(let data): data.base64EncodedString()
         case .uuid(let identifier): identifier.uuidString
         case .reference(let key): text(of: key)
+        }
+    }
+}
+
+extension Slot {
+    /// Not stored.
+    var isTransient: Bool {
+        switch self {
+        case .attribute(let attribute): attribute.isTransient
+        case .toOne(let relationship): relationship.declaration.isTransient
         }
     }
 }
