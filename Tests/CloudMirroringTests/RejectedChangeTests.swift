@@ -20,8 +20,8 @@ import Testing
     }
 
     /// Mia's post in the public database, at Mia's and at Ben's.
-    private func published() async throws -> (mia: Device, ben: Device) {
-        let cloud = try InProcessCloud()
+    private func published(limits: Limits = Limits()) async throws -> (mia: Device, ben: Device) {
+        let cloud = try InProcessCloud(limits: limits)
         let mia = try Device("mia's", try await cloud.addUser("mia", device: "mia's"), describe: publish)
         let ben = try Device("ben's", try await cloud.addUser("ben", device: "ben's"), describe: publish)
         try mia.edit(Self.plan)
@@ -46,6 +46,22 @@ import Testing
         try await mia.sync()
         try await ben.sync()
         #expect(try ben.dump == mia.dump && mia.dump.contains("Mountains"))
+        try await discard(mia, ben)
+    }
+
+    /// The client doesn't know how few records the server takes at once.
+    @Test func rejectedDeletionsComeBackFromAServerThatTakesFewAtOnce() async throws {
+        var limits = Limits()
+        limits.operationsPerRequest = 3
+        let (mia, ben) = try await published(limits: limits)
+        try mia.edit { context in for number in 0..<7 { context.insert("Post", ["title": "Post \(number)"]) } }
+        try await mia.sync()
+        try await ben.sync()
+        try ben.edit { context in for post in try context.all("Post") { context.delete(post) } }
+        try await ben.sync()
+        let (mine, bens) = (try mia.dump, try ben.dump)
+        #expect(bens == mine)
+        #expect(try ben.container.rejectedChanges().isEmpty)
         try await discard(mia, ben)
     }
 

@@ -72,10 +72,16 @@ extension MirrorCloud {
         var found: [Record] = []
         var missing: Set<String> = []
         var failure: CloudFailure?
-        let size = max(1, client.limits.operationsPerRequest)
-        for start in stride(from: 0, to: names.count, by: size) {
-            let part = Array(names[start..<min(start + size, names.count)])
-            for result in try await client.lookupRecords(LookupRecordsRequest(recordNames: part, zoneID: zone)).results {
+        var size = max(1, client.limits.operationsPerRequest)
+        var rest = names[...]
+        while !rest.isEmpty {
+            let part = Array(rest.prefix(size))
+            guard let results = try await results(LookupRecordsRequest(recordNames: part, zoneID: zone)) else {
+                size = max(1, part.count / 2)
+                continue
+            }
+            rest = rest.dropFirst(part.count)
+            for result in results {
                 switch result {
                 case .record(let record) where record.isDeleted: missing.insert(record.recordName)
                 case .record(let record): found.append(try sealer.opened(record, mapping))
@@ -85,5 +91,15 @@ extension MirrorCloud {
             }
         }
         return (found, missing, failure)
+    }
+
+    /// - Returns: nil if the server takes fewer records at once than this client knows.
+    private func results(_ request: LookupRecordsRequest) async throws -> [RecordResult]? {
+        do {
+            return try await client.lookupRecords(request).results
+        } catch {
+            guard error.code == .limitExceeded, request.records.count > 1 else { throw error }
+            return nil
+        }
     }
 }
