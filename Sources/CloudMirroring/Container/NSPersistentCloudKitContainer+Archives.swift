@@ -43,6 +43,8 @@ extension NSPersistentCloudKitContainer {
     /// The store's present file is archived before; `replaced` is that archive. The store is removed from the coordinator and a new one is
     /// loaded from the same description: objects that contexts hold of it are invalid, so reset those contexts. The archive stays.
     ///
+    /// An archive has everything that was in the file, also what somebody saved who was signed in before the server could be asked.
+    ///
     /// If the process is killed meanwhile, the store is either as it was or the archive's; both are in archives then, and the call can be
     /// made again.
     ///
@@ -61,6 +63,7 @@ extension NSPersistentCloudKitContainer {
         guard let url = store.url, let description = persistentStoreDescriptions.first(where: { $0.url == url }) else {
             throw CocoaError(.persistentStoreOperation, sentence: "The store has no description in persistentStoreDescriptions.")
         }
+        let changes = try mirror.translated { try mirror.file.accountChangeLog() }
         let objectCount = try mirror.translated { try mirror.file.objectCount() }
         await mirror.stop()
         try persistentStoreCoordinator.remove(store)
@@ -75,7 +78,7 @@ extension NSPersistentCloudKitContainer {
         }
         do {
             try replace(url, by: archive)
-            return (try await load(description, StoreRestoration(isForPresentAccount: asPresentAccount)), replaced)
+            return (try await load(description, StoreRestoration(isForPresentAccount: asPresentAccount, accountChanges: changes)), replaced)
         } catch {
             try replace(url, by: replaced)
             _ = try await load(description, nil)
@@ -139,6 +142,8 @@ extension NSPersistentCloudKitContainer {
 struct StoreRestoration: Hashable, Sendable {
     /// Whether its objects are to be sent to the account that is signed in.
     var isForPresentAccount: Bool
+    /// What the app has not acknowledged, as the replaced file had it.
+    var accountChanges: [UInt8]?
 }
 
 extension Mirror {
@@ -157,7 +162,8 @@ extension MirrorFile {
         try store.write { writer in
             try BookkeepingTables.open(writer, home: homeZone)
             // What somebody else saved before the store was archived is in the archive, too; whoever restores it takes it.
-            for key in [MirrorState.Key.credential, .stranger, .accountChanges, .accountAnswer] { try MirrorState.set(key, .null, writer) }
+            for key in [MirrorState.Key.credential, .stranger, .accountAnswer] { try MirrorState.set(key, .null, writer) }
+            try MirrorState.set(.accountChanges, restoration.accountChanges.map { .blob(Data($0)) } ?? .null, writer)
             return restoration.isForPresentAccount ? try uploadEverything(writer) : []
         }
     }

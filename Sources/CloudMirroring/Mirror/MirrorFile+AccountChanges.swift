@@ -24,6 +24,9 @@ extension MirrorFile {
     /// Changes that the app has not acknowledged, oldest first.
     func accountChanges() throws -> [AccountChange] { try store.read { try Self.log($0).changes } }
 
+    /// The changes as they are stored; nil if there are none.
+    func accountChangeLog() throws -> [UInt8]? { try store.read { try MirrorState.blob(.accountChanges, $0) } }
+
     func acknowledgeAccountChanges() throws { try store.write { try MirrorState.set(.accountChanges, .null, $0) } }
 
     /// Stores what the app decided about the change that waits for it.
