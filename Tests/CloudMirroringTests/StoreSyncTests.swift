@@ -64,6 +64,23 @@ import Testing
         for device in [mia, kiosk] { try await device.discard() }
     }
 
+    /// The public database is read without an account, and written with one.
+    @Test func whatWaitsInAPublicStoreForAnAccountFailsTheCall() async throws {
+        let cloud = try InProcessCloud()
+        let kiosk = try device("kiosk", cloud.addVisitor(device: "kiosk"))
+        let all = try store(kiosk, "Public.sqlite")
+        try await kiosk.container.sync(all, timeout: .seconds(600))
+        try insert("score", kiosk, into: "Public.sqlite")
+        for _ in 0..<2 {
+            let error = await #expect(throws: CKError.self) { try await kiosk.container.sync(all, timeout: .seconds(600)) }
+            #expect(error?.code == .notAuthenticated)
+        }
+        let error = await #expect(throws: CKError.self) { try await kiosk.sync() }
+        #expect(error?.code == .notAuthenticated)
+        #expect(kiosk.container.syncStatus(of: all).pendingCount == 1)
+        try await kiosk.discard()
+    }
+
     @Test func aContainerWhoseOnlyStoreIsSignedOutSaysSo() async throws {
         let cloud = try InProcessCloud()
         let kiosk = try Device("kiosk", cloud.addVisitor(device: "kiosk"))

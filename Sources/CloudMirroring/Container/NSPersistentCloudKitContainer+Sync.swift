@@ -66,7 +66,14 @@ extension NSPersistentCloudKitContainer {
             return try await group.next() ?? nil
         }
         guard let failures else { throw CKError(lastObstacle(of: mirrors)) }
-        if let failure = obstacle(failures) { throw CKError(failure) }
+        let obstacles = zip(mirrors, failures).map { $1 ?? missingAccount(of: $0) }
+        if let failure = obstacle(obstacles) { throw CKError(failure) }
+    }
+
+    /// A public store is idle without an account, though what waits in it is not sent.
+    private func missingAccount(of mirror: Mirror) -> CloudFailure? {
+        guard mirror.permissions.isSignedOut, status(of: mirror).pendingCount > 0 else { return nil }
+        return CloudFailure(.notAuthenticated, Mirror.nobodyIsSignedIn)
     }
 
     /// Waits for all, also when one has failed.

@@ -8,6 +8,9 @@ import ObjectGraph
 import Synchronization
 
 extension Mirror {
+    /// Why a public store keeps what was changed.
+    static let nobodyIsSignedIn = "nobody is signed in: what was changed here is sent after signing in"
+
     func planExport(_ size: RequestSize) async throws -> SyncMachine.Outcome {
         if let plan = next.withLock({ $0.take() }) {
             prepared.withLock { $0 = plan }
@@ -42,7 +45,7 @@ extension Mirror {
             let (caller, server) = try await cloud.introduction()
             try await learn(caller)
             guard let user = caller?.identity.userRecordName else {
-                return .batchPlanned(count: 0, pending: plan.pending, refusal: "nobody is signed in: what was changed here is sent after signing in")
+                return .batchPlanned(count: 0, pending: plan.pending, refusal: Self.nobodyIsSignedIn)
             }
             let owner = StoreOwner(user: user, server: server)
             try await onQueue { try self.file.remember(SignIn(owner: owner, credential: cloud.client.transport.credential)) }
