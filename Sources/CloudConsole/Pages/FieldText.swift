@@ -138,17 +138,19 @@ enum FieldText {
         return String(repeating: "0", count: max(0, digits - text.count)) + text
     }
 
-    /// Reads what ``date(_:)`` writes, with or without time, fraction and `T`, or plain milliseconds.
+    /// Reads what ``date(_:)`` writes, with or without time, seconds and fraction, also with `T` and `Z`, or plain milliseconds. Texts
+    /// with another zone or an era are refused, since their digits would be another time in UTC.
     private static func milliseconds(_ text: String) -> Int64? {
         if let number = Int64(text) { return number }
-        let digits = text.split { !($0.isASCII && $0.isNumber) }
-        var parts = digits.compactMap { Int64($0) }
+        let form = /([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?:[ T]([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,3}))?)?Z?)?/
+        guard let parts = text.wholeMatch(of: form)?.output else { return nil }
+        func number(_ digits: Substring?) -> Int64 { digits.flatMap { Int64($0) } ?? 0 }
         // `.5` is 500 milliseconds.
-        if digits.count == 7 { parts[6] = Int64((digits[6] + "00").prefix(3)) ?? 0 }
-        guard digits.count == parts.count, digits.count < 7 || digits[6].count <= 3, (3...7).contains(parts.count), (0...9999).contains(parts[0]), (1...12).contains(parts[1]), (1...31).contains(parts[2])
-        else { return nil }
-        let values = parts + Array(repeating: 0, count: 7 - parts.count)
-        guard values[3] < 24, values[4] < 60, values[5] < 60, values[6] < 1000 else { return nil }
+        let fraction = parts.7.map { ($0 + "00").prefix(3) }
+        let values = [
+            number(parts.1), number(parts.2), number(parts.3), number(parts.4), number(parts.5), number(parts.6), number(fraction),
+        ]
+        guard 1...12 ~= values[1], 1...31 ~= values[2], values[3] < 24, values[4] < 60, values[5] < 60 else { return nil }
         let year = values[1] <= 2 ? values[0] - 1 : values[0]
         let era = year / 400
         let yearOfEra = year - era * 400
