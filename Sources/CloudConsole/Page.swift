@@ -55,6 +55,13 @@ enum Page {
             endpoint: "console")
     }
 
+    /// What log and metrics tell from other pages: attempts to sign in, right ones and wrong ones.
+    static func ofSignIn(_ response: ServiceResponse) -> ServiceResponse {
+        var response = response
+        response.endpoint = "signin"
+        return response
+    }
+
     static func problem(_ text: String, status: Int) -> ServiceResponse {
         html("problem", ["lines": text.split(separator: "\n").map(String.init)], title: "That did not work", status: status)
     }

@@ -21,10 +21,10 @@ struct SignInPages {
             let form = QueryItems(form: try await request.form(atMost: 16_384))
             let token = try await console.service.signIn(
                 name: form["name"] ?? "", password: form["password"] ?? "", isKept: form["keep"] != nil,
-                containerIdentifier: flow.containerIdentifier, environment: flow.environment)
-            return try await handOver(token, flow, request)
+                containerIdentifier: flow.containerIdentifier, environment: flow.environment, network: request.network)
+            return Page.ofSignIn(try await handOver(token, flow, request))
         } catch let error as WireError {
-            return page(flow, text, problem: Self.sentence(error), status: error.code.httpStatus)
+            return Page.ofSignIn(page(flow, text, problem: Self.sentence(error), status: error.code.httpStatus))
         } catch {
             return page(flow, text, problem: "The server could not sign you in. Try again later.", status: 500)
         }

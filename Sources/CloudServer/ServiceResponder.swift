@@ -61,7 +61,13 @@ package struct ServiceResponder: HTTPResponder {
             body: .stream(PacedBody(reader: reader)),
             baseURL: "\(scheme(headers))://\(request.head.authority ?? fallbackHost)",
             network: network(of: request, context))
-        if let page = await pages?.respond(to: incoming) { return response(to: page, incoming, unread: unread(reader, of: request)) }
+        if let page = await pages?.respond(to: incoming) {
+            let duration = ContinuousClock.now - start
+            metrics.count(endpoint: page.endpoint, status: page.status, took: duration)
+            // What is only looked at is no news; signing in and changing something is.
+            if request.method != .get { log(page, took: duration, in: headers["traceparent"].flatMap(TraceParent.init)) }
+            return response(to: page, incoming, unread: unread(reader, of: request))
+        }
         let answer = await answer(to: incoming, context)
         let duration = ContinuousClock.now - start
         metrics.count(endpoint: answer.endpoint, status: answer.status, took: duration)

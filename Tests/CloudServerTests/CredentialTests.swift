@@ -32,7 +32,7 @@ import Testing
         func signIn(isKept: Bool = false, password: String = "correct horse") async throws -> String {
             try await server.service.signIn(
                 name: "mia", password: password, isKept: isKept, containerIdentifier: LiveServer.container,
-                environment: .development)
+                environment: .development, network: "10.0.0.1")
         }
 
         func get(_ path: String, webToken: String? = nil, origin: String? = nil) async throws -> Answer {
@@ -168,7 +168,7 @@ import Testing
             _ = try await garden.signIn()
             let unknown = await Self.refusal {
                 try await server.service.signIn(
-                    name: "nobody", password: "correct horse", isKept: false, containerIdentifier: "", environment: .development)
+                    name: "nobody", password: "correct horse", isKept: false, containerIdentifier: "", environment: .development, network: "10.0.0.1")
             }
             #expect(unknown?.code == .authenticationFailed)
         }
@@ -272,5 +272,43 @@ import Testing
         } catch {
             return error as? WireError
         }
+    }
+}
+
+/// Guessing of passwords on the console's sign-in page.
+@Suite struct PasswordGuessTests {
+    private let village: Village
+
+    init() async throws {
+        village = try Village()
+        _ = try await village.villager("bo")
+        try await village.store.setPassword("correct horse", ofUser: "bo")
+        try await village.store.updateProfile(ofUser: "bo") { $0.emailAddress = "bo@example.org" }
+    }
+
+    private func signIn(_ name: String, _ password: String) async -> Int {
+        await ConsoleTests.Visitor(village).post("/console/signin", ["name": name, "password": password], code: "").status
+    }
+
+    /// What comes behind a NUL would be no part of the name in the database, and another name for who counts.
+    @Test func aNameWithControlCharactersIsNobodys() async {
+        #expect(await signIn("bo\0zzz", "correct horse") == 401)
+        #expect(await signIn("bo", "correct horse") == 303)
+    }
+
+    @Test func spellingsOfOneAccountCountTogether() async {
+        for name in ["bo", "bo@example.org", "BO@example.org", "Bo@Example.org", "bO@example.org"] {
+            #expect(await signIn(name, "wrong") == 401)
+        }
+        #expect(await signIn("bO@eXample.org", "correct horse") == 429)
+        #expect(await signIn("bo", "correct horse") == 429)
+    }
+
+    @Test func manyAtOnceCountAsMany() async {
+        let statuses = await withTaskGroup(of: Int.self) { group in
+            for _ in 0..<30 { group.addTask { await signIn("bo", "wrong") } }
+            return await group.reduce(into: [Int: Int]()) { $0[$1, default: 0] += 1 }
+        }
+        #expect(statuses == [401: 5, 429: 25])
     }
 }

@@ -32,7 +32,7 @@ struct ConsolePages {
     }
 
     func respond(to request: ServiceRequest) async throws -> ServiceResponse {
-        if request.path == "/console/signin" { return try await signIn(request) }
+        if request.path == "/console/signin" { return Page.ofSignIn(try await signIn(request)) }
         guard let visit = try await visit(request) else {
             if PageRequests.isOne(request) { throw WireError(.authenticationRequired, "request needs authorization") }
             return Page.html("signin", ["console": true], title: "Sign in", status: request.method == "GET" ? 200 : 403)
@@ -97,7 +97,7 @@ struct ConsolePages {
         do {
             let token = try await console.service.signIn(
                 name: form["name"] ?? "", password: form["password"] ?? "", isKept: isKept, containerIdentifier: "",
-                environment: .production)
+                environment: .production, network: request.network)
             return Page.redirect("/console", headers: [Self.cookie(token, isKept: isKept, request)])
         } catch let error as WireError {
             return Page.html(

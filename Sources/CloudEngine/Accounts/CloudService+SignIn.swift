@@ -6,26 +6,42 @@ package import CloudWire
 extension CloudService {
     /// Signs somebody in with name and password.
     ///
-    /// - Parameter containerIdentifier: Empty for the console.
+    /// - Parameters:
+    ///   - containerIdentifier: Empty for the console.
+    ///   - network: Where the attempt comes from.
     /// - Returns: A web auth token.
     /// - Throws: `WireError` with `.authenticationFailed` for a wrong name or password, without saying which; with
     ///   `.throttled` after too many of them.
     package func signIn(
-        name: String, password: String, isKept: Bool, containerIdentifier: String, environment: CloudEnvironment
+        name: String, password: String, isKept: Bool, containerIdentifier: String, environment: CloudEnvironment, network: String
     ) async throws -> String {
-        let now = surroundings.now()
-        try throttle.check(name, now: now)
-        guard !name.isEmpty, password.utf8.count <= 1024,
-            let account = try await accounts.account(named: name, password: password)
-        else {
-            throttle.failed(name, now: now, allowed: engine.limits.passwordFailures)
-            throw WireError(.authenticationFailed, "the name or the password is wrong")
+        let now = surroundings.now(), allowed = engine.limits.passwordFailures
+        let isName = Self.isName(name)
+        // However a name is written, its account is one.
+        let known = isName ? try await accounts.account(signingInAs: name) : nil
+        let attempt = try throttle.begin(known.map { "#\($0)" } ?? (isName ? name.lowercased() : ""), from: network, now: now, allowed: allowed)
+        var account: Int64?
+        do {
+            // A name that is not there takes as long as one that is.
+            if isName, password.utf8.count <= Self.passwordBytesMax { account = try await accounts.account(named: name, password: password) }
+        } catch {
+            throttle.end(attempt, isRight: false, now: now, allowed: allowed)
+            throw error
         }
-        throttle.succeeded(name)
+        throttle.end(attempt, isRight: account != nil, now: now, allowed: allowed)
+        guard let account else { throw WireError(.authenticationFailed, "the name or the password is wrong") }
         return try await startSession(
             WebSession(
                 account: account, containerIdentifier: containerIdentifier, environment: environment, isKept: isKept,
                 started: now))
+    }
+
+    private static let passwordBytesMax = 1024
+    private static let nameBytesMax = 1024
+
+    /// Names have no control characters: a database may take what comes behind one for no part of the name.
+    private static func isName(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= nameBytesMax && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     }
 
     func startSession(_ session: WebSession) async throws -> String {

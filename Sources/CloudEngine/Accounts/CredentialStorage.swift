@@ -10,6 +10,8 @@ package protocol CredentialStorage: Sendable {
 
     /// The account of a name or email address if the password is its own. Takes as long for a name that is not there.
     func account(named name: String, password: String) async throws -> Int64?
+    /// Whom a name or an address belongs to that somebody signs in with; nil for who has no password.
+    func account(signingInAs name: String) async throws -> Int64?
     func profile(ofAccount account: Int64) async throws -> AccountProfile?
     /// Whom an address or a record name in a container belongs to.
     func account(matching info: LookupInfo, containerIdentifier: String) async throws -> Int64?

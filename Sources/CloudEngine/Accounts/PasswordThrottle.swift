@@ -4,39 +4,121 @@
 import CloudWire
 import Synchronization
 
-/// Makes guessing of passwords slow: after a few wrong ones in a row a name has to wait, twice as long each time.
+/// Decides whether a password may be tried, before it is hashed. An attempt counts from then on, so that many at once count as many.
+///
+///     one account from one network    5 wrong, then one at a time, waiting twice as long each time
+///     one network, any accounts       4 × as many
+///     one account, any networks      20 × as many; networks from which its owner signed in are not kept waiting
+///
+/// A stranger cannot lock an owner out: what is counted for an account alone keeps only networks waiting that the owner never used.
 final class PasswordThrottle: Sendable {
-    private struct Failures {
-        var count = 0
-        /// Milliseconds since 1970 UTC.
-        var until: Int64 = 0
+    /// An attempt that was let through; it is over with ``end(_:isRight:now:)``.
+    struct Attempt: Hashable, Sendable {
+        fileprivate let keys: [Key]
+        fileprivate let account: String
+        fileprivate let network: String
     }
 
-    /// Names that are remembered at most. When there are more, all are forgotten but those that wait.
-    private static let namesMax = 10_000
-    private static let secondsMax: Int64 = 900
+    fileprivate enum Key: Hashable {
+        case accountFromNetwork(String, String)
+        case network(String)
+        case account(String)
 
-    private let failures = Mutex<[String: Failures]>([:])
-
-    /// - Throws: `WireError` with `.throttled` while the name has to wait.
-    func check(_ name: String, now: Int64) throws(WireError) {
-        let until = failures.withLock { $0[name]?.until ?? 0 }
-        guard now < until else { return }
-        throw WireError(
-            .throttled, "too many wrong passwords: wait before the next one", retryAfter: Double((until - now) / 1000 + 1))
-    }
-
-    func failed(_ name: String, now: Int64, allowed: Int) {
-        failures.withLock { failures in
-            if failures.count >= Self.namesMax { failures = failures.filter { $0.value.until > now } }
-            var entry = failures[name] ?? Failures()
-            entry.count += 1
-            if entry.count >= allowed {
-                entry.until = now + min(Self.secondsMax, 1 << min(entry.count - allowed, 20)) * 1000
+        /// How many times as many failures as one account from one network may have.
+        var factor: Int {
+            switch self {
+            case .accountFromNetwork: 1
+            case .network: 4
+            case .account: 20
             }
-            failures[name] = entry
         }
     }
 
-    func succeeded(_ name: String) { failures.withLock { $0[name] = nil } }
+    private struct Count {
+        var failed = 0
+        var underWay = 0
+        /// Milliseconds since 1970 UTC until which nothing more is tried.
+        var until: Int64 = 0
+        var lastFailure: Int64 = 0
+
+        mutating func forgetOld(_ now: Int64) {
+            if abs(now - lastFailure) > PasswordThrottle.memory { failed = 0 }
+        }
+
+        func mayTry(_ now: Int64, allowed: Int) -> Bool {
+            // A clock that went back by more than the longest wait keeps nobody waiting.
+            if now < until, until - now <= PasswordThrottle.memory { return false }
+            return underWay == 0 || failed + underWay < allowed
+        }
+    }
+
+    private struct Waiting: Error {
+        var seconds: Double
+    }
+
+    private struct Table {
+        var counts: [Key: Count] = [:]
+        /// Networks from which owners signed in, by account.
+        var known: [String: Set<String>] = [:]
+    }
+
+    /// Counts that are held at most. When there are more, those go that keep nobody waiting.
+    private static let countsMax = 30_000
+    private static let knownMax = 10_000
+    private static let networksOfAccountMax = 8
+    /// Milliseconds: the longest wait, and after which failures are forgotten.
+    private static let memory: Int64 = 900_000
+
+    private let table = Mutex(Table())
+
+    /// - Parameters:
+    ///   - account: The account, or the name if there is none: what can be written in several ways is one.
+    ///   - allowed: Wrong passwords in a row of one account from one network.
+    /// - Throws: `WireError` with `.throttled` and the time to wait.
+    func begin(_ account: String, from network: String, now: Int64, allowed: Int) throws(WireError) -> Attempt {
+        let keys: Result<[Key], Waiting> = table.withLock { table in
+            if table.counts.count >= Self.countsMax { table.counts = table.counts.filter { $0.value.until > now || $0.value.underWay > 0 } }
+            let keys = Self.keys(account, network, table)
+            for key in keys {
+                table.counts[key]?.forgetOld(now)
+                let count = table.counts[key] ?? Count()
+                if !count.mayTry(now, allowed: allowed * key.factor) { return .failure(Waiting(seconds: Double(max(count.until - now, 0) / 1000 + 1))) }
+            }
+            for key in keys { table.counts[key, default: Count()].underWay += 1 }
+            return .success(keys)
+        }
+        switch keys {
+        case .success(let keys): return Attempt(keys: keys, account: account, network: network)
+        case .failure(let waiting):
+            throw WireError(.throttled, "too many wrong passwords: wait before the next one", retryAfter: waiting.seconds)
+        }
+    }
+
+    func end(_ attempt: Attempt, isRight: Bool, now: Int64, allowed: Int) {
+        table.withLock { table in
+            for key in attempt.keys {
+                var count = table.counts[key] ?? Count()
+                count.underWay = max(count.underWay - 1, 0)
+                if !isRight {
+                    count.failed += 1
+                    count.lastFailure = now
+                    let over = count.failed - allowed * key.factor
+                    if over >= 0 { count.until = now + min(Self.memory, 1000 << Int64(min(over, 20))) }
+                }
+                table.counts[key] = count.failed == 0 && count.underWay == 0 ? nil : count
+            }
+            guard isRight else { return }
+            table.counts[.accountFromNetwork(attempt.account, attempt.network)] = nil
+            if table.known.count >= Self.knownMax { table.known = [:] }
+            var networks = table.known[attempt.account] ?? []
+            if networks.count >= Self.networksOfAccountMax { networks = [] }
+            networks.insert(attempt.network)
+            table.known[attempt.account] = networks
+        }
+    }
+
+    private static func keys(_ account: String, _ network: String, _ table: Table) -> [Key] {
+        let isKnown = table.known[account]?.contains(network) == true
+        return [.accountFromNetwork(account, network), .network(network)] + (isKnown ? [] : [.account(account)])
+    }
 }

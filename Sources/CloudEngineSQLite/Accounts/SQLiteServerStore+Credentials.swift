@@ -9,7 +9,19 @@ import GRDB
 
 extension SQLiteServerStore {
     package func account(named name: String, password: String) async throws -> Int64? {
-        let known = try await reading { db -> (account: Int64, password: PasswordHash)? in
+        let known = try await passwordHash(ofName: name)
+        guard let known else {
+            // As much work as for a name that is there, so that time does not tell names.
+            _ = try await PasswordHash.make(password, rounds: passwordRounds)
+            return nil
+        }
+        return try await known.password.isHash(of: password) ? known.account : nil
+    }
+
+    package func account(signingInAs name: String) async throws -> Int64? { try await passwordHash(ofName: name)?.account }
+
+    private func passwordHash(ofName name: String) async throws -> (account: Int64, password: PasswordHash)? {
+        try await reading { db in
             try Row.fetchOne(
                 db,
                 sql: """
@@ -18,12 +30,6 @@ extension SQLiteServerStore {
                     """, arguments: [name, name.lowercased(), name]
             ).map { ($0[0], PasswordHash(salt: $0[1], hash: $0[2], rounds: $0[3])) }
         }
-        guard let known else {
-            // As much work as for a name that is there, so that time does not tell names.
-            _ = try await PasswordHash.make(password, rounds: passwordRounds)
-            return nil
-        }
-        return try await known.password.isHash(of: password) ? known.account : nil
     }
 
     package func profile(ofAccount account: Int64) async throws -> AccountProfile? {
