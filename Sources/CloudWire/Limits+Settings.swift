@@ -22,6 +22,7 @@ extension Limits {
 
     /// In alphabetical order. What is not here follows from formats or from what clients rely on.
     package static let settings: [Setting] = [
+        Setting("anonymousBodyBytes", \.anonymousBodyBytes, "of one request of nobody who is signed in", most: messageBytes),
         Setting("assetBytes", \.assetBytesNumber, "bytes of one file", most: 1 << 40),
         Setting("assetDownloadSeconds", \.assetDownloadSeconds, "for which the address of a file works", most: 604_800),
         Setting("assetResumeSeconds", \.assetResumeSeconds, "for which an upload in parts goes on after its address would no longer begin one", least: 0, most: 86_400),
@@ -42,14 +43,17 @@ extension Limits {
         Setting("recordsScannedPerPage", \.recordsScannedPerPage, "records looked at for one page of a query", most: 1_000_000),
         Setting("recordsTakenAlong", \.recordsTakenAlong, "records that go with one that is deleted", most: 100_000),
         Setting("requestBodyBytes", \.requestBodyBytes, "of one request", most: messageBytes),
+        Setting("requestMemoryBytes", \.requestMemoryBytes, "of memory that all requests take together", least: 1_000_000, most: 1 << 40),
         Setting("requestRecordBytes", \.requestRecordBytes, "of the records in one request", most: 16_000_000),
         Setting("requestsPerMinute", \.requestsPerMinute, "requests of one user in a minute; 0 for any number", least: 0, most: 10_000_000),
         Setting("responseRecordBytes", \.responseRecordBytes, "after which a page of changes ends", most: 16_000_000),
+        Setting("shortBodyBytes", \.shortBodyBytes, "of one request that brings no records", most: messageBytes),
         Setting("sortsPerQuery", \.sortsPerQuery, "orders of one query", most: 32),
         Setting("stopSeconds", \.stopSeconds, "that requests under way have once the server is told to stop", most: 86_400),
         Setting("subscriptionsPerDatabase", \.subscriptionsPerDatabase, "subscriptions of a user in one database", most: 10_000),
         Setting("userBytes", \.userBytes, "of records and files in a user's private database; 0 for any number", least: 0, most: 1 << 50),
         Setting("valuesPerFilter", \.valuesPerFilter, "values in the list of one filter", most: 10_000),
+        Setting("valuesPerRequest", \.valuesPerRequest, "members and elements in one request", most: 10_000_000),
         Setting("zonesPerDatabase", \.zonesPerDatabase, "zones of one database", most: 100_000),
     ]
 

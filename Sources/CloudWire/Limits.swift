@@ -29,6 +29,13 @@ package struct Limits: Hashable, Sendable {
     package var stagedBytesPerUser = 256_000_000
     /// Bytes of any JSON body; larger bodies are refused unread.
     package var requestBodyBytes = 16_000_000
+    /// The same for requests that bring no records, and for those of nobody who is signed in.
+    package var shortBodyBytes = 1_000_000
+    package var anonymousBodyBytes = 256_000
+    /// Members of objects and elements of lists in the body of one request.
+    package var valuesPerRequest = 500_000
+    /// Bytes of memory that all requests take together while they are read, decoded and answered.
+    package var requestMemoryBytes = 256_000_000
     package var assetBytes: Int64 = 50_000_000
     /// Seconds during which an asset upload address works.
     package var assetUploadSeconds = 900

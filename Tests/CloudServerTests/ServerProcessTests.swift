@@ -360,7 +360,7 @@ import Testing
         let token = try await user(folder)
         let server = try ServerProcess(
             program: "/bin/sh",
-            ["-c", #"exec "$0" serve --data "$1" --port 0 --limit stopSeconds=1 2>"$2""#, ServerProcess.tarn.path, folder.path, log.path])
+            ["-c", #"exec "$0" serve --data "$1" --port 0 --limit stopSeconds=1 --limit shortBodyBytes=16000000 2>"$2""#, ServerProcess.tarn.path, folder.path, log.path])
         // So long that the server has read its beginning once the client has sent all but its end.
         let body = #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Half"}}}],"rest":"\#(String(repeating: "x", count: 15_000_000))"}"#
         let request = try RawConnection(port: server.port)
@@ -373,7 +373,7 @@ import Testing
         let lines = try String(contentsOfFile: log.path, encoding: .utf8).split(separator: "\n").filter { $0.contains("endpoint=zones/modify") }
         #expect(lines.count == 1 && lines.allSatisfy { $0.contains("error=TRY_AGAIN_LATER") && $0.contains("status=503") }, "\(lines)")
 
-        let again = try ServerProcess(data: folder.path)
+        let again = try ServerProcess(data: folder.path, arguments: ["--limit", "shortBodyBytes=16000000"])
         let names = ZonesLookupRequest(zones: [ZoneID(zoneName: "Half")])
         let found = try await post(again.port, .lookupZones, names.encoded(), token: token)
         #expect(String(decoding: found, as: UTF8.self).contains("ZONE_NOT_FOUND"))

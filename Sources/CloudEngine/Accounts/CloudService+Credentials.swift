@@ -97,20 +97,34 @@ extension CloudService {
         return token
     }
 
+    /// Milliseconds by which the date of a signed request may differ from the clock.
+    private var signatureWindow: Int64 { Int64(engine.limits.signatureDateSeconds) * 1000 }
+
+    /// What a signed request says of itself in its headers, looked at before its body is read.
+    ///
+    /// - Returns: The key, and the date in milliseconds since 1970 UTC.
+    /// - Throws: `WireError` with `.authenticationFailed` for a key that is not known, or a date that is wrong.
+    func knownKey(
+        _ signed: SignedRequest, _ containerIdentifier: String, _ environment: CloudEnvironment
+    ) async throws -> (key: ServerKey, date: Int64) {
+        guard let key = try await accounts.serverKey(id: signed.keyID), key.containerIdentifier == containerIdentifier,
+            key.environment == environment
+        else { throw WireError(.authenticationFailed, "no server-to-server key of this container and environment has the key ID") }
+        guard let date = signed.milliseconds else {
+            throw WireError(.authenticationFailed, "the date of the signed request is not written as 2030-01-02T03:04:05Z is")
+        }
+        guard abs(surroundings.now() - date) <= signatureWindow else {
+            throw WireError(.authenticationFailed, "the date of the signed request is too far from the server's clock")
+        }
+        return (key, date)
+    }
+
     private func verify(
         _ signed: SignedRequest, of request: ServiceRequest, body: [UInt8], containerIdentifier: String,
         environment: CloudEnvironment, repetition: Repetition
     ) async throws -> (ServerKey, isRepeated: Bool) {
-        guard let key = try await accounts.serverKey(id: signed.keyID), key.containerIdentifier == containerIdentifier,
-            key.environment == environment
-        else { throw WireError(.authenticationFailed, "no server-to-server key of this container and environment has the key ID") }
-        let (now, window) = (surroundings.now(), Int64(engine.limits.signatureDateSeconds) * 1000)
-        guard let date = signed.milliseconds else {
-            throw WireError(.authenticationFailed, "the date of the signed request is not written as 2030-01-02T03:04:05Z is")
-        }
-        guard abs(now - date) <= window else {
-            throw WireError(.authenticationFailed, "the date of the signed request is too far from the server's clock")
-        }
+        let (key, date) = try await knownKey(signed, containerIdentifier, environment)
+        let window = signatureWindow
         let paths = request.query.isEmpty ? [request.path] : [request.path, "\(request.path)?\(request.query)"]
         let messages = paths.flatMap { signed.messages(path: $0, body: body, hash: accounts.sha256) }
         guard let mark = messages.lazy.compactMap({ accounts.verify(signature: signed.signature, of: $0, by: key) }).first

@@ -10,7 +10,12 @@ extension CloudService {
             throw WireError(.notFound, "could not find handler for endpoint")
         }
         let signed = try SignedRequest(request)
-        let signedBody = signed == nil ? nil : try await collect(request)
+        if let signed { _ = try await knownKey(signed, path.containerIdentifier, path.environment) }
+        // Who sent a token is one sender wherever the request came from; a token that is not known is refused before the body is read.
+        let lease = memory.lease(for: request.header(HeaderNames.authorization) ?? request.network)
+        defer { lease.end() }
+        let signedBody: [UInt8]? =
+            signed == nil ? nil : try await collect(request, atMost: path.operation.bodyBytes(engine.limits, isAnonymous: false), lease)
         let credentials = try await credentials(
             of: request, signed, body: signedBody, containerIdentifier: path.containerIdentifier,
             environment: path.environment, repetition: path.operation.repetition)
@@ -27,7 +32,8 @@ extension CloudService {
             call.wantsSyncToken = QueryItems(request.query)["getCurrentSyncToken"] == "true"
             if call.capabilities.contains(.ownChanges) { call.knownSyncToken = request.header(HeaderNames.syncToken) }
             if path.scope == .public, path.operation.isAboutSubscriptions { call.partition.owner = call.caller.userRecordName }
-            let body = if let signedBody { signedBody } else { try await collect(request) }
+            let bytesMax = path.operation.bodyBytes(engine.limits, isAnonymous: !call.caller.isSignedIn)
+            let body = if let signedBody { signedBody } else { try await collect(request, atMost: bytesMax, lease) }
             response = try await respond(request, path, call, credentials, body: Self.withoutMark(body))
         } catch let error as WireError {
             response = Self.response(to: withSignIn(error, request, credentials.apiToken), uuid: request.requestUUID)

@@ -39,7 +39,7 @@ extension CloudService {
                 headers: [(HeaderNames.contentType, HeaderNames.jsonLines), ("Cache-Control", "no-store")],
                 body: .events(wantsChanges ? listener.guarded { [call] in await self.mayRead(request, call) } : listener), endpoint: path.operation.rawValue)
         case .createToken, .registerToken:
-            let message = try PushTokenRequest(json: Self.withoutMark(try await collect(request)))
+            let message = try PushTokenRequest(json: Self.withoutMark(try await tokenRequest(request)))
             guard path.operation == .createToken || message.apnsToken?.isEmpty == false else {
                 throw WireError(.badRequest, "the request has no apnsToken to register: tokens/create makes one")
             }
@@ -49,13 +49,22 @@ extension CloudService {
             guard case .device(let device) = credentials.proof else {
                 throw WireError(.accessDenied, "a web auth token is given for a device token")
             }
-            let message = try WebAuthTokenRequest(json: Self.withoutMark(try await collect(request)))
+            let message = try WebAuthTokenRequest(json: Self.withoutMark(try await tokenRequest(request)))
             response = .json(
                 try await webAuthToken(for: message, device, path).encoded(), endpoint: path.operation.rawValue)
         }
         if let next = credentials.nextWebToken { response.headers.append((HeaderNames.webAuthToken, next)) }
         return response
     }
+
+    private func tokenRequest(_ request: ServiceRequest) async throws -> [UInt8] {
+        let lease = memory.lease(for: request.header(HeaderNames.authorization) ?? request.network)
+        defer { lease.end() }
+        return try await collect(request, atMost: Self.tokenRequestBytesMax, lease)
+    }
+
+    /// Bytes of a request for a token at most.
+    private static let tokenRequestBytesMax = 64_000
 
     /// Whether a device may be told records now: since it began to listen, its token may have been taken back.
     private func mayRead(_ request: ServiceRequest, _ call: Call) async -> Bool {

@@ -35,25 +35,6 @@ extension CloudService {
         push.publish([notification], to: everybody, exceptDevice: "")
     }
 
-    /// The whole body, at most `Limits.requestBodyBytes`.
-    func collect(_ request: ServiceRequest) async throws -> [UInt8] {
-        let limit = engine.limits.requestBodyBytes
-        let tooLarge = WireError(.quotaExceeded, "a request has at most \(limit) bytes", nativeCode: .limitExceeded)
-        if let length = request.header("content-length").flatMap(Int.init), length > limit { throw tooLarge }
-        switch request.body {
-        case .bytes(let bytes):
-            guard bytes.count <= limit else { throw tooLarge }
-            return bytes
-        case .stream(let pieces):
-            var bytes: [UInt8] = []
-            for try await piece in pieces {
-                guard bytes.count + piece.count <= limit else { throw tooLarge }
-                bytes.append(contentsOf: piece)
-            }
-            return bytes
-        }
-    }
-
     /// A body without the byte order mark that some libraries begin texts with, which may be passed over. Spaces take its place, so
     /// that what is said of a byte is said of that byte.
     ///

@@ -31,6 +31,7 @@ package struct CloudService: Sendable {
     let offered: Set<Capability>
     let throttle = PasswordThrottle()
     let budgets: RequestBudgets
+    let memory: RequestMemory
 
     package init(
         engine: Engine, storage: any EngineStorage, accounts: any AccountStorage, assets: any AssetStorage,
@@ -43,6 +44,7 @@ package struct CloudService: Sendable {
         self.push = push
         self.surroundings = surroundings
         self.offered = offered
+        memory = RequestMemory(bytesMax: engine.limits.requestMemoryBytes)
         budgets = RequestBudgets(perMinute: engine.limits.requestsPerMinute)
     }
 

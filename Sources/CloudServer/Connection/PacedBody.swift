@@ -29,16 +29,18 @@ final class BodyReader: @unchecked Sendable {
     // @unchecked: used by one at a time, by the service and, once it has answered, by who passes over the rest.
     private var base: RequestBody.AsyncIterator
     private let pace: BodyPace
-    private let start: ContinuousClock.Instant
+    /// Since when, and how much of it, the pace is judged: what came fast in the beginning is no excuse later.
+    private var windowStart: ContinuousClock.Instant
+    private var windowBytes = 0
+    private var isFirstWindow = true
     private let onTooSlow: @Sendable () -> Void
-    private var bytes = 0
     /// Whether nothing more comes.
     private(set) var isAtEnd = false
 
     init(_ body: RequestBody, pace: BodyPace, start: ContinuousClock.Instant, onTooSlow: @escaping @Sendable () -> Void) {
         base = body.makeAsyncIterator()
         self.pace = pace
-        self.start = start
+        windowStart = start
         self.onTooSlow = onTooSlow
     }
 
@@ -49,8 +51,12 @@ final class BodyReader: @unchecked Sendable {
             isAtEnd = true
             return nil
         }
-        bytes += buffer.readableBytes
-        guard !pace.isTooSlow(bytes: bytes, in: ContinuousClock.now - start) else {
+        windowBytes += buffer.readableBytes
+        let now = ContinuousClock.now
+        switch pace.verdict(bytes: windowBytes, in: now - windowStart, isFirst: isFirstWindow) {
+        case .fastEnough: break
+        case .beginsAnew: (windowStart, windowBytes, isFirstWindow) = (now, 0, false)
+        case .tooSlow:
             isAtEnd = true
             onTooSlow()
             throw WireError(.badRequest, "the body arrives too slowly")
@@ -87,8 +93,20 @@ struct BodyPace: Hashable, Sendable {
         bytesPerSecond = limits.bodyBytesPerSecond
     }
 
-    func isTooSlow(bytes: Int, in duration: Duration) -> Bool {
-        let seconds = duration / .seconds(1) - Double(graceSeconds)
-        return seconds > 0 && Double(bytes) < seconds * Double(bytesPerSecond)
+    enum Verdict: Hashable, Sendable {
+        case fastEnough
+        /// Fast enough; from now on what comes later is judged.
+        case beginsAnew
+        case tooSlow
+    }
+
+    /// Judges a window: the first one once its grace is over, each later one when it has lasted as long as the grace.
+    ///
+    /// - Parameter bytes: What arrived since the window began.
+    func verdict(bytes: Int, in duration: Duration, isFirst: Bool) -> Verdict {
+        let seconds = duration / .seconds(1), judged = seconds - (isFirst ? Double(graceSeconds) : 0)
+        guard judged > 0, isFirst || seconds >= Double(graceSeconds) else { return .fastEnough }
+        if Double(bytes) < judged * Double(bytesPerSecond) { return .tooSlow }
+        return seconds >= Double(2 * graceSeconds) || !isFirst ? .beginsAnew : .fastEnough
     }
 }

@@ -75,9 +75,22 @@ import Testing
     func aPaceIsAskedForAfterItsGrace(_ bytes: Int, _ seconds: Int, _ isTooSlow: Bool) {
         var limits = Limits()
         (limits.bodyGraceSeconds, limits.bodyBytesPerSecond) = (30, 1000)
-        #expect(BodyPace(limits).isTooSlow(bytes: bytes, in: .seconds(seconds)) == isTooSlow)
+        #expect((BodyPace(limits).verdict(bytes: bytes, in: .seconds(seconds), isFirst: true) == .tooSlow) == isTooSlow)
         limits.bodyBytesPerSecond = 0
-        #expect(!BodyPace(limits).isTooSlow(bytes: bytes, in: .seconds(seconds)))
+        #expect(BodyPace(limits).verdict(bytes: bytes, in: .seconds(seconds), isFirst: true) != .tooSlow)
+    }
+
+    /// Who sends most of a body at once and then a byte now and then.
+    @Test func aFastBeginningIsNoExcuse() {
+        var limits = Limits()
+        (limits.bodyGraceSeconds, limits.bodyBytesPerSecond) = (30, 1000)
+        let pace = BodyPace(limits)
+        #expect(pace.verdict(bytes: 16_000_000, in: .seconds(59), isFirst: true) == .fastEnough)
+        #expect(pace.verdict(bytes: 16_000_000, in: .seconds(60), isFirst: true) == .beginsAnew)
+        #expect(pace.verdict(bytes: 1, in: .seconds(29), isFirst: false) == .fastEnough)
+        #expect(pace.verdict(bytes: 29_999, in: .seconds(30), isFirst: false) == .tooSlow)
+        #expect(pace.verdict(bytes: 30_000, in: .seconds(30), isFirst: false) == .beginsAnew)
+        #expect(pace.verdict(bytes: 30_000, in: .seconds(31), isFirst: false) == .tooSlow)
     }
 
     @Test func idleConnectionsAreClosedAndHeldStreamsAreNot() async throws {

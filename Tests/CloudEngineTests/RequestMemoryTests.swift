@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Testing
+
+@testable import CloudEngine
+
+@Suite struct RequestMemoryTests {
+    private let memory = RequestMemory(bytesMax: 1000)
+
+    @Test func whatIsTakenIsGivenBack() throws {
+        let lease = memory.lease(for: "mia")
+        try lease.take(100)
+        try lease.take(50)
+        #expect(memory.bytes == 150)
+        lease.end()
+        #expect(memory.bytes == 0)
+        lease.end()
+        #expect(memory.bytes == 0)
+    }
+
+    @Test func allTogetherHoldNoMoreThanThereIs() throws {
+        let leases = (0..<5).map { memory.lease(for: "sender \($0)") }
+        for lease in leases.prefix(4) { try lease.take(250) }
+        #expect(throws: WireError.self) { try leases[4].take(1) }
+        #expect(memory.bytes == 1000)
+        leases[0].end()
+        try leases[4].take(250)
+    }
+
+    /// One request may be longer than a sender's part; then there is no second one.
+    @Test func oneSenderLeavesRoomForOthers() throws {
+        let (long, second, other) = (memory.lease(for: "mia"), memory.lease(for: "mia"), memory.lease(for: "bo"))
+        try long.take(700)
+        #expect(throws: WireError.self) { try second.take(1) }
+        try other.take(200)
+        long.end()
+        try second.take(200)
+        #expect(throws: WireError.self) { try second.take(51) }
+        #expect(memory.bytes == 400)
+    }
+
+    @Test(arguments: [("", 0), ("{}", 1), (#"{"a":[1,2,3],"b":{"c":","}}"#, 7), ("[[[[", 4)])
+    func valuesAreCountedBeforeTheyAreDecoded(_ text: String, _ count: Int) {
+        #expect(CloudService.valuesAtMost(in: Array(text.utf8)) == count)
+    }
+
+    @Test func onlyRecordsAreLong() {
+        let limits = Limits()
+        #expect(ServicePath.Operation.modifyRecords.bodyBytes(limits, isAnonymous: false) == limits.requestBodyBytes)
+        #expect(ServicePath.Operation.queryRecords.bodyBytes(limits, isAnonymous: false) == limits.shortBodyBytes)
+        for operation in ServicePath.Operation.allCases {
+            #expect(operation.bodyBytes(limits, isAnonymous: true) <= limits.anonymousBodyBytes)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import Foundation
+import NIOHTTP1
+import Testing
+
+/// Bodies that would take more memory than a request may have.
+@Suite(.timeLimit(.minutes(5))) struct RequestMemoryServerTests {
+    private static let query = "/database/1/no.such.container/development/public/records/query"
+
+    private static func query(ofValues count: Int) -> [UInt8] {
+        let values = Array(repeating: "1", count: count).joined(separator: ",")
+        return Array(
+            #"{"query":{"recordType":"T","filterBy":{"fieldName":"a","comparator":"IN","fieldValue":{"type":"INT64_LIST","value":[\#(values)]}}}}"#
+                .utf8)
+    }
+
+    @Test func strangersSendLittle() async throws {
+        try await LiveServer.run { server in
+            let over = try await server.send("POST", Self.query, token: nil, body: Self.query(ofValues: 200_000))
+            #expect(over.status == 413)
+            #expect(over.error?.nativeCode == .limitExceeded)
+        }
+    }
+
+    @Test func manyValuesAreRefusedBeforeTheyAreDecoded() async throws {
+        var limits = Limits()
+        limits.valuesPerRequest = 1000
+        try await LiveServer.run(limits: limits) { server in
+            let token = try await server.addUser("mia")
+            let path = "\(LiveServer.database)/records/query"
+            let over = try await server.send("POST", path, token: token, body: Self.query(ofValues: 1001))
+            #expect(over.status == 400)
+            #expect(over.error?.nativeCode == .limitExceeded)
+            #expect(over.error?.reason.contains("1000 values") == true)
+        }
+    }
+
+    /// A body that is announced and doesn't come holds its room until its connection ends.
+    @Test func whoFindsNoRoomIsToldToTryAgain() async throws {
+        var limits = Limits()
+        limits.requestMemoryBytes = 1_000_000
+        try await LiveServer.run(limits: limits) { server in
+            let mia = try await server.addUser("mia"), bo = try await server.addUser("bo")
+            let path = "\(LiveServer.database)/zones/list"
+            var raw: RawConnection? = try RawConnection(port: server.port)
+            let head = "POST \(LiveServer.database)/records/modify HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\nAuthorization: Bearer \(mia)\r\n"
+            await raw?.send(head + "Content-Length: 999999\r\n\r\n{")
+            var answer = try await server.send("POST", path, token: bo, body: Array("{}".utf8))
+            // Until the head of the first request was read.
+            while answer.status == 200 { answer = try await server.send("POST", path, token: bo, body: Array("{}".utf8)) }
+            #expect(answer.status == 503)
+            #expect(answer.headers.first(name: "Retry-After") == "1")
+            raw?.reset()
+            raw = nil
+            while answer.status == 503 { answer = try await server.send("POST", path, token: bo, body: Array("{}".utf8)) }
+            #expect(answer.status == 200)
+        }
+    }
+}
