@@ -34,6 +34,7 @@ struct PageBeat: Service {
 extension SyncMessage {
     init(_ status: NSPersistentCloudKitContainer.SyncStatus) {
         self.init(phase: "idle", pending: status.pendingCount, lastSuccess: status.lastSuccess.map { $0.timeIntervalSince1970 * 1000 })
+        accountChange = status.accountChange.map(Self.sentence)
         switch status.activity {
         case .idle:
             phase = "idle"
@@ -54,6 +55,20 @@ extension SyncMessage {
         case .error(let reason):
             phase = "error"
             self.reason = reason
+        }
+    }
+
+    private static func sentence(_ change: NSPersistentCloudKitContainer.AccountChange) -> String {
+        let reason =
+            switch change.kind {
+            case .anotherAccount: "Another account is signed in on this device."
+            case .serverReplaced: "The server never had what this device synced: it is another one, or its data were made anew."
+            case .dataDeleted: "The posts were deleted on another device."
+            }
+        return switch change.outcome {
+        case .emptied: "\(reason) " + (change.archiveName.map { "What was here is kept in \($0)." } ?? "Nothing was here.")
+        case .uploaded: "\(reason) What is here is sent to the present account."
+        case .unresolved: "\(reason) Nothing is synced."
         }
     }
 }

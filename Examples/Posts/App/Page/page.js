@@ -103,7 +103,11 @@ const phrases = {
   error: sync => sync.reason ? `Error: ${sync.reason}` : "Error",
 };
 
+let toldAccountChange = null;
+
 const showSync = sync => {
+  if (sync.accountChange && sync.accountChange !== toldAccountChange) notice(sync.accountChange, { stays: true, isCalm: true });
+  toldAccountChange = sync.accountChange ?? null;
   byID("sync").dataset.phase = sync.phase;
   byID("sync-text").textContent = (phrases[sync.phase] ?? (() => sync.phase))(sync);
   byID("sync").title = sync.lastSuccess ? `Last complete sync: ${new Date(sync.lastSuccess).toLocaleString()}` : "Not synced yet";

@@ -112,6 +112,8 @@ struct SyncMessage: Encodable, Equatable, Sendable {
     var pending: Int
     var reason: String?
     var lastSuccess: Double?
+    /// What became of the posts when another account or another server was found, in a sentence.
+    var accountChange: String?
 
     static let starting = SyncMessage(phase: "starting", pending: 0)
 }
