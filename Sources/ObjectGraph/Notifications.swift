@@ -8,28 +8,34 @@ import Synchronization
 // Source: developer.apple.com/documentation/coredata/nsmanagedobjectcontext, "Notifications"
 
 extension Notification.Name {
+    /// Posted before a context saves. The object is the context.
     public static let NSManagedObjectContextWillSave = Notification.Name("NSManagingContextWillSaveChangesNotification")
+    /// Posted after a context has saved, with the saved objects.
     public static var NSManagedObjectContextDidSave: Notification.Name { ContextNotification.didSave.requested }
+    /// Posted after changes were processed, with the changed objects.
     public static var NSManagedObjectContextObjectsDidChange: Notification.Name { ContextNotification.objectsDidChange.requested }
-    /// As the did-save notification, with IDs instead of objects, for other threads.
+    /// Posted after a context has saved, with the IDs of the saved objects, for other threads.
     public static var NSManagedObjectContextDidSaveObjectIDs: Notification.Name { ContextNotification.didSaveObjectIDs.requested }
-    /// What others saved was brought into the context.
+    /// Posted after changes of other contexts and processes were merged into the context.
     public static let NSManagedObjectContextDidMergeChangesObjectIDs = Notification.Name(
         "NSManagedObjectContextDidMergeChangesObjectIDsNotification")
+    /// Posted after another process or coordinator has committed to a store.
     public static let NSPersistentStoreRemoteChange = Notification.Name("NSPersistentStoreRemoteChangeNotification")
-    /// The object is the coordinator. Texts of this name and the next but one are the names' own (unverified).
+    /// Posted before a store is added or removed. The object is the coordinator. Texts of this name and the next but one
+    /// are the names themselves (unverified).
     public static let NSPersistentStoreCoordinatorStoresWillChange = Notification.Name(
         "NSPersistentStoreCoordinatorStoresWillChangeNotification")
-    /// The object is the store.
+    /// Posted before a store is removed. The object is the store.
     public static let NSPersistentStoreCoordinatorWillRemoveStore = Notification.Name(
         "NSPersistentStoreCoordinatorWillRemoveStoreNotification")
+    /// Posted after a store was added or removed. The object is the coordinator.
     public static let NSPersistentStoreCoordinatorStoresDidChange = Notification.Name("NSPersistentStoreCoordinatorStoresDidChangeNotification")
 }
 
-/// A notification whose content is costly to collect: sets of all objects of a save cost as much as a third of writing
-/// their rows. Until somebody asked for its name, nobody observes it, and it is not posted.
+/// A notification with costly contents: sets of all objects of a save cost a third as much as writing their rows. Until
+/// code has read its name there can be no observer, and it is not posted.
 ///
-/// Differs: whoever observes it by the text of its name must have used the constant as well.
+/// Differs: an observer that spells out the name's text must also read the constant.
 final class ContextNotification: Sendable {
     static let didSave = ContextNotification("NSManagingContextDidSaveChangesNotification")
     static let objectsDidChange = ContextNotification("NSObjectsChangedInManagingContextNotification")
@@ -40,7 +46,7 @@ final class ContextNotification: Sendable {
 
     private init(_ text: String) { self.text = text }
 
-    /// The name, for those who observe.
+    /// The name, for observers. Reading it enables the notification.
     var requested: Notification.Name {
         wasRequested.store(true, ordering: .relaxed)
         return Notification.Name(text)
@@ -54,31 +60,53 @@ final class ContextNotification: Sendable {
     }
 }
 
+/// The user-info key of inserted objects.
 public let NSInsertedObjectsKey = "inserted"
+/// The user-info key of updated objects.
 public let NSUpdatedObjectsKey = "updated"
+/// The user-info key of deleted objects.
 public let NSDeletedObjectsKey = "deleted"
+/// The user-info key of refreshed objects.
 public let NSRefreshedObjectsKey = "refreshed"
+/// The user-info key of invalidated objects.
 public let NSInvalidatedObjectsKey = "invalidated"
+/// The user-info key that is present after a reset of the context.
 public let NSInvalidatedAllObjectsKey = "invalidatedAll"
+/// The user-info key of inserted objects' IDs.
 public let NSInsertedObjectIDsKey = "inserted_objectIDs"
+/// The user-info key of updated objects' IDs.
 public let NSUpdatedObjectIDsKey = "updated_objectIDs"
+/// The user-info key of deleted objects' IDs.
 public let NSDeletedObjectIDsKey = "deleted_objectIDs"
+/// The user-info key of refreshed objects' IDs.
 public let NSRefreshedObjectIDsKey = "refreshed_objectIDs"
+/// The user-info key of invalidated objects' IDs.
 public let NSInvalidatedObjectIDsKey = "invalidated_objectIDs"
+/// The user-info key of the state that a context is pinned to.
 public let NSManagedObjectContextQueryGenerationKey = "newQueryGeneration"
+/// The key of a store's UUID, in metadata and in user info.
 public let NSStoreUUIDKey = "NSStoreUUID"
+/// The user-info key of a store's URL.
 public let NSPersistentStoreURLKey = "storeURL"
+/// The user-info key of the history token of a remote change.
 public let NSPersistentHistoryTokenKey = "historyToken"
+/// The user-info key of added stores.
 public let NSAddedPersistentStoresKey = "added"
+/// The user-info key of removed stores.
 public let NSRemovedPersistentStoresKey = "removed"
-/// The old and the new store, of one whose UUID changed.
+/// The user-info key of the former and the new store, after a change of a store's UUID.
 public let NSUUIDChangedPersistentStoresKey = "changedUUID"
 
 extension NSManagedObjectContext {
+    /// ``Foundation/NSNotification/Name/NSManagedObjectContextWillSave``.
     public static let willSaveObjectsNotification = Notification.Name.NSManagedObjectContextWillSave
+    /// ``Foundation/NSNotification/Name/NSManagedObjectContextDidSaveObjectIDs``.
     public static var didSaveObjectIDsNotification: Notification.Name { Notification.Name.NSManagedObjectContextDidSaveObjectIDs }
+    /// ``Foundation/NSNotification/Name/NSManagedObjectContextDidMergeChangesObjectIDs``.
     public static let didMergeChangesObjectIDsNotification = Notification.Name.NSManagedObjectContextDidMergeChangesObjectIDs
+    /// ``Foundation/NSNotification/Name/NSManagedObjectContextDidSave``.
     public static var didSaveObjectsNotification: Notification.Name { Notification.Name.NSManagedObjectContextDidSave }
+    /// ``Foundation/NSNotification/Name/NSManagedObjectContextObjectsDidChange``.
     public static var didChangeObjectsNotification: Notification.Name { Notification.Name.NSManagedObjectContextObjectsDidChange }
 }
 
@@ -87,21 +115,33 @@ extension NSManagedObjectContext {
     ///
     /// The texts of the keys for IDs are not documented (unverified); use the cases.
     public enum NotificationKey: String, Sendable {
+        /// The state that the context is pinned to.
         case queryGeneration = "newQueryGeneration"
+        /// Present after a reset of the context.
         case invalidatedAllObjects = "invalidatedAll"
+        /// Inserted objects.
         case insertedObjects = "inserted"
+        /// Updated objects.
         case updatedObjects = "updated"
+        /// Deleted objects.
         case deletedObjects = "deleted"
+        /// Refreshed objects.
         case refreshedObjects = "refreshed"
+        /// Invalidated objects.
         case invalidatedObjects = "invalidated"
+        /// IDs of inserted objects.
         case insertedObjectIDs = "inserted_objectIDs"
+        /// IDs of updated objects.
         case updatedObjectIDs = "updated_objectIDs"
+        /// IDs of deleted objects.
         case deletedObjectIDs = "deleted_objectIDs"
+        /// IDs of refreshed objects.
         case refreshedObjectIDs = "refreshed_objectIDs"
+        /// IDs of invalidated objects.
         case invalidatedObjectIDs = "invalidated_objectIDs"
     }
 
-    /// Posts a notification whose user info holds sets of IDs.
+    /// Posts a notification with sets of IDs as its user info.
     func postIDs(_ name: Notification.Name, _ sets: [(NotificationKey, Set<NSManagedObjectID>)]) {
         NotificationCenter.default.post(name: name, object: self, userInfo: Self.userInfo(sets))
     }

@@ -4,17 +4,18 @@
 public import Foundation
 import Synchronization
 
-// Names of the Objective-C runtime that code around Core Data calls. There are no autoreleased objects here, and locks by
-// object work without a runtime.
+// Names of the Objective-C runtime that code around Core Data uses. Without the runtime there are no autoreleased
+// objects, and locks by object are implemented here.
 
-/// Runs a block. Objects are released at their last use here, so there's no pool to drain.
+/// Runs a block. Swift releases objects at their last use, so there is no pool to drain.
+///
+/// - Throws: The errors of the block.
 ///
 /// Source: developer.apple.com/documentation/objectivec/autoreleasepool(invoking:)
 @inlinable
 public func autoreleasepool<Result>(invoking body: () throws -> Result) rethrows -> Result { try body() }
 
-/// Waits until no other thread is between `objc_sync_enter` and `objc_sync_exit` of the object. The same thread may enter
-/// again.
+/// Locks an object recursively. Waits until no other thread holds the lock.
 ///
 /// - Returns: 0.
 @discardableResult
@@ -23,7 +24,7 @@ public func objc_sync_enter(_ object: Any) -> Int32 {
     return 0
 }
 
-/// Lets other threads enter.
+/// Unlocks an object.
 ///
 /// - Returns: 0; -1 when the object isn't locked.
 @discardableResult
@@ -38,7 +39,7 @@ private enum ObjectLocks {
     private struct Entry: @unchecked Sendable {
         // Unchecked: a lock is used from any thread.
         var lock = NSRecursiveLock()
-        /// Calls of `objc_sync_enter` without their `objc_sync_exit`, those that wait included.
+        /// Calls of `objc_sync_enter` without their `objc_sync_exit`, waiting ones included.
         var uses = 0
     }
 
@@ -64,27 +65,39 @@ private enum ObjectLocks {
 }
 
 extension NSObject {
-    /// The class itself. Code calls it to name an entity after its class.
+    /// Returns the class itself. Code calls it to name an entity after its class.
     ///
     /// Source: developer.apple.com/documentation/objectivec/nsobject-swift.class/classforcoder
     public class func classForCoder() -> AnyClass { self }
 }
 
-// Kinds of changes that accessors written by hand announce. Foundation on Linux has no key-value observing, and no such names.
+// Kinds of changes that hand-written accessors announce. Foundation on Linux lacks these names.
 // Raw values are Apple's.
 
+/// The kind of a change of a set.
+///
 /// Source: developer.apple.com/documentation/foundation/nskeyvaluesetmutationkind
 public enum NSKeyValueSetMutationKind: UInt, Sendable {
+    /// Members are added.
     case union = 1
+    /// Members are removed.
     case minus = 2
+    /// Members outside another set are removed.
     case intersect = 3
+    /// The members are replaced.
     case set = 4
 }
 
+/// The kind of a property's change.
+///
 /// Source: developer.apple.com/documentation/foundation/nskeyvaluechange
 public enum NSKeyValueChange: UInt, Sendable {
+    /// The value is replaced.
     case setting = 1
+    /// Members are inserted.
     case insertion = 2
+    /// Members are removed.
     case removal = 3
+    /// Members are replaced.
     case replacement = 4
 }

@@ -5,24 +5,24 @@ import Foundation
 import ManagedModel
 import SQLiteStore
 
-// Conflicts of a save, and what a merge policy makes of them.
+// Conflicts of a save, and their resolution by a merge policy.
 
-/// What became of objects whose conflicts a merge policy settled.
+/// Objects with conflicts that a merge policy resolved.
 struct SettledConflicts {
     /// Objects that took values from the store.
     var merged: [NSManagedObject] = []
-    /// Objects whose deletion by somebody else was accepted.
+    /// Objects whose concurrent deletion was accepted.
     var gone: [NSManagedObject] = []
-    /// Objects whose own deletion somebody else had done already.
+    /// Objects deleted here and, concurrently, in the store.
     var deleted: [NSManagedObject] = []
 }
 
 extension NSManagedObjectContext {
     private var policy: NSMergePolicy { mergePolicy as? NSMergePolicy ?? .error }
 
-    /// Brings the pending objects of some conflicts to a state whose save can be tried again.
+    /// Resolves conflicts by the merge policy, so that the save can be retried.
     ///
-    /// - Throws: What the merge policy throws.
+    /// - Throws: The error of the merge policy.
     func resolve(_ conflicts: [RowConflict], _ saved: inout Saved) throws {
         let met = conflicts.compactMap { conflict -> NSMergeConflict? in
             guard let object = registry[conflict.key] else { return nil }
@@ -34,7 +34,7 @@ extension NSManagedObjectContext {
         settled = SettledConflicts()
         defer { settled = SettledConflicts() }
         try policy.resolve(mergeConflicts: met)
-        // What the policy did not touch keeps its changes over what the store holds.
+        // An object that the policy left alone keeps its changes, applied to the store's row.
         for conflict in met where conflict.sourceObject.contextReference === self {
             let object = conflict.sourceObject
             let isSettled = conflict.persisted == nil ? object.pendingPlace < 0 : object.version == conflict.persisted?.version
@@ -47,7 +47,7 @@ extension NSManagedObjectContext {
         saved.gone += settled.gone
     }
 
-    /// Puts an object over what the store holds now.
+    /// Rebases an object onto the store's current row.
     func settle(_ conflict: NSMergeConflict, by policy: NSMergePolicyType) {
         let object = conflict.sourceObject
         guard let persisted = conflict.persisted else { return settleGone(object) }
@@ -58,8 +58,7 @@ extension NSManagedObjectContext {
             _ = object.merge(persisted)
             if wasDeleted { object.leaveDeleted() }
         } else if object.isMarkedDeleted {
-            // Property by property there is nothing that a deletion could be merged with, and its delete rules were
-            // applied already: it stands.
+            // A deletion cannot be merged property by property, and its delete rules were applied already: it stands.
             object.version = persisted.version
         } else {
             object.rebase(onto: persisted, by: policy)
@@ -79,7 +78,7 @@ extension NSManagedObjectContext {
         }
     }
 
-    // MARK: Objects that did not change
+    // MARK: Conflicts of unchanged objects
 
     func detectConflictsImplementation(for object: NSManagedObject) {
         preconditionIsCurrent()
@@ -89,7 +88,7 @@ extension NSManagedObjectContext {
         watched[ObjectIdentifier(object)] = object
     }
 
-    /// Conflicts of objects that are watched, of one store.
+    /// Conflicts of one store's watched objects.
     func watchedConflicts(in store: UInt16, _ coordinator: NSPersistentStoreCoordinator) throws -> [RowConflict] {
         let objects = watched.values.filter { $0.key.store == store && $0.flags.isDisjoint(with: [.pending, .detached]) && !$0.isMarkedFault }
         guard !objects.isEmpty else { return [] }
@@ -101,7 +100,7 @@ extension NSManagedObjectContext {
 }
 
 extension NSManagedObject {
-    /// Measures the object's changes against a newer row.
+    /// Rebases the object's changes onto a newer row.
     final func rebase(onto row: Row, by policy: NSMergePolicyType) {
         willChangeAll()
         let base = committed ?? values

@@ -5,27 +5,32 @@ public import Foundation
 import ManagedModel
 import SQLiteStore
 
-/// An object and the row under it that somebody else changed.
+/// An object with unsaved changes and a row that was changed concurrently.
 ///
-/// Snapshots hold attributes and the IDs of to-one destinations. There are two kinds: another context of the same
-/// coordinator saved, and ``cachedSnapshot`` is what it saved, or somebody else wrote the file, and ``cachedSnapshot``
-/// is what was read and ``persistedSnapshot`` what is there now.
+/// Snapshots hold attributes and the IDs of to-one destinations. There are two kinds. If another context of the same
+/// coordinator saved, ``cachedSnapshot`` holds its values. If another process or coordinator wrote the file,
+/// ``cachedSnapshot`` holds the values read here and ``persistedSnapshot`` the current ones.
 ///
-/// Differs: which kind it is is known of the coordinator's last saves only; older ones count as somebody else's.
+/// Differs: the kind is known for the coordinator's last saves only; older ones count as another process's.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsmergeconflict
 open class NSMergeConflict: NSObject {
+    /// The object with unsaved changes.
     open private(set) var sourceObject: NSManagedObject
-    /// What the object's changes are measured against: its values when it was fetched or saved.
+    /// The base of the object's changes: its values when it was fetched or saved.
     open private(set) var objectSnapshot: [String: Any]?
+    /// The values of the coordinator: those another context saved, or those read before another process wrote.
     open private(set) var cachedSnapshot: [String: Any]?
+    /// The current values in the store, if another process wrote them.
     open private(set) var persistedSnapshot: [String: Any]?
-    /// 0 when the row is gone.
+    /// The version of the store's row; 0 if the row was deleted.
     open private(set) var newVersionNumber: Int
+    /// The version of the row that the object's changes are based on.
     open private(set) var oldVersionNumber: Int
-    /// What the store holds now; nil when the row is gone.
+    /// The store's current row; nil if it was deleted.
     let persisted: Row?
 
+    /// Creates a conflict, for merge policies and their tests.
     public init(
         source srcObject: NSManagedObject, newVersion newvers: Int, oldVersion oldvers: Int, cachedSnapshot cachesnap: [String: Any]?,
         persistedSnapshot persnap: [String: Any]?
@@ -39,7 +44,7 @@ open class NSMergeConflict: NSObject {
         persisted = (persnap ?? cachesnap).flatMap { newvers == 0 ? nil : srcObject.row(of: $0, version: Int64(newvers)) }
     }
 
-    /// - Parameter isOurs: Whether a context of the same coordinator wrote what the store holds.
+    /// - Parameter isOurs: Whether a context of the same coordinator wrote the store's row.
     init(_ object: NSManagedObject, _ conflict: RowConflict, isOurs: Bool) {
         sourceObject = object
         objectSnapshot = object.baseSnapshot
@@ -74,7 +79,7 @@ extension NSManagedObject {
         return result
     }
 
-    /// The row that a snapshot describes. What it does not name is as it was.
+    /// The row described by a snapshot. Properties missing in the snapshot keep their base values.
     fileprivate final func row(of snapshot: [String: Any], version: Int64) -> Row {
         var row = committed ?? values
         for (index, slot) in layout.entity.slots.enumerated() {

@@ -3,23 +3,24 @@
 
 public import Foundation
 
-/// Objects whose values are the same where an entity's uniqueness constraint wants them to differ.
+/// Objects that violate a uniqueness constraint of their entity.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsconstraintconflict
 open class NSConstraintConflict: NSObject {
-    /// Names of the properties that together have to be unique.
+    /// Names of the properties that must be unique together.
     open private(set) var constraint: [String]
-    /// The values that they share.
+    /// The shared values, by property name.
     open private(set) var constraintValues: [String: Any]
-    /// The object whose row is in the store; nil when only unsaved objects are in conflict.
+    /// The object that the store has a row of; nil when only unsaved objects conflict.
     open private(set) var databaseObject: NSManagedObject?
-    /// What the store holds for that object.
+    /// The store's values of that object.
     open private(set) var databaseSnapshot: [AnyHashable: Any]?
     /// The unsaved objects.
     open private(set) var conflictingObjects: [NSManagedObject]
-    /// Their values, in the same order.
+    /// The unsaved objects' values, in the same order.
     open private(set) var conflictingSnapshots: [[AnyHashable: Any]]
 
+    /// Creates a conflict, for merge policies and their tests.
     public init(
         constraint: [String], database databaseObject: NSManagedObject?, databaseSnapshot: [AnyHashable: Any]?,
         conflicting conflictingObjects: [NSManagedObject], conflictingSnapshots: [Any]

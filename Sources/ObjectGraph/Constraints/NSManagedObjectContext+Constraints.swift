@@ -5,10 +5,10 @@ import Foundation
 import ManagedModel
 import SQLiteStore
 
-// Finding out that values are not unique which have to be.
+// Detection of violated uniqueness constraints.
 
 extension NSManagedObjectContext {
-    /// How often a policy may leave, or make, values that are not unique.
+    /// The number of rounds in which a policy may leave, or make, duplicate values before the save fails.
     private static let duplicateRoundsMax = 100
 
     private struct Values: Hashable {
@@ -16,7 +16,7 @@ extension NSManagedObjectContext {
         let values: [StoredValue]
     }
 
-    /// Lets the merge policy settle what unsaved objects have in common that has to be unique.
+    /// Lets the merge policy resolve duplicates among unsaved objects.
     func resolvePendingDuplicates() throws {
         guard pending.layouts.contains(where: { !$0.entity.uniqueness.isEmpty }) else { return }
         for _ in 0..<Self.duplicateRoundsMax {
@@ -27,7 +27,7 @@ extension NSManagedObjectContext {
         throw CocoaError.unsettled(pendingDuplicates())
     }
 
-    /// Lets the merge policy settle what unsaved objects have in common with rows of the store.
+    /// Lets the merge policy resolve collisions of unsaved objects with rows of the store.
     func resolve(_ collisions: [UniquenessCollision]) throws {
         var groups: [Values: (persisted: Row, objects: [NSManagedObject])] = [:]
         var order: [Values] = []
@@ -80,7 +80,7 @@ extension NSManagedObjectContext {
 }
 
 extension NSManagedObject {
-    /// Attributes and to-one relationships, those that are nil left out.
+    /// Attributes and to-one relationships, without nil values.
     final func fullSnapshot(_ values: ContiguousArray<StoredValue>) -> [AnyHashable: Any] {
         var result: [AnyHashable: Any] = [:]
         for (index, slot) in layout.entity.slots.enumerated() { result[slot.name] = apiValue(values[index], slot: index) }

@@ -4,10 +4,10 @@
 import Foundation
 import ManagedModel
 
-// What the five policies do about values that are not unique.
+// Resolution of uniqueness conflicts by the five policies.
 //
-// Source: developer.apple.com/documentation/coredata/nsmergepolicy. Which object stays is not documented (unverified):
-// here the row of the store stays, so that object IDs and relationships of other objects stay right.
+// Source: developer.apple.com/documentation/coredata/nsmergepolicy. Which object survives is not documented (unverified):
+// here the row of the store survives, so that object IDs and other objects' relationships stay valid.
 
 extension NSMergePolicy {
     func settle(_ conflicts: [NSConstraintConflict]) throws {
@@ -35,7 +35,7 @@ extension NSMergePolicy {
         }
     }
 
-    /// Only unsaved objects: the last one wins, or else the first.
+    /// Resolves duplicates among unsaved objects only: the last object wins, or else the first.
     private func settle(_ objects: [NSManagedObject], _ constraint: [String]) {
         guard objects.count > 1 else { return }
         let stored = objects.first { !$0.isMarkedInserted }
@@ -72,7 +72,7 @@ extension NSMergePolicy {
 }
 
 extension NSManagedObject {
-    /// Gives its values and relationships to the object that stays in its place, and goes.
+    /// Transfers values and relationships to the surviving object, and deletes this one.
     fileprivate final func handOver(to other: NSManagedObject, everything: Bool) {
         guard let context = contextReference else { return }
         for (slot, definition) in layout.entity.slots.enumerated() where slot < other.values.count {
@@ -93,7 +93,7 @@ extension NSManagedObject {
             }
             setToMany(index, to: [])
         }
-        // What has no inverse does not notice.
+        // A relationship without an inverse is not updated by the deletion.
         for object in context.pendingInOrder where !object.isMarkedDeleted && object !== self {
             for slot in object.values.indices where object.values[slot].reference == key { object.setSlot(slot, to: .reference(other.key)) }
         }

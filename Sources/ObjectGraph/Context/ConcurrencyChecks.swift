@@ -4,10 +4,9 @@
 import Foundation
 import Synchronization
 
-/// What happens when a context, or an object of it, is used off the context's queue.
+/// The response to a use of a context, or of one of its objects, off the context's queue.
 public enum ConcurrencyChecks: Int, Sendable {
-    /// Nothing is checked, as on Apple's platforms unless a process asks for it. Two threads that use one context at the
-    /// same time race.
+    /// No check, as on Apple's platforms by default. Two threads that use one context concurrently race.
     case ignore = 0
     /// Writes a line to standard error, the first 100 times.
     case log = 1
@@ -16,19 +15,19 @@ public enum ConcurrencyChecks: Int, Sendable {
 }
 
 extension NSManagedObjectContext {
-    /// What happens in this process when a context or an object is used off the context's queue.
+    /// The response in this process to a use of a context or an object off the context's queue.
     ///
-    /// The value at launch is, in this order: the environment variable `TARN_CONCURRENCY_DEBUG` (`ignore`, `log` or
-    /// `trap`), the argument `-com.apple.CoreData.ConcurrencyDebug 1` (``ConcurrencyChecks/trap``), else
-    /// ``ConcurrencyChecks/ignore``.
+    /// The initial value comes from the first of these that is set: the environment variable `TARN_CONCURRENCY_DEBUG`
+    /// (`ignore`, `log` or `trap`), the argument `-com.apple.CoreData.ConcurrencyDebug 1` (``ConcurrencyChecks/trap``),
+    /// else ``ConcurrencyChecks/ignore``.
     ///
-    /// Tarn's own, but for the argument.
+    /// Tarn's own, except for the argument.
     public static var concurrencyChecks: ConcurrencyChecks {
         get { ConcurrencyChecks(rawValue: ConcurrencySetting.current.load(ordering: .relaxed)) ?? .ignore }
         set { ConcurrencySetting.current.store(newValue.rawValue, ordering: .relaxed) }
     }
 
-    /// Checks that the caller is on the context's queue, if the process asked for that.
+    /// Checks that the caller is on the context's queue, if the process enabled the check.
     @inline(__always)
     func preconditionIsCurrent() {
         if ConcurrencySetting.current.load(ordering: .relaxed) != 0, !queue.isCurrent { reportUseOffQueue() }
@@ -53,7 +52,7 @@ enum ConcurrencySetting {
     static let reports = Atomic<Int>(0)
     static let reportsMax = 100
 
-    /// Reads the setting from what a process is launched with.
+    /// Reads the setting from the environment and the arguments of a process.
     static func atLaunch(_ environment: [String: String], _ arguments: [String]) -> ConcurrencyChecks {
         switch environment["TARN_CONCURRENCY_DEBUG"]?.lowercased() {
         case "trap", "1": return .trap

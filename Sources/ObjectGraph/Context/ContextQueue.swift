@@ -5,17 +5,17 @@ import Dispatch
 import Foundation
 import SQLiteStore
 
-/// The queue that a context's objects stay on.
+/// The serial queue of a context and its objects.
 ///
-/// The main queue counts as current on the main thread too: on Linux an async `main` leaves the main thread,
-/// while the main queue goes on. A queue whose block waits for another queue's block stays current in there:
+/// The main queue counts as current on the main thread too: on Linux an async `main` leaves the main thread while the
+/// main queue keeps running. A queue blocked in another queue's `performAndWait` counts as current inside that block:
 ///
 ///     a.performAndWait { b.performAndWait { a.performAndWait { … } } }
 final class ContextQueue: Sendable {
     let queue: DispatchQueue
     private let isMain: Bool
     private static let key = DispatchSpecificKey<ObjectIdentifier>()
-    /// The queues whose blocks wait, up the stack, for what this thread does: nobody else can be on them.
+    /// The queues blocked further up this thread's stack. No other thread can be on them.
     private static let waiting = ThreadValue<[ObjectIdentifier]>()
     private static let main: ObjectIdentifier = {
         let identity = ObjectIdentifier(DispatchQueue.main)
@@ -29,7 +29,7 @@ final class ContextQueue: Sendable {
             queue = .main
             isMain = true
         case .privateQueue:
-            // A target among the global queues: otherwise each busy context would get a thread of its own.
+            // Targets a global queue: otherwise each busy context would get its own thread.
             queue = DispatchQueue(label: "tarn.context", target: .global(qos: .userInitiated))
             isMain = false
         }
@@ -39,14 +39,14 @@ final class ContextQueue: Sendable {
     /// All contexts on the main queue share it.
     private var identity: ObjectIdentifier { isMain ? Self.main : ObjectIdentifier(self) }
 
-    /// Where a thread keeps the queue whose block it runs: asking Dispatch costs many times as much.
+    /// Thread-local storage of the queue whose block runs: a query to Dispatch costs many times as much.
     private static let running: pthread_key_t = {
         var key = pthread_key_t()
         precondition(pthread_key_create(&key, nil) == 0, "a process has room for one more thread-specific key")
         return key
     }()
 
-    /// Runs a block that stands on this queue.
+    /// Runs a block that is already on this queue.
     func running<T>(_ body: () throws -> T) rethrows -> T {
         let previous = pthread_getspecific(Self.running)
         pthread_setspecific(Self.running, Unmanaged.passUnretained(self).toOpaque())
@@ -69,14 +69,14 @@ final class ContextQueue: Sendable {
         var waiting = Self.waiting.value ?? []
         if let current = DispatchQueue.getSpecific(key: Self.key) { waiting.append(current) }
         if Thread.isMainThread { waiting.append(Self.main) }
-        // Always set: the block may run on another thread than the one that waits.
+        // Always set, because the block may run on a thread other than the blocked one.
         return try queue.sync { try Self.waiting.with(waiting, body) }
     }
 }
 
 /// Carries a value across a queue hop whose order makes the access safe.
 struct Unchecked<T>: @unchecked Sendable {
-    // Unchecked: handed from one queue to another by a hop; never used on both at once.
+    // Unchecked: a hop hands the value from one queue to another; the queues never use it concurrently.
     let value: T
     init(_ value: T) { self.value = value }
 }

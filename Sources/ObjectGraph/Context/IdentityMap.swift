@@ -6,29 +6,29 @@ import Foundation
 import ManagedModel
 import Synchronization
 
-/// The objects that a context knows, one per row, and the way from them to the context. It keeps neither alive.
+/// The registered objects of a context, one per row, and the weak reference from them to the context.
 ///
-/// Objects hold their map and take themselves out of it when they go, on whatever thread drops them last. So the table
-/// is behind a lock, and what is found in it is only handed out if it is not going already.
+/// Holds neither the objects nor the context. An object removes itself in its `deinit`, on the thread that releases it
+/// last, so the table is behind a lock, and a lookup returns an object only if its deallocation has not begun.
 final class IdentityMap: @unchecked Sendable {
-    // Unchecked: table and ticket are behind locks, the directory is set before any use.
+    // Unchecked: table and ticket are behind locks; the directory is set before the first use.
     private let table = Mutex(IdentityTable())
     private let identities = Mutex(())
     private let owner = Backlink<NSManagedObjectContext>()
-    /// Names the stores of the IDs of the context's objects, also when the context is gone.
+    /// Names the stores of the objects' IDs. Outlives the context.
     var directory: StoreDirectory?
     private var lastTicket: StoreTicket?
 
-    /// nil once the context is going.
+    /// The context, or nil once its `deinit` has begun.
     var context: NSManagedObjectContext? { owner.object }
 
     func belong(to context: NSManagedObjectContext) { owner.lead(to: context) }
 
-    /// The context is going. Called by its `deinit`.
+    /// Clears the reference to the context. Called by the context's `deinit`.
     func outlive() { owner.clear() }
 
     subscript(key: RowKey) -> NSManagedObject? {
-        // Not released under the lock: that could be the last reference, whose end takes the lock.
+        // Not released under the lock: the last release runs `deinit`, which takes the lock.
         let address = table.withLock { table in
             let address = table.find(key)
             return address != 0 && Self.hold(address) ? address : 0
@@ -40,7 +40,7 @@ final class IdentityMap: @unchecked Sendable {
 
     var isEmpty: Bool { table.withLock { $0.count == 0 } }
 
-    /// An object that is going and has the same key loses its place.
+    /// Replaces an entry of the same key whose object is being deallocated.
     func insert(_ object: NSManagedObject) {
         let (key, address) = (object.key, Self.address(object))
         table.withLock { $0.insert(key, address) }
@@ -51,10 +51,10 @@ final class IdentityMap: @unchecked Sendable {
         table.withLock { $0.remove(key, address) }
     }
 
-    /// Makes room for so many more.
+    /// Reserves capacity for `count` more entries.
     func reserve(_ count: Int) { table.withLock { $0.reserve($0.count + count) } }
 
-    /// Gives objects that have new keys the places of those.
+    /// Moves the entries of objects whose keys changed to the new keys.
     func move(_ objects: [NSManagedObject], from formerKeys: [RowKey]) {
         table.withLock { table in
             for index in objects.indices {
@@ -67,34 +67,35 @@ final class IdentityMap: @unchecked Sendable {
 
     func removeAll() { table.withLock { $0.removeAll() } }
 
-    /// The caller holds the lock of ``withIdentityLock(_:)``.
+    /// - Precondition: The caller holds the lock of ``withIdentityLock(_:)``.
     func ticket(numbered number: UInt16) -> StoreTicket? {
         if let lastTicket, lastTicket.number == number { return lastTicket }
         lastTicket = (directory ?? context?.persistentStoreCoordinator?.directory)?.ticket(numbered: number)
         return lastTicket
     }
 
-    /// IDs are made when they are asked for, which any thread may do.
+    /// Guards IDs, which any thread may create on demand.
     func withIdentityLock<T>(_ body: () -> T) -> T { identities.withLock { _ in body() } }
 
     private static func address(_ object: NSManagedObject) -> UInt { UInt(bitPattern: ObjectIdentifier(object)) }
 
     private static func hold(_ address: UInt) -> Bool { tarn_retain_if_alive(UnsafeRawPointer(bitPattern: address)!) }
 
-    /// - Precondition: A strong reference was taken by ``hold(_:)``, and is handed on here.
+    /// - Precondition: ``hold(_:)`` retained the object; this call consumes that retain.
     private static func take(_ address: UInt) -> NSManagedObject {
         Unmanaged<NSManagedObject>.fromOpaque(UnsafeRawPointer(bitPattern: address)!).takeRetainedValue()
     }
 }
 
-/// Open addressing with linear probing: a search ends at the first empty place, so removing moves later entries up.
+/// A hash table with open addressing and linear probing. A search ends at the first empty slot, so a removal moves later
+/// entries up.
 ///
-/// A dictionary hashes at five times the price, and weak references cost as much again. Entries are small, because in
-/// a large table nearly each one is fetched from memory anew.
+/// A dictionary's hash costs five times as much, and weak references as much again. Entries are small, because in a large
+/// table nearly every probe is a cache miss.
 private struct IdentityTable: ~Copyable {
     private struct Entry {
         var primaryKey: Int64
-        /// The kind in the upper 16 bits, where addresses have nothing; 0 in an empty place.
+        /// The kind in the upper 16 bits, which addresses leave unused; 0 in an empty slot.
         var word: UInt64
     }
 
@@ -103,7 +104,7 @@ private struct IdentityTable: ~Copyable {
     private var entries: UnsafeMutablePointer<Entry>
     private var capacity: Int
     private(set) var count = 0
-    /// Stores and entities that objects are of. What stands for one in entries is its place here, shifted.
+    /// Store and entity of each kind. An entry holds the index into this array, shifted.
     private var kinds: [UInt32] = []
 
     init() {
@@ -113,7 +114,7 @@ private struct IdentityTable: ~Copyable {
 
     deinit { free(entries) }
 
-    /// - Returns: 0 for a key that is not here.
+    /// - Returns: The object's address, or 0 if the key is absent.
     func find(_ key: RowKey) -> UInt {
         guard let kind = knownKind(of: key) else { return 0 }
         var place = start(key.primaryKey, kind)
@@ -146,7 +147,7 @@ private struct IdentityTable: ~Copyable {
         count += 1
     }
 
-    /// Has no effect when the key leads to another object.
+    /// Has no effect when the key belongs to another object.
     mutating func remove(_ key: RowKey, _ address: UInt) {
         guard let kind = knownKind(of: key) else { return }
         var place = start(key.primaryKey, kind)
@@ -179,7 +180,7 @@ private struct IdentityTable: ~Copyable {
             place = (place + 1) & (capacity - 1)
             guard entries[place].word != 0 else { break }
             let home = start(entries[place].primaryKey, entries[place].word & ~Self.addressMask)
-            // An entry whose search starts behind the hole stays where it is.
+            // An entry whose probe sequence starts behind the hole stays.
             if (place &- home) & (capacity - 1) < (place &- hole) & (capacity - 1) { continue }
             entries[hole] = entries[place]
             hole = place
@@ -201,8 +202,8 @@ private struct IdentityTable: ~Copyable {
         free(old)
     }
 
-    /// Keys that follow each other stand together, as rows are mostly met; only their block is scattered.
-    /// Blocks that meet push each other along as a whole, so the table must not be fuller than two thirds.
+    /// Consecutive keys map to adjacent slots, since rows are mostly accessed in order; only blocks of keys are
+    /// scattered. Adjacent blocks displace each other as a whole, so the load factor must not exceed two thirds.
     private func start(_ primaryKey: Int64, _ kind: UInt64) -> Int {
         let block = UInt64(bitPattern: primaryKey) >> 4
         let mixed = (block ^ kind >> 16) &* 0x9E37_79B9_7F4A_7C15
@@ -211,14 +212,14 @@ private struct IdentityTable: ~Copyable {
 
     private func address(_ place: Int) -> UInt { UInt(entries[place].word & Self.addressMask) }
 
-    /// - Returns: nil for a kind that no object is of.
+    /// - Returns: nil if no object has that kind.
     private func knownKind(of key: RowKey) -> UInt64? {
         let kind = UInt32(key.store) << 16 | UInt32(key.entity)
         for index in 0..<kinds.count where kinds[index] == kind { return UInt64(index) << 48 }
         return nil
     }
 
-    /// - Precondition: Objects of one context are of fewer than 65,536 stores and entities.
+    /// - Precondition: One context's objects belong to fewer than 65,536 pairs of store and entity.
     private mutating func kind(of key: RowKey) -> UInt64 {
         if let known = knownKind(of: key) { return known }
         precondition(kinds.count < 1 << 16, "objects of one context are of fewer than 65,536 stores and entities")
@@ -226,7 +227,7 @@ private struct IdentityTable: ~Copyable {
         return UInt64(kinds.count - 1) << 48
     }
 
-    /// Memory that the system clears, so that no page is touched before an entry is in it.
+    /// Allocates zeroed memory from the system, so that no page is touched before its first entry.
     private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
         guard let memory = calloc(capacity, MemoryLayout<Entry>.stride) else { preconditionFailure("there is no memory for \(capacity) objects") }
         return memory.bindMemory(to: Entry.self, capacity: capacity)

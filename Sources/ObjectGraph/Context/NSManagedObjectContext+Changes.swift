@@ -4,7 +4,7 @@
 import Foundation
 import ManagedModel
 
-// Inserting, deleting, and telling about changes.
+// Insertion, deletion, and notifications of changes.
 
 extension NSManagedObjectContext {
     func insertImplementation(_ object: NSManagedObject) {
@@ -16,7 +16,7 @@ extension NSManagedObjectContext {
             describes(object.layout),
             "the entity '\(object.layout.name)' is of another model than the context's")
         object.contextReference = self
-        // An object whose former context is gone waits for nothing.
+        // The object's former context was deallocated, so no pending list holds it.
         object.pendingPlace = -1
         enterInserted(object)
         object.awakeFromInsert()
@@ -30,7 +30,7 @@ extension NSManagedObjectContext {
         announce(object)
     }
 
-    /// Takes back a deletion that was not saved. What was deleted along with the object stays deleted.
+    /// Reverts an unsaved deletion. Objects deleted by its cascade stay deleted.
     private func keep(_ object: NSManagedObject) {
         guard object.flags.contains(.deleted), !object.flags.contains(.detached) else { return }
         willChange(object)
@@ -49,7 +49,7 @@ extension NSManagedObjectContext {
     }
 
     func markDeleted(_ object: NSManagedObject) {
-        // Undo after the save has no row to read it from.
+        // An undo after the save cannot read the row any more.
         if undoManager?.isUndoRegistrationEnabled == true { object.willRead() }
         willChange(object)
         object.flags.insert(.deleted)
@@ -72,11 +72,11 @@ extension NSManagedObjectContext {
         guard !object.flags.contains(.unannounced) else { return }
         object.flags.insert(.unannounced)
         unannounced.append(object)
-        // A context that is used off its queue tells of changes at its next save, fetch or processPendingChanges: an event
-        // on the queue would race with the caller.
+        // Off its queue, a context posts its changes at its next save, fetch or processPendingChanges: an event on the
+        // queue would race with the caller.
         guard !isProcessingScheduled, queue.isCurrent else { return }
         isProcessingScheduled = true
-        // The end of the turn of the queue, where nothing else ends one (a main-queue context outside perform).
+        // Ends the event with the queue's turn, where nothing else ends one (a main-queue context outside perform).
         queue.queue.async { [registry] in registry.context?.endEvent() }
     }
 
@@ -89,12 +89,12 @@ extension NSManagedObjectContext {
         unannounced = []
         let isObserved = ContextNotification.objectsDidChange.isRequested
         var (inserted, updated, deleted): ([NSManagedObject], [NSManagedObject], [NSManagedObject]) = ([], [], [])
-        // What left the context meanwhile was told of then.
+        // An object that has left the context was announced when it left.
         for object in changed where object.isIn(self) {
             object.flags.remove(.unannounced)
             let isNew = object.isMarkedInserted && !object.flags.contains(.presented)
             switch (object.isMarkedDeleted, isNew) {
-            // An object that was inserted and deleted before anybody saw it never was.
+            // Inserted and deleted within one event: no observer saw it.
             case (true, true): break
             case (true, false): if isObserved { deleted.append(object) }
             case (false, true):
@@ -107,7 +107,7 @@ extension NSManagedObjectContext {
         postObjectsDidChange(inserted: inserted, updated: updated, deleted: deleted, refreshed: [])
     }
 
-    /// In the order in which they came to be, which they mostly are in already.
+    /// Sorts objects by creation; they are mostly sorted already.
     private func inOrder(_ objects: [NSManagedObject]) -> [NSManagedObject] {
         var last = Int64.min
         for object in objects {
@@ -131,7 +131,7 @@ extension NSManagedObjectContext {
         ContextNotification.objectsDidChange.post(self, userInfo)
     }
 
-    /// Cascades and nullifies for every deletion that has not been through it, until nothing new is deleted.
+    /// Applies the delete rules of every unprocessed deletion, until no rule deletes another object.
     func propagateDeletions() {
         while case let fresh = pending.filter({ $0.flags.contains(.deleted) && !$0.flags.contains(.propagated) }), !fresh.isEmpty {
             for object in fresh.sorted(by: { $0.sequence < $1.sequence }) {
@@ -148,7 +148,7 @@ extension NSManagedObjectContext {
         }
         for (index, relationship) in object.layout.entity.toMany.enumerated() {
             guard relationship.declaration.deleteRule != .noAction else { continue }
-            // All members at once, held until they are deleted or changed.
+            // Fetches all members in one query and holds them until they are deleted or changed.
             let members = readAhead(object.toManyKeys(index))
             defer { withExtendedLifetime(members) {} }
             for destination in object.toManyObjects(index).sorted(by: { $0.sequence < $1.sequence }) {
@@ -157,13 +157,13 @@ extension NSManagedObjectContext {
         }
     }
 
-    /// Reads the rows of faults that are about to be fired.
+    /// Prefetches the rows of faults that are about to be fired.
     private func readAhead(_ keys: Set<RowKey>) -> [NSManagedObject] {
         let unread = keys.filter { key in
             guard !key.isTemporary || parent != nil else { return false }
             return registry[key].map { $0.isMarkedFault && !$0.flags.contains(.hasRow) } ?? true
         }
-        // What cannot be read now is read, or missed, when its fault is fired.
+        // A row that cannot be read now is read, or reported missing, when its fault fires.
         guard unread.count > 1, let rows = try? sourceRows(Array(unread)) else { return [] }
         return rows.map(register)
     }
@@ -177,7 +177,7 @@ extension NSManagedObjectContext {
         }
     }
 
-    /// Takes an object out of the context for good.
+    /// Removes an object from the context permanently.
     func forget(_ object: NSManagedObject) {
         object.willTurnIntoFault()
         object.willChangeAll(isLeaving: true)

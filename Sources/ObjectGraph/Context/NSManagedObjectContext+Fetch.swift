@@ -7,10 +7,10 @@ import PredicateKit
 import SQLiteStore
 
 extension NSManagedObjectContext {
-    /// Objects of the stores, overlaid with what is unsaved here.
+    /// Fetches objects from the stores, with this context's unsaved changes applied.
     ///
-    /// - Throws: ``CocoaError`` 134070 if the predicate cannot run in the store (the sentence says why), or a file
-    ///   error of the store.
+    /// - Throws: ``CocoaError`` 134070 if the store cannot evaluate the predicate (the description says why), or a file
+    ///   error of the store. The context is unchanged then.
     public func fetch<T>(_ request: NSFetchRequest<T>) throws -> [T] {
         guard isPlain else { return try cast(fetch(request.untyped), of: request) }
         guard request.resultType == .managedObjectResultType else { return try cast(results(of: request.parameters), of: request) }
@@ -18,6 +18,9 @@ extension NSManagedObjectContext {
         return try cast(fetchObjects(request.parameters), of: request)
     }
 
+    /// Counts the objects a fetch would return, with this context's unsaved changes applied.
+    ///
+    /// - Throws: The errors of ``fetch(_:)-(NSFetchRequest<T>)``.
     public func count<T>(for request: NSFetchRequest<T>) throws -> Int {
         guard isPlain else { return try count(for: request.untyped) }
         return try countChecked(request.parameters)
@@ -50,7 +53,7 @@ extension NSManagedObjectContext {
         T.self == NSManagedObjectID.self ? unsafeBitCast(ids, to: [T].self) : try cast(ids.map { $0 as Any }, of: request)
     }
 
-    /// The same for objects, whose classes are few: each is looked at once.
+    /// Casts fetched objects; checks each class once, since a result has few classes.
     func cast<T>(_ objects: [NSManagedObject], of request: NSFetchRequest<T>) throws -> [T] {
         guard T.self is NSManagedObject.Type else { return try cast(objects.map { $0 as Any }, of: request) }
         var checked: ObjectIdentifier?
@@ -58,7 +61,7 @@ extension NSManagedObjectContext {
             guard object is T else { throw mismatch(object, request) }
             checked = ObjectIdentifier(type(of: object))
         }
-        // An array of references stays what it is, whatever class they are known by.
+        // All elements are instances of T's class: an array of references may be reinterpreted.
         return unsafeBitCast(objects, to: [T].self)
     }
 
@@ -80,7 +83,7 @@ extension NSManagedObjectContext {
         return try inPinnedState { try plan.stores.reduce(0) { try $0 + $1.count(plan.query) } }
     }
 
-    /// What the stores count, with what is unsaved here taken out and counted anew.
+    /// Counts in the stores, then corrects the count by the objects with unsaved changes.
     private func countOverlaid(_ plan: FetchPlan, _ parameters: FetchParameters) throws -> Int {
         let changed = pending.filter { plan.entities.contains($0.layout.index) }
         var count = changed.count { !$0.isMarkedDeleted && plan.accepts($0) }
@@ -101,7 +104,7 @@ extension NSManagedObjectContext {
         return parameters.limit > 0 ? min(rest, parameters.limit) : rest
     }
 
-    /// Makes no objects where the rows' keys say everything.
+    /// Creates no objects where the rows' keys suffice.
     private func fetchIDs(_ parameters: FetchParameters) throws -> [NSManagedObjectID] {
         processPendingChanges()
         let coordinator = requireCoordinator()
@@ -120,7 +123,7 @@ extension NSManagedObjectContext {
         let prefetching = try prefetchPlan(parameters, plan)
         if let parent { return try fetchObjects(parameters, plan, in: parent) }
         let objects = try fetchObjects(parameters, plan, prefetching)
-        // Batches are prefetched for as they come.
+        // A batched result prefetches for each batch when it is loaded.
         if !parameters.leavesRows { try prefetch(prefetching, for: objects) }
         return objects
     }
@@ -135,9 +138,9 @@ extension NSManagedObjectContext {
             guard let store = plan.stores.first else { return [] }
             return try found(plan.query, in: store, parameters, prefetching)
         }
-        // The window is cut after the overlay: what is unsaved may belong into it, or push something out of it.
+        // Offset and limit apply after the overlay: an unsaved change may move an object into the window or out of it.
         var query = plan.query
-        // No more stored rows can matter than those of the window, and as many more as may drop out of it.
+        // The window's rows, and as many more as pending changes may remove from it, are all that matter.
         query.limit = parameters.limit > 0 ? parameters.offset + parameters.limit + pending.count : nil
         query.offset = 0
         var objects: [NSManagedObject] = []
@@ -145,13 +148,13 @@ extension NSManagedObjectContext {
         return window(overlay(pending: plan, on: objects), parameters)
     }
 
-    /// What the parent finds, its own unsaved changes included, overlaid with what is unsaved here.
+    /// Fetches from the parent, whose unsaved changes count, and applies this context's unsaved changes.
     private func fetchObjects(
         _ parameters: FetchParameters, _ plan: FetchPlan, in parent: NSManagedObjectContext
     ) throws -> [NSManagedObject] {
         var above = parameters
         above.includesPendingChanges = true
-        // All of them are read right away.
+        // The parent's result is read completely right away, so batches would only cost more.
         above.batchSize = 0
         above.includesPropertyValues = true
         guard overlays(plan) else { return register(try sourceRows(matching: above, in: parent), parameters) }
@@ -190,7 +193,7 @@ extension NSManagedObjectContext {
         var objects: [NSManagedObject] = []
         objects.reserveCapacity(chunks.reduce(0) { $0 + $1.count })
         let layouts = requireCoordinator().layouts
-        // A query gives each row once: where nothing is registered there is nothing to look for.
+        // A query returns each row once: with no registered object there is nothing to look up.
         let isFirst = registry.isEmpty
         registry.reserve(objects.capacity)
         for chunk in chunks {
@@ -211,7 +214,7 @@ extension NSManagedObjectContext {
                 objects.append(object)
             }
         }
-        // Awaking objects may do anything, so it waits until all are here.
+        // `awakeFromFetch` may run arbitrary code, so it runs after all objects are registered.
         if !parameters.returnsObjectsAsFaults { for object in objects { object.willRead() } }
         return objects
     }
@@ -222,7 +225,7 @@ extension NSManagedObjectContext {
         let changedKeys = Set(changed.map(\.key))
         let kept = stored.filter { !changedKeys.contains($0.key) }
         let accepted = changed.filter { !$0.isMarkedDeleted && plan.accepts($0) }.sorted { $0.sequence < $1.sequence }
-        // Rows of one store are in order: few changes find their place among them, reading few.
+        // Rows of one store arrive sorted: a few changed objects are inserted by binary search, which reads few rows.
         guard plan.stores.count == 1, parent == nil, accepted.count < kept.count / 8 else { return plan.sorted(kept + accepted) }
         var result: [NSManagedObject] = []
         result.reserveCapacity(kept.count + accepted.count)
@@ -238,8 +241,8 @@ extension NSManagedObjectContext {
 
     // MARK: Faults
 
-    /// Reads a fault's row. A row that is gone leaves an object that is deleted, as Apple's contexts do by default
-    /// (`shouldDeleteInaccessibleFaults`). A row that cannot be read now leaves a fault.
+    /// Reads a fault's row. If the row is missing the object becomes a deleted one, as Apple's contexts do by default
+    /// (`shouldDeleteInaccessibleFaults`). If the row cannot be read now the object stays a fault.
     func fulfill(_ object: NSManagedObject) {
         if !object.flags.contains(.hasRow), object.promise != nil { readBatch(of: object) }
         if !object.flags.contains(.hasRow) || stalenessInterval >= 0 {

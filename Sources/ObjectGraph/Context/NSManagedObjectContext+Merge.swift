@@ -4,7 +4,7 @@
 import Foundation
 import ManagedModel
 
-// What others saved, brought into this context.
+// Merges the commits of other contexts and processes into this context.
 
 extension NSManagedObjectContext {
     func mergeChangesImplementation(fromContextDidSave notification: Notification) {
@@ -44,14 +44,14 @@ extension NSManagedObjectContext {
         commit.updated = [NSUpdatedObjectsKey, NSRefreshedObjectsKey].flatMap(keys)
         commit.updated += keys(NotificationKey.updatedObjectIDs.rawValue) + keys(NotificationKey.refreshedObjectIDs.rawValue)
         commit.deleted = keys(NSDeletedObjectsKey) + keys(NotificationKey.deletedObjectIDs.rawValue)
-        // An object whose to-many side changed is among the updated ones of the saving context.
+        // The saving context lists owners of changed to-many relationships among its updated objects.
         commit.relationshipOwners = Set(commit.updated)
-        // History is silent about owners of one-to-many relationships: what is loaded here is compared.
+        // History does not record owners of one-to-many relationships: compares the loaded members instead.
         commit.relationshipOwners.formUnion(staleOwners(commit, coordinator))
         merge([commit])
     }
 
-    /// Registered owners whose loaded members are no longer those that the store holds.
+    /// Returns registered owners whose loaded members differ from the store's.
     private func staleOwners(_ commit: StoreCommit, _ coordinator: NSPersistentStoreCoordinator) -> Set<RowKey> {
         let rows = (try? sourceRows(commit.inserted + commit.updated)) ?? []
         let changed = Dictionary(rows.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
@@ -72,12 +72,12 @@ extension NSManagedObjectContext {
         return stale
     }
 
-    /// Refreshes what is registered here, makes objects of what is new, and lets go of what is gone.
+    /// Refreshes registered objects, registers inserted rows and drops deleted ones.
     package func merge(_ commits: [StoreCommit]) {
         preconditionIsCurrent()
         guard persistentStoreCoordinator != nil else { return }
         advanceQueryGeneration()
-        // Undo takes back what was done here, and nothing of what came from elsewhere.
+        // Closes the event first: undo covers local changes only, never merged ones.
         if undoManager != nil { processPendingChanges() }
         var merged = Merged()
         for commit in commits {
@@ -126,20 +126,20 @@ extension NSManagedObjectContext {
                 continue
             }
             if known.flags.contains(.detached) {
-                // Somebody asked for it before it was saved.
+                // The object was requested before its commit.
                 merged.inserted.append(register(row))
                 continue
             }
             if row.version > known.version || known.isMarkedFault || parent != nil {
-                // A row older than what is here was read before this context's own save. What is to be deleted here
-                // takes the newer version along, so that the deletion can be saved.
+                // An older row was read before this context's own save. A pending deletion takes over the newer version,
+                // so that its save finds no conflict.
                 merged.kept += known.merge(row)
             }
             merged.refreshed.append(known)
         }
         for key in commit.deleted {
             guard let known = registry[key] else { continue }
-            // Its delete rules were applied where it was deleted.
+            // The other context applied the delete rules already.
             known.flags.insert([.deleted, .propagated])
             merged.deleted.append(known)
         }
@@ -147,21 +147,20 @@ extension NSManagedObjectContext {
             guard let known = registry[owner], !known.flags.contains(.detached) else { continue }
             known.willChangeAll()
             known.toMany.fault()
-            // Members that joined what is to be deleted here go its way.
+            // Members that joined the object since its deletion here need the delete rules, too.
             known.flags.remove(.propagated)
             merged.refreshed.append(known)
         }
     }
 
-    /// What is unsaved or loaded here may still lead to objects that somebody else deleted: such references go, as if
-    /// the objects had been deleted here.
+    /// Removes references from unsaved or loaded objects to concurrently deleted ones, as a local deletion would.
     func dropReferences(to deleted: [NSManagedObject]) {
         guard !deleted.isEmpty else { return }
         let keys = Set(deleted.map(\.key))
         for object in pendingInOrder where !object.isMarkedDeleted && !keys.contains(object.key) {
             for (slot, definition) in object.layout.entity.slots.enumerated() {
                 guard case .toOne = definition, let key = object.values[slot].reference, keys.contains(key) else { continue }
-                // A reference that did not change here is the store's business, and comes with the row.
+                // A reference without a local change is refreshed with its row.
                 if object.isMarkedInserted || object.committed?[slot] != object.values[slot] { object.setSlot(slot, to: .null) }
             }
             object.willChangeAll()

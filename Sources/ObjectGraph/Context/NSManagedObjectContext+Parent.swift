@@ -5,9 +5,9 @@ import Dispatch
 import ManagedModel
 import Synchronization
 
-// Saving into the context above, and what the contexts below are told.
+// Saves into the parent context, and notifications from a parent to its children.
 
-/// A child, as its parent knows it.
+/// A parent's reference to one child.
 struct WeakChild: @unchecked Sendable {
     // Unchecked: only `inbox`, `queue` and `automaticallyMergesChangesFromParent` are used off the child's queue.
     private let registry: IdentityMap
@@ -16,7 +16,7 @@ struct WeakChild: @unchecked Sendable {
 }
 
 extension NSManagedObjectContext {
-    /// The contexts that have this one as parent.
+    /// The contexts whose parent is this one.
     private var liveChildren: [NSManagedObjectContext] {
         children.withLock { list in
             list.removeAll { $0.context == nil }
@@ -32,8 +32,8 @@ extension NSManagedObjectContext {
 
     // MARK: Permanent keys
 
-    /// Lets the contexts below know which keys are permanent now. Each takes them over at the end of its turn, and
-    /// before it reads anything here.
+    /// Publishes keys that became permanent to the children. Each child adopts them at the end of its event, and before
+    /// it reads from this context.
     func tellChildren(_ permanent: [RowKey: RowKey]) {
         guard !permanent.isEmpty else { return }
         for child in liveChildren {
@@ -42,7 +42,7 @@ extension NSManagedObjectContext {
         }
     }
 
-    /// Takes over the keys that the contexts above gave to objects which this one saved into them.
+    /// Adopts the permanent keys that the ancestors assigned to objects saved by this context.
     func adoptPermanentKeys() {
         let permanent = inbox.withLock { inbox in
             defer { inbox = [:] }
@@ -63,9 +63,9 @@ extension NSManagedObjectContext {
 
     // MARK: Saves of this context
 
-    /// Makes what is pending here pending in the context above.
+    /// Turns this context's pending changes into pending changes of the parent.
     ///
-    /// The last writer wins there, property by property: what this context did not change stays as it is in the parent.
+    /// The last writer wins, property by property: a property unchanged in this context keeps its value in the parent.
     func push(to parent: NSManagedObjectContext, _ saved: inout Saved) {
         let objects = pendingInOrder
         var commit = StoreCommit(store: RowKey.temporaryStore)
@@ -98,7 +98,7 @@ extension NSManagedObjectContext {
         saved.commits = [commit]
     }
 
-    /// Tells the contexts below that merge by themselves.
+    /// Notifies the children that merge automatically.
     func tellChildren(of commits: [StoreCommit]) {
         for child in liveChildren where child.automaticallyMergesChangesFromParent {
             child.queue.queue.async { child.merge(commits) }
@@ -107,18 +107,18 @@ extension NSManagedObjectContext {
 
     // MARK: Saves of a child
 
-    /// Runs on this context's queue while the child's waits.
+    /// Applies a child's changes. Runs on this context's queue while the child's queue waits.
     private func take(_ objects: [NSManagedObject], from child: NSManagedObjectContext) {
         let living = objects.filter { !$0.isMarkedDeleted }
         for object in living where object.isMarkedInserted { takeNew(object, from: child) }
-        // The child's objects are counterparts only where neither deleted nor lost here meanwhile.
+        // A counterpart counts only if this context neither deleted nor lost it.
         for object in living {
             let mine = counterpart(of: object)
             guard mine.flags.isDisjoint(with: [.deleted, .detached]) else { continue }
             takeSlots(of: object, into: mine)
             takeMembers(of: object, into: mine)
         }
-        // Members stand in a new order once all of them have joined.
+        // Orders are applied once all members have joined.
         for object in living where object.hasNewOrder {
             let mine = counterpart(of: object)
             guard mine.flags.isDisjoint(with: [.deleted, .detached]) else { continue }
@@ -129,17 +129,17 @@ extension NSManagedObjectContext {
         for object in objects where object.isMarkedDeleted && !object.isMarkedInserted {
             let mine = counterpart(of: object)
             guard mine.flags.isDisjoint(with: [.deleted, .detached]) else { continue }
-            // The child ran prepareForDeletion.
+            // `prepareForDeletion` ran in the child.
             markDeleted(mine)
         }
         processPendingChanges()
     }
 
-    /// A new object has the same ID here as in the child, its values, and did awake there.
+    /// Inserts the counterpart of a child's new object: same ID, same values, no second `awakeFromInsert`.
     private func takeNew(_ object: NSManagedObject, from child: NSManagedObjectContext) {
         let known = registry[object.key]
         if let known, !known.flags.contains(.detached), !known.isMarkedFault {
-            // The child took a deletion back that it had saved here.
+            // The child reverted a deletion that it had saved into this context.
             if known.isMarkedDeleted { insert(known) }
             return
         }
@@ -151,8 +151,8 @@ extension NSManagedObjectContext {
 
     private func counterpart(of object: NSManagedObject) -> NSManagedObject {
         let mine = self.object(for: object.key)
-        // What the child read is what its change is measured against, also when the row is another by now: the save
-        // to the store must find that out.
+        // The row that the child read is the base of its change, even if the stored row is newer: the save to the store
+        // must detect that conflict.
         if mine.isMarkedFault, !mine.flags.contains(.hasRow), object.version > 0 { mine.take(object.baseRow) }
         mine.willRead()
         return mine
@@ -167,30 +167,30 @@ extension NSManagedObjectContext {
         }
     }
 
-    /// Members of one-to-many relationships come with the members' own references.
+    /// Members of one-to-many relationships follow from the members' own references.
     private func takeMembers(of object: NSManagedObject, into mine: NSManagedObject) {
         for (index, state) in object.toMany.enumerated() where state.hasChanges {
             if case .slot = object.layout.entity.toMany[index].inverse { continue }
             for key in state.removed.sorted(by: { $0.primaryKey < $1.primaryKey }) { existing(key).map { mine.removeFromMany(index, $0) } }
             for key in state.added.sorted(by: { $0.primaryKey < $1.primaryKey }) { existing(key).map { mine.addToMany(index, $0) } }
         }
-        // Members may be the only thing that changed: the object counts as updated here, as it does in the child.
+        // If only members changed, the object still counts as updated, as it does in the child.
         if mine.flags.isDisjoint(with: .pending) { noteChanged(mine) }
     }
 
-    /// nil for what was new in the child and is gone again.
+    /// Returns nil for an object that was inserted and deleted in the child.
     private func existing(_ key: RowKey) -> NSManagedObject? {
         if let known = registry[key] { return known.flags.contains(.detached) ? nil : known }
-        // A new object of a context further up is found there when its fault is fired.
+        // A new object of an ancestor is found there when its fault fires.
         return key.isTemporary && parent == nil ? nil : object(for: key)
     }
 }
 
 extension NSManagedObject {
-    /// What the object's changes are measured against.
+    /// The row that the object's changes are based on.
     fileprivate final var baseRow: Row { Row(key: key, version: version, values: committed ?? values) }
 
-    /// Becomes a new object with the attributes of another context's. Relationships follow one by one.
+    /// Starts the insertion of a counterpart with another object's attributes. The caller adds relationships one by one.
     fileprivate final func beginInsertion(with other: NSManagedObject) {
         values = other.values
         for (slot, definition) in layout.entity.slots.enumerated() {

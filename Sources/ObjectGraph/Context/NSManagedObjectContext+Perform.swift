@@ -5,9 +5,11 @@ import Foundation
 import SQLiteStore
 
 extension NSManagedObjectContext {
+    /// When ``perform(schedule:_:)`` runs its block.
     public enum ScheduledTaskType: Sendable {
-        /// Runs at once when the caller is on the context's queue already.
+        /// In place if the caller is on the context's queue, else enqueued.
         case immediate
+        /// After the blocks that the queue already holds.
         case enqueued
     }
 
@@ -15,8 +17,10 @@ extension NSManagedObjectContext {
         queue.queue.async { self.run(block) }
     }
 
-    /// Runs a block on the context's queue before it returns; in place when the caller is there already, also through
-    /// `performAndWait` of other contexts. A subclass that overrides the form without a result runs this one by it.
+    /// Runs a block on the context's queue before it returns; in place if the caller is on the queue, also through
+    /// `performAndWait` of other contexts. Calls the overridable form without a result, so a subclass's override runs.
+    ///
+    /// - Throws: The errors of the block.
     public func performAndWait<T>(_ block: () throws -> T) rethrows -> T {
         if isPlain { return try performAndWaitImplementation(block) }
         let result = resultByOverride(block)
@@ -35,6 +39,10 @@ extension NSManagedObjectContext {
         return try queue.sync { try run(announcing: !isNested, block) }
     }
 
+    /// Runs a block on the context's queue and returns its result. Changes are announced when the block ends.
+    ///
+    /// - Parameter schedule: Whether a caller on the queue runs the block in place.
+    /// - Throws: The errors of the block.
     @preconcurrency
     public nonisolated func perform<T>(
         schedule: ScheduledTaskType = .immediate, _ block: @escaping @Sendable () throws -> T
@@ -59,7 +67,7 @@ extension NSManagedObjectContext {
     /// The context whose block this thread runs.
     static let current = ThreadValue<NSManagedObjectContext>()
 
-    /// Tells of what changed, and closes the group of changes that can be undone.
+    /// Posts the event's changes and closes its undo group.
     func endEvent() {
         processPendingChanges()
         undoManager?.endEvent()

@@ -4,7 +4,7 @@
 import Foundation
 import ManagedModel
 
-// Dropping changes, and reading objects anew.
+// Rollback, reset and refresh.
 
 extension NSManagedObjectContext {
     func rollbackImplementation() {
@@ -65,7 +65,7 @@ extension NSManagedObjectContext {
         prefetched.forget(objects.lazy.map(\.key))
         if mergeChanges {
             readAnew(objects.filter { !$0.isMarkedFault })
-            // What a fault has at hand was read some time ago.
+            // A fault's cached row is stale.
             for object in objects where object.isMarkedFault && !object.isMarkedChanged { object.flags.remove(.hasRow) }
         } else {
             for object in objects { forgetChanges(of: object) }
@@ -74,7 +74,7 @@ extension NSManagedObjectContext {
     }
 
     private func readAnew(_ objects: [NSManagedObject]) {
-        // What cannot be read now stays as it is.
+        // Objects whose rows cannot be read now stay unchanged.
         guard !objects.isEmpty, let read = try? sourceRows(objects.map(\.key)) else { return }
         var kept: [NSManagedObject.KeptReference] = []
         defer { NSManagedObject.followKept(kept) }
@@ -84,7 +84,7 @@ extension NSManagedObjectContext {
                 kept += object.merge(row)
                 object.awake(fromSnapshotEvents: .refresh)
             } else if !object.isMarkedChanged {
-                // The next read finds that the row is missing; unsaved changes meet that when they are saved.
+                // The next read finds the row missing; unsaved changes meet a conflict at their save.
                 object.turnIntoFault()
             }
         }
@@ -97,7 +97,7 @@ extension NSManagedObjectContext {
         object.revertAlone()
         object.turnIntoFault()
         if wasDeleted { object.leaveDeleted() }
-        // Members that changed still say that they belong here.
+        // Members with unsaved changes still reference this object.
         guard object.toMany.hasChanges else { return }
         object.flags.insert(.updated)
         pending.insert(object)

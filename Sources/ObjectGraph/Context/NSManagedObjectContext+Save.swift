@@ -6,9 +6,9 @@ import ManagedModel
 import SQLiteStore
 
 extension NSManagedObjectContext {
-    /// How often `willSave` may bring new changes before the save gives up.
+    /// The number of rounds in which `willSave` may make new changes before the save fails.
     private static let willSaveRoundsMax = 1000
-    /// How often a save may meet somebody else's change and resolve it by the merge policy.
+    /// The number of conflict rounds that a save resolves by the merge policy before it fails.
     private static let conflictRoundsMax = 100
 
     func saveImplementation() throws {
@@ -58,7 +58,7 @@ extension NSManagedObjectContext {
         for store in pendingStores { try write(store, coordinator, &saved) }
     }
 
-    /// Lets objects and observers change what is to be saved, until nothing new comes of it.
+    /// Runs `willSave` and validation until they make no new changes.
     private func settle() throws {
         for _ in 0..<Self.willSaveRoundsMax {
             propagateDeletions()
@@ -115,8 +115,7 @@ extension NSManagedObjectContext {
         CocoaError(.persistentStoreSave, sentence: "Other writers changed the same rows again and again; try the save later.")
     }
 
-    /// What leads to an object that was never saved and is gone again leads nowhere; what leads to another store
-    /// cannot be saved.
+    /// Clears references to objects deleted before their first save, and rejects references into another store.
     func checkReferences() throws {
         guard pending.layouts.contains(where: \.hasRelationships) else { return }
         for object in pending { object.dropTemporaryReferences() }
@@ -131,7 +130,7 @@ extension NSManagedObjectContext {
 
     var pendingInOrder: [NSManagedObject] { pending.inOrder }
 
-    /// What a save wrote, and what became of the objects.
+    /// The outcome of a save: its commits, and the objects it changed.
     struct Saved {
         var commits: [StoreCommit] = []
         var inserted: [NSManagedObject] = []
@@ -139,7 +138,7 @@ extension NSManagedObjectContext {
         var deleted: [NSManagedObject] = []
         /// Objects that took values from the store, by the merge policy.
         var merged: [NSManagedObject] = []
-        /// Objects whose deletion by somebody else was accepted, by the merge policy.
+        /// Objects whose concurrent deletion the merge policy accepted.
         var gone: [NSManagedObject] = []
     }
 
@@ -219,7 +218,7 @@ extension NSManagedObjectContext {
         preconditionIsCurrent()
         try obtainPermanentKeys(for: objects, requireCoordinator())
         guard let parent else { return }
-        // What was saved into the parent gets its ID there.
+        // An object saved into the parent gets its permanent ID there.
         let above = objects.filter { $0.objectID.isTemporaryID && !$0.isMarkedInserted && $0.contextReference === self }
         guard !above.isEmpty else { return }
         try reading(parent) { parent in try parent.obtainPermanentIDs(for: above.map { parent.object(for: $0.key) }) }
@@ -230,8 +229,8 @@ extension NSManagedObjectContext {
         let temporary = objects.filter { $0.key.isTemporary && $0.isMarkedInserted }
         guard !temporary.isEmpty else { return }
         var permanent: [RowKey: RowKey] = [:]
-        // Whoever refers to a new object has changed with it, and is pending. Also after a failure: what got its key
-        // keeps it.
+        // Objects that reference a new object changed with it, so they are pending. Runs after a failure too: a key that
+        // was assigned stays.
         defer {
             for object in pending { object.translateReferences(permanent) }
             didGivePermanentKeys(permanent)
@@ -256,7 +255,7 @@ extension NSManagedObjectContext {
 
     func didGivePermanentKeys(_ permanent: [RowKey: RowKey]) {
         guard !permanent.isEmpty else { return }
-        // What was recorded for undo knows the old keys.
+        // Undo actions refer to the temporary keys.
         if undoManager != nil { aliases.merge(permanent) { _, new in new } }
         tellChildren(permanent)
     }
@@ -265,7 +264,8 @@ extension NSManagedObjectContext {
         (a.key?.number ?? 0) < (b.key?.number ?? 0)
     }
 
-    /// An explicit assignment, else the store of a related object, else the first that holds the entity.
+    /// Returns the explicitly assigned store, else the store of a related object, else the first store that holds the
+    /// entity.
     private func assignedStore(of object: NSManagedObject, _ coordinator: NSPersistentStoreCoordinator) -> NSPersistentStore? {
         if let assigned = assignments[ObjectIdentifier(object)] { return assigned }
         let candidates = coordinator.persistentStores.filter { $0.holds(object.layout.index) && !$0.isReadOnly }
@@ -283,7 +283,7 @@ extension NSManagedObjectContext {
 }
 
 extension NSManagedObject {
-    /// - Parameter everywhere: Also in what the context above holds.
+    /// - Parameter everywhere: Whether values committed to the parent are translated, too.
     final func translateReferences(_ translation: [RowKey: RowKey], everywhere: Bool = false) {
         for slot in values.indices {
             if case .reference(let key) = values[slot], let permanent = translation[key] { values[slot] = .reference(permanent) }
@@ -293,7 +293,7 @@ extension NSManagedObject {
         for index in toMany.indices where everywhere || toMany[index].hasChanges || isMarkedInserted { toMany[index].translate(translation) }
     }
 
-    /// Forgets references to objects that have no row and will not get one.
+    /// Clears references to objects that have no row and will not get one.
     final func dropTemporaryReferences() {
         for slot in values.indices where values[slot].reference?.isTemporary == true { values[slot] = .null }
         for index in toMany.indices where toMany[index].hasChanges {

@@ -4,21 +4,21 @@
 import ManagedModel
 import SQLiteStore
 
-// A save into the only store of a coordinator: keys are given out in the transaction that writes the rows, so that a
-// save is one commit. With several stores keys come first, because what is related must not lie in two stores.
+// The save into a coordinator's only store assigns keys in the transaction that writes the rows: one commit per save.
+// With several stores, keys are assigned first, because related objects must be in one store.
 
 extension NSManagedObjectContext {
-    /// - Returns: nil when the save needs the general way.
+    /// - Returns: nil when the save needs the general path.
     func onlyStore(of coordinator: NSPersistentStoreCoordinator) -> NSPersistentStore? {
         let stores = coordinator.persistentStores
         guard stores.count == 1, let store = stores.first, !store.isReadOnly, store.sqlite != nil, !store.isMetadataChanged else { return nil }
         return pending.allSatisfy { $0.key.store == store.number || ($0.key.isTemporary && store.holds($0.layout.index)) } ? store : nil
     }
 
-    /// Writes what is pending in one transaction.
+    /// Writes the pending changes in one transaction.
     ///
-    /// - Throws: ``StoreError``. New objects have their temporary keys again then, since the store may give the keys
-    ///   of an undone transaction to others.
+    /// - Throws: ``StoreError``. New objects have their temporary keys again then, since the store may assign the keys of
+    ///   the rolled-back transaction to other rows.
     func writeAtOnce(to store: NSPersistentStore) throws -> (draft: SaveDraft, objects: [NSManagedObject]) {
         let objects = pendingInOrder
         var given = GivenKeys()
@@ -45,15 +45,15 @@ extension NSManagedObjectContext {
         }
     }
 
-    /// Whether anybody refers to objects by their keys, or may.
+    /// Whether another value may hold the objects' temporary keys.
     private var needsTranslation: Bool { undoManager != nil || hasChildren || pending.layouts.contains(where: \.hasRelationships) }
 }
 
-/// Permanent keys that new objects got.
+/// Permanent keys of new objects.
 private struct GivenKeys {
     private(set) var objects: [NSManagedObject] = []
     private(set) var formerKeys: [RowKey] = []
-    /// From temporary to permanent keys; empty when nobody needs it.
+    /// From temporary to permanent keys; empty when no value needs the translation.
     private(set) var translation: [RowKey: RowKey] = [:]
 
     /// - Parameter reserve: Reserves consecutive keys of an entity and returns the first.
@@ -80,7 +80,7 @@ private struct GivenKeys {
         }
     }
 
-    /// The error, with collisions of new rows by the keys that their objects had before.
+    /// Returns the error; uniqueness collisions of new rows name them by their temporary keys.
     func named(_ error: any Error) -> any Error {
         guard let error = error as? StoreError, !error.collisions.isEmpty else { return error }
         let former = Dictionary(uniqueKeysWithValues: zip(objects.map(\.key), formerKeys))

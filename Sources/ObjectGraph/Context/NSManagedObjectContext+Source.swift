@@ -3,16 +3,16 @@
 
 import ManagedModel
 
-// Where a context reads rows: the stores of its coordinator, or the context above it.
+// The source of a context's rows: the stores of its coordinator, or its parent context.
 //
 //     child ──▶ parent ──▶ … ──▶ root ──▶ coordinator ──▶ stores
 //
-// Each waits for the next with its queue held, always downwards: a parent never waits for a child.
+// Each waits for the next while it holds its own queue, in this direction only: a parent never waits for a child.
 
 extension NSManagedObjectContext {
-    /// The row under an object of this context.
+    /// Reads one row of the source.
     ///
-    /// - Returns: nil when there is none, or the context above is about to delete it.
+    /// - Returns: nil if it does not exist, or the parent has a pending deletion of it.
     func sourceRow(_ key: RowKey) throws -> Row? {
         guard let parent else {
             if key.isTemporary { return nil }
@@ -21,13 +21,13 @@ extension NSManagedObjectContext {
         return try reading(parent) { try $0.currentRow(aliases[key] ?? key) }
     }
 
-    /// The rows under several objects, in no particular order; what is gone is left out.
+    /// Reads several rows of the source, in no particular order, without missing ones.
     func sourceRows(_ keys: [RowKey]) throws -> [Row] {
         guard let parent else { return try inPinnedState { try requireCoordinator().rows(keys.filter { !$0.isTemporary }) } }
         return try reading(parent) { try $0.currentRows(keys.map { aliases[$0] ?? $0 }) }
     }
 
-    /// The members of a to-many relationship, as they are under this context.
+    /// Reads the members of a to-many relationship from the source.
     func sourceDestinations(of key: RowKey, toMany index: Int) throws -> [RowKey] {
         guard let parent else {
             if key.isTemporary { return [] }
@@ -37,7 +37,7 @@ extension NSManagedObjectContext {
         return try reading(parent) { try $0.currentDestinations(of: aliases[key] ?? key, toMany: index) }
     }
 
-    /// Objects of the context above that a fetch finds there, as rows in the fetch's order.
+    /// Fetches in the parent and returns rows in the order of the fetch.
     func sourceRows(matching parameters: FetchParameters, in parent: NSManagedObjectContext) throws -> [Row] {
         try reading(parent) { parent in
             try parent.fetchObjects(parameters).compactMap { object in
@@ -47,7 +47,7 @@ extension NSManagedObjectContext {
         }
     }
 
-    /// Waits for the context above. Keys that it has made permanent are known here before anything is read.
+    /// Runs a block in the parent. Adopts the parent's permanent keys before anything is read.
     func reading<T>(_ parent: NSManagedObjectContext, _ body: (NSManagedObjectContext) throws -> T) rethrows -> T {
         try parent.queue.sync {
             adoptPermanentKeys()
@@ -55,7 +55,7 @@ extension NSManagedObjectContext {
         }
     }
 
-    // MARK: What a child sees
+    // MARK: Reads by a child
 
     private func currentRow(_ key: RowKey) throws -> Row? {
         guard let known = registry[key], !known.flags.contains(.detached) else { return try sourceRow(key) }
@@ -86,7 +86,7 @@ extension NSManagedObjectContext {
 }
 
 extension NSManagedObject {
-    /// The object's values as a row; nil for a fault that has none at hand.
+    /// The object's values as a row; nil for a fault without a cached row.
     final var currentRow: Row? {
         guard !flags.contains(.detached), !flags.contains(.fault) || flags.contains(.hasRow) else { return nil }
         return Row(key: key, version: version, values: values)

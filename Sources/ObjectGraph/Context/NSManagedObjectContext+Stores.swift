@@ -5,7 +5,7 @@ import Foundation
 import ManagedModel
 
 extension NSManagedObjectContext {
-    /// A store was removed: its objects are of no use any more, and what was pending for it cannot be saved.
+    /// Invalidates the objects of a removed store and drops their pending changes.
     func dropObjects(ofStore number: UInt16) {
         let gone = registry.objects.filter { $0.key.store == number }
         guard !gone.isEmpty else { return }

@@ -5,24 +5,28 @@ public import Foundation
 package import ManagedModel
 import Synchronization
 
-/// A scratchpad of objects over the stores of a coordinator.
+/// A graph of managed objects over the stores of a coordinator.
 ///
-/// Everything about a context and its objects happens on its queue: inside ``perform(_:)`` for private-queue
-/// contexts, on the main queue for the others. Nothing reaches a store before ``save()``.
+/// Use a context and its objects on the context's queue only: inside ``perform(_:)`` for private-queue contexts, on the
+/// main queue for the others. Changes reach a store with ``save()``.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsmanagedobjectcontext
 open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     // Unchecked: all state below is used on `queue` only, which each entry checks.
+    /// The kind of queue that a context runs on.
     public enum ConcurrencyType: Sendable { case privateQueue, mainQueue }
 
+    /// The context's kind of queue, as passed to the initializer.
     open var concurrencyType: NSManagedObjectContextConcurrencyType { givenConcurrencyType }
     private final let givenConcurrencyType: NSManagedObjectContextConcurrencyType
     /// A context of the deprecated type, which belongs to a thread instead of a queue. Its uses are not checked.
     final let isConfined: Bool
     let queue: ContextQueue
 
-    /// Of a context with a parent: the coordinator at the end of the chain. Setting it there has no effect but for nil
-    /// parents: a context has a parent or a coordinator.
+    /// The coordinator whose stores the context reads and saves; the coordinator at the end of the chain for a context
+    /// with a parent.
+    ///
+    /// A context has a parent or a coordinator: with a parent, setting a coordinator has no effect.
     open var persistentStoreCoordinator: NSPersistentStoreCoordinator? {
         get { ownCoordinator ?? parent?.persistentStoreCoordinator }
         set {
@@ -57,31 +61,33 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
             storeChanges = nil
         }
     }
+    /// A name for debugging.
     open var name: String?
+    /// Values that the app attaches to the context.
     open var userInfo: NSMutableDictionary = [:]
-    /// Written to each history transaction, so that readers of history can tell writers apart.
+    /// The author of this context's history transactions, by which readers of history tell writers apart.
     open var transactionAuthor: String?
-    /// An `NSMergePolicy`; saves that meet somebody else's change ask it.
+    /// The `NSMergePolicy` that resolves conflicts between a save and rows changed concurrently.
     open var mergePolicy: Any = NSMergePolicy.error
-    /// Whether saves of other contexts, and what mirroring imports, show up here by themselves.
+    /// Whether the context merges saves of other contexts and imports of mirroring automatically.
     open var automaticallyMergesChangesFromParent: Bool {
         get { mergesAutomatically.withLock { $0 } }
         set { mergesAutomatically.withLock { $0 = newValue } }
     }
-    /// Whether the context keeps objects alive that nobody else holds and that did not change.
+    /// Whether the context retains registered objects that have no changes.
     @exclusivity(unchecked) open var retainsRegisteredObjects = false {
         didSet {
             retained = [:]
             if retainsRegisteredObjects { for object in registry.objects { retained[ObjectIdentifier(object)] = object } }
         }
     }
-    /// Whether a fault whose row is gone becomes a deleted object with empty properties. Otherwise firing it ends the
+    /// Whether a fault whose row was deleted becomes a deleted object with empty properties. Otherwise firing it ends the
     /// process, as Apple's exception would.
     open var shouldDeleteInaccessibleFaults = true
-    /// Whether delete rules are applied when changes are processed; otherwise when they are saved.
+    /// Whether delete rules apply when changes are processed; otherwise they apply at the save.
     open var propagatesDeletesAtEndOfEvent = true
-    /// Whether reads of objects' properties are tracked by `withObservationTracking`, and changes told to it. Objects
-    /// of contexts that do without it pay nothing for it.
+    /// Whether `withObservationTracking` tracks reads of objects' properties and is notified of their changes. Costs
+    /// nothing while it is off.
     ///
     /// Tarn's own: on Apple's platforms objects are `ObservableObject`s instead.
     @exclusivity(unchecked) public final var isObservationEnabled = false {
@@ -91,57 +97,58 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
             }
         }
     }
-    /// Seconds for which a row that a fetch brought may be used when its fault is fired; negative for ever.
+    /// The age in seconds up to which a cached row may fill a fault; negative for no limit.
     ///
-    /// Differs: any other value reads the row anew.
+    /// Differs: any value from zero on reads the row from the store.
     open var stalenessInterval: TimeInterval = -1
-    /// Nil unless it is set: nothing is recorded then.
+    /// Records changes for undo. Nil, the default, records nothing.
     open var undoManager: UndoManager? {
         willSet { processPendingChanges() }
         didSet { observeCheckpoints() }
     }
     var checkpoints: (any NSObjectProtocol)?
-    /// Waiting for ``deliverObservedChanges()``.
+    /// Changes to deliver by ``deliverObservedChanges()``.
     var observedChanges = ObservedChanges()
-    /// Objects as they were before the current event.
+    /// The state of changed objects before the current event.
     var eventSnapshots: [ObjectIdentifier: EventSnapshot] = [:]
 
-    /// What was found for the class, and about the layout, of the last object that was inserted.
+    /// Cached lookup of the last inserted object's class and layout.
     @exclusivity(unchecked) private final var lastClass: (type: NSManagedObject.Type, entity: NSEntityDescription)?
     @exclusivity(unchecked) private final var lastLayout: EntityLayout?
-    /// A store whose numbers are the coordinator's own, as of ``NSPersistentStoreCoordinator/storeChanges``.
+    /// A store whose number equals the coordinator's, as of ``NSPersistentStoreCoordinator/storeChanges``.
     @exclusivity(unchecked) private final var lastStoreNumber: UInt16 = 0
     @exclusivity(unchecked) private final var lastStoreVersion = -1
     @exclusivity(unchecked) private final var storeChanges: StoreChangeCount?
 
     let registry = IdentityMap()
-    /// Objects that wait for a save, held strongly.
+    /// Objects with unsaved changes, held strongly.
     @exclusivity(unchecked) final var pending = PendingObjects()
     /// Objects that changed since the last notification.
     @exclusivity(unchecked) final var unannounced: [NSManagedObject] = []
     @exclusivity(unchecked) final var isProcessingScheduled = false
     var isSaving = false
     var retained: [ObjectIdentifier: NSManagedObject] = [:]
-    /// Collections that apps change relationships by.
+    /// The collection objects through which apps change relationships.
     var relationshipViews = RelationshipViews()
     var fetchedPropertyResults = FetchedPropertyResults()
-    /// What fetches read ahead for relationships.
+    /// Rows that fetches prefetched for relationships.
     var prefetched = PrefetchedRows()
-    /// Objects whose rows the next save checks for others' changes.
+    /// Objects whose rows the next save checks for concurrent changes.
     var watched: [ObjectIdentifier: NSManagedObject] = [:]
-    /// What the merge policy settled in this attempt to save.
+    /// Conflicts that the merge policy resolved in this attempt to save.
     var settled = SettledConflicts()
-    /// Stores that new objects were assigned to.
+    /// The stores that new objects were assigned to.
     var assignments: [ObjectIdentifier: NSPersistentStore] = [:]
     /// See ``setQueryGenerationFrom(_:)``.
     var readingPoint = ReadingPoint.head
     private let mergesAutomatically = Mutex(false)
     let children = Mutex<[WeakChild]>([])
-    /// Keys that a context above made permanent, until this one takes them over.
+    /// Keys that the parent made permanent and this context has not adopted yet.
     let inbox = Mutex<[RowKey: RowKey]>([:])
-    /// What became of temporary keys that were taken over.
+    /// Adopted permanent keys by their temporary keys.
     var aliases: [RowKey: RowKey] = [:]
 
+    /// Creates a context with a queue of the given kind, without a coordinator.
     public init(concurrencyType: NSManagedObjectContextConcurrencyType) {
         givenConcurrencyType = concurrencyType
         isConfined = concurrencyType.rawValue == 0
@@ -153,14 +160,15 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     @available(*, deprecated, message: "use init(concurrencyType:)")
     public convenience override init() { self.init(concurrencyType: .confinementConcurrencyType) }
 
-    // A convenience initialiser delegates through the vtable, so the symbol makes a context of a class that is known only
-    // at run time.
+    // A convenience initializer delegates through the vtable, so this symbol creates an instance of a class known only at
+    // run time.
     @_silgen_name("tarn_context_init")
     convenience init(dynamicType: NSManagedObjectContextConcurrencyType) { self.init(concurrencyType: dynamicType) }
 
     @_silgen_name("tarn_context_init")
     static func dynamicInit(_ concurrencyType: NSManagedObjectContextConcurrencyType) -> NSManagedObjectContext
 
+    /// Creates a context with a queue of the given kind, without a coordinator.
     public convenience init(_ type: ConcurrencyType) {
         self.init(concurrencyType: type == .mainQueue ? .mainQueueConcurrencyType : .privateQueueConcurrencyType)
     }
@@ -170,16 +178,21 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         if let checkpoints { NotificationCenter.default.removeObserver(checkpoints) }
     }
 
+    /// Whether the context has unsaved changes.
     open var hasChanges: Bool { !pending.isEmpty }
 
+    /// Objects that the next save inserts.
     open var insertedObjects: Set<NSManagedObject> { Set(pending.filter { $0.isMarkedInserted && !$0.isMarkedDeleted }) }
+    /// Objects with unsaved changes, new and deleted ones excluded.
     open var updatedObjects: Set<NSManagedObject> { Set(pending.filter { $0.isMarkedUpdated && !$0.isMarkedDeleted }) }
+    /// Objects that the next save deletes.
     open var deletedObjects: Set<NSManagedObject> { Set(pending.filter(\.isMarkedDeleted)) }
+    /// The objects that the context has registered.
     open var registeredObjects: Set<NSManagedObject> { Set(registry.objects) }
 
-    /// Called when a fault is fired whose row is gone.
+    /// Called when a fault fires whose row was deleted.
     ///
-    /// - Parameter property: The property that was read, where that is known.
+    /// - Parameter property: The property that was read, if known.
     /// - Returns: Whether the object becomes a deleted one with empty properties. Otherwise the process ends.
     open func shouldHandleInaccessibleFault(
         _ fault: NSManagedObject, for objectID: NSManagedObjectID, triggeredByProperty property: NSPropertyDescription?
@@ -187,21 +200,25 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
     // MARK: Objects by identity
 
-    /// Never reads, and is never nil: a fault whose row may turn out to be missing.
+    /// Returns the object for an ID, as a fault if it isn't registered. Reads nothing: the row may turn out to be missing
+    /// when the fault fires.
     open func object(with objectID: NSManagedObjectID) -> NSManagedObject {
         preconditionIsCurrent()
         return object(for: localKey(of: objectID))
     }
 
-    /// - Returns: nil for an object that this context has not met.
+    /// Returns the registered object for an ID.
+    ///
+    /// - Returns: nil if the context has not registered the object.
     open func registeredObject(for objectID: NSManagedObjectID) -> NSManagedObject? {
         preconditionIsCurrent()
         return registry[localKey(of: objectID)]
     }
 
-    /// Reads if needed.
+    /// Returns the object for an ID, reading its row if necessary.
     ///
-    /// - Throws: ``CocoaError`` 133000 if there is no such row.
+    /// - Throws: ``CocoaError`` 133000 if the row does not exist, or a file error of the store. Nothing is registered
+    ///   then.
     open func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
         preconditionIsCurrent()
         let key = localKey(of: objectID)
@@ -217,120 +234,125 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         return object
     }
 
-    // MARK: What subclasses may override
+    // MARK: Methods subclasses may override
     //
-    // Swift overrides only what a class declares in its body. These call the implementations in the extensions.
+    // Swift overrides only methods declared in a class's body. These call the implementations in the extensions.
 
-    /// Writes everything that is pending: one transaction per store, history included.
+    /// Writes all pending changes: one transaction per store, history included.
     ///
-    /// - Throws: a validation error (1550–1680), or 1560 with several; 133010 when objects of different stores are
-    ///   related; 133020 with `NSMergeConflict`s when somebody else changed the same rows and the merge policy is
-    ///   `error`; or a file error. Nothing was written then, and what was pending still is. With several stores some
-    ///   may be saved before another refuses: 134040 names that one and the objects that still wait.
+    /// - Throws: A validation error (1550–1680), or 1560 with several; 133010 when objects of different stores are
+    ///   related; 133020 with `NSMergeConflict`s when rows were changed concurrently and the merge policy is `error`; or
+    ///   a file error. Nothing was written then, and all changes are still pending. With several stores some may be saved
+    ///   before another fails: 134040 names the failing store and the objects still pending.
     open func save() throws { try saveImplementation() }
 
-    /// Adds a new object. Its defaults are set; `awakeFromInsert` runs.
+    /// Inserts a new object, sets its defaults and calls `awakeFromInsert`.
     ///
-    /// An object of this context that waits for its deletion is kept instead; others are here already.
+    /// For an object of this context with a pending deletion, reverts the deletion; has no effect on its other objects.
     open func insert(_ object: NSManagedObject) { insertImplementation(object) }
 
-    /// Marks an object for deletion. Delete rules are applied when changes are processed, at the latest by the save.
+    /// Marks an object for deletion. Delete rules apply when changes are processed, at the latest by the save.
     ///
-    /// Deleting an object that is gone already has no effect.
+    /// Has no effect on a deleted object.
     open func delete(_ object: NSManagedObject) { deleteImplementation(object) }
 
-    /// Applies delete rules and posts one notification about everything that changed since the last.
+    /// Applies delete rules and posts one notification of all changes since the last one.
     open func processPendingChanges() { processPendingChangesImplementation() }
 
-    /// Forgets every unsaved change. Inserted objects leave the context.
+    /// Discards all unsaved changes. Inserted objects leave the context.
     open func rollback() { rollbackImplementation() }
 
-    /// Lets go of every object. Objects that the app still holds are of no use afterwards.
+    /// Removes all objects from the context and discards unsaved changes. Objects that the app still holds are invalid
+    /// afterwards.
     open func reset() { resetImplementation() }
 
-    /// Reads an object anew.
+    /// Refreshes an object from the store.
     ///
-    /// - Parameter mergeChanges: Whether unsaved changes stay, on top of what the store holds now. Otherwise they are
-    ///   forgotten and the object becomes a fault; one that is only inserted stays as it is.
+    /// - Parameter mergeChanges: Whether unsaved changes stay, applied to the row's current values. Otherwise they are
+    ///   discarded and the object becomes a fault; an object that was never saved stays unchanged.
     open func refresh(_ object: NSManagedObject, mergeChanges: Bool) { refreshImplementation(object, mergeChanges: mergeChanges) }
 
-    /// Reads every object anew; unsaved changes stay on top.
+    /// Refreshes all registered objects; unsaved changes stay, applied to the current values.
     open func refreshAllObjects() { refreshAllObjectsImplementation() }
 
-    /// Gives inserted objects the IDs they will have after the save.
+    /// Assigns permanent IDs to inserted objects before their save.
+    ///
+    /// - Throws: ``CocoaError`` if a store cannot assign IDs, or no store holds the entity. Objects that got their IDs
+    ///   before the failure keep them.
     open func obtainPermanentIDs(for objects: [NSManagedObject]) throws { try obtainPermanentIDsImplementation(for: objects) }
 
-    /// Says which store a new object goes to.
+    /// Sets the store that a new object will be saved to.
     open func assign(_ object: Any, to store: NSPersistentStore) { assignImplementation(object, to: store) }
 
-    /// Brings another context's save into this one. Unsaved changes here stay on top; what was deleted there is
-    /// deleted here.
+    /// Merges another context's save into this one. Unsaved changes here stay, applied to the new values; objects deleted
+    /// there are deleted here.
     ///
-    /// - Parameter notification: A did-save notification, or what
-    ///   ``NSPersistentHistoryTransaction/objectIDNotification()`` makes.
+    /// - Parameter notification: A did-save notification, or the result of
+    ///   ``NSPersistentHistoryTransaction/objectIDNotification()``.
     open func mergeChanges(fromContextDidSave notification: Notification) { mergeChangesImplementation(fromContextDidSave: notification) }
 
-    /// Brings a save that is known by its objects' IDs, or their addresses, into several contexts.
+    /// Merges a save, described by its objects' IDs or their URIs, into several contexts.
     ///
-    /// - Parameter changeNotificationData: The keys of a did-save notification, with arrays or sets of IDs, addresses
-    ///   or objects.
+    /// - Parameter changeNotificationData: The keys of a did-save notification, with arrays or sets of IDs, URIs or
+    ///   objects.
     open class func mergeChanges(
         fromRemoteContextSave changeNotificationData: [AnyHashable: Any], into contexts: [NSManagedObjectContext]
     ) { mergeChangesImplementation(fromRemoteContextSave: changeNotificationData, into: contexts) }
 
-    /// Takes back the last group of changes that were not taken back yet, those since the last notification included.
+    /// Undoes the last group of changes, unprocessed changes included.
     open func undo() { undoImplementation() }
 
-    /// Does again what was undone last.
+    /// Redoes the group undone last.
     open func redo() { redoImplementation() }
 
-    /// Makes the next save check that nobody else changed the object's row, whether or not it changes here.
+    /// Makes the next save check that the object's row was not changed concurrently, even if the object has no changes.
     ///
-    /// The check is made just before the save writes.
+    /// The check runs just before the save writes.
     open func detectConflicts(for object: NSManagedObject) { detectConflictsImplementation(for: object) }
 
-    /// Carries out a request: a fetch, an asynchronous fetch, a batch request, or one for history.
+    /// Executes a request: a fetch, an asynchronous fetch, a batch request, or a history request.
     ///
-    /// - Throws: What the request throws, or ``CocoaError`` 134091 for a kind of request that contexts do not take,
-    ///   such as one that saves.
+    /// - Throws: The errors of the request, or ``CocoaError`` 134091 for a request type that contexts do not execute,
+    ///   such as a save request. Nothing was changed then.
     @discardableResult
     open func execute(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult { try executeImplementation(request) }
 
-    /// Pins what this context reads: fetches and faults come from one state of the stores, whoever writes. Saving, and
-    /// merging another context's save, move the context on to the newest state; registered objects keep their values
-    /// until they are refreshed.
+    /// Pins the state of the stores that fetches and faults of this context read, regardless of concurrent writers.
+    /// Saving, and merging another context's save, advance the context to the newest state; registered objects keep their
+    /// values until they are refreshed.
     ///
-    /// Stores in memory stay unpinned without a word, as does a child context.
+    /// Has no effect on in-memory stores and child contexts.
     ///
-    /// - Parameter generation: ``NSQueryGenerationToken/current``, another context's token, or nil for what is there
-    ///   at each read.
-    /// - Throws: ``CocoaError`` 134060 when no context is pinned to the token's state any more.
+    /// - Parameter generation: ``NSQueryGenerationToken/current``, another context's token, or nil to read the newest
+    ///   state each time.
+    /// - Throws: ``CocoaError`` 134060 when no context is pinned to the token's state any more. The context stays pinned
+    ///   as before.
     open func setQueryGenerationFrom(_ generation: NSQueryGenerationToken?) throws { try setQueryGenerationFromImplementation(generation) }
 
-    /// Runs a block on the context's queue, later. Changes are announced when it ends.
+    /// Enqueues a block on the context's queue. Changes are announced when it ends.
     open func perform(_ block: @escaping @Sendable () -> Void) { performImplementation(block) }
 
-    /// Runs a block on the context's queue before it returns; in place when the caller is there already, also through
+    /// Runs a block on the context's queue before it returns; in place if the caller is on the queue, also through
     /// `performAndWait` of other contexts.
     open func performAndWait(_ block: () -> Void) { performAndWaitImplementation(block) }
 
-    /// Fetches without a type of results. The typed `fetch` of a subclass's contexts calls this one.
+    /// Fetches without a result type. The typed `fetch` of a subclass's contexts calls this method.
     ///
-    /// - Throws: What the typed `fetch` throws.
+    /// - Throws: The errors of the typed `fetch`.
     open func fetch(_ request: NSFetchRequest<any NSFetchRequestResult>) throws -> [Any] { try results(of: request.parameters) }
 
-    /// Counts what a fetch would give. The typed `count` of a subclass's contexts calls this one.
+    /// Counts the objects a fetch would return. The typed `count` of a subclass's contexts calls this method.
     ///
-    /// - Throws: What `fetch` throws.
+    /// - Throws: The errors of `fetch`.
     open func count(for request: NSFetchRequest<any NSFetchRequestResult>) throws -> Int { try countChecked(request.parameters) }
 
-    /// The state that the context is pinned to; nil when it reads what is there, when no store keeps states, and in a
-    /// child context, which reads what its parent sees.
+    /// The state that the context is pinned to; nil for an unpinned context, without stores that keep states, and in a
+    /// child context, which reads through its parent.
     ///
-    /// Differs: asking pins a context that waits for its first read.
+    /// Differs: reading the property pins a context that waits for its first read.
     open var queryGenerationToken: NSQueryGenerationToken? { pinnedToken }
 
-    /// Whether this is the class itself, so that no method has an override.
+    /// Whether the instance's class is this class itself, so that no method has an override.
     @inline(__always)
     final var isPlain: Bool { type(of: self) == NSManagedObjectContext.self }
 
@@ -341,7 +363,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         return made
     }
 
-    /// - Returns: The entity in this context's model whose class is given; nil when there is none.
+    /// - Returns: The entity of the class in this context's model; nil if there is none.
     func description(for type: NSManagedObject.Type) -> NSEntityDescription? {
         if let lastClass, lastClass.type == type { return lastClass.entity }
         guard let entity = persistentStoreCoordinator?.layouts.first(where: { $0.managedClass == type })?.description else { return nil }
@@ -349,7 +371,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         return entity
     }
 
-    /// Whether the context's model has the layout, or one that is equal.
+    /// Whether the context's model has the layout, or an equal one.
     func describes(_ layout: EntityLayout) -> Bool {
         if lastLayout === layout { return true }
         guard persistentStoreCoordinator?.describes(layout) ?? true else { return false }
@@ -367,7 +389,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
     func retain(_ object: NSManagedObject) { retained[ObjectIdentifier(object)] = object }
 
-    /// An object for a row that was just read. A registered object with values keeps them.
+    /// Returns the object for a row that was just read. A registered object that is not a fault keeps its values.
     func register(_ row: Row) -> NSManagedObject {
         let object = object(for: row.key)
         if object.flags.contains(.detached) { object.revive() }
@@ -375,7 +397,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         return object
     }
 
-    /// The ID's key as this context's coordinator numbers its stores.
+    /// The ID's key in this coordinator's numbering of stores.
     func localKey(of id: NSManagedObjectID) -> RowKey {
         if id.isTemporaryID { return aliases[id.key] ?? id.key }
         if lastStoreNumber == id.key.store, storeChanges?.value == lastStoreVersion { return id.key }
@@ -402,9 +424,11 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
 /// Raw values are Apple's.
 public enum NSManagedObjectContextConcurrencyType: UInt, Sendable {
-    /// Differs: such a context has a private queue of its own, so that `perform` works too. Its uses are not checked.
+    /// Differs: such a context has its own private queue, so that `perform` works too. Its uses are not checked.
     @available(*, deprecated, message: "use .privateQueueConcurrencyType or .mainQueueConcurrencyType")
     case confinementConcurrencyType = 0
+    /// A private serial queue.
     case privateQueueConcurrencyType = 1
+    /// The main queue.
     case mainQueueConcurrencyType = 2
 }

@@ -6,8 +6,8 @@ import SQLiteStore
 
 /// A state of a coordinator's stores that contexts read from while others write.
 ///
-/// A token does not keep its state: that lives as long as a context is pinned to it, and no longer. An archived token
-/// stands for ``current`` and nothing else, since no state outlives its process.
+/// A token does not retain its state, which lives as long as a context is pinned to it. An archived token always stands
+/// for ``current``, since no state outlives its process.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsquerygenerationtoken
 open class NSQueryGenerationToken: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
@@ -25,19 +25,24 @@ open class NSQueryGenerationToken: NSObject, NSCopying, NSSecureCoding, @uncheck
         isCurrent = view == nil
     }
 
-    /// Whatever is newest when a context that was pinned to it reads for the first time.
+    /// The newest state at the first read of a context pinned to it.
     open class var current: NSQueryGenerationToken { now }
 
+    /// Returns true: tokens archive securely.
     open class var supportsSecureCoding: Bool { true }
 
+    /// Archives whether the token is ``current``.
     open func encode(with coder: NSCoder) { coder.encode(isCurrent, forKey: "current") }
 
-    /// - Returns: nil for anything but the archive of ``current``.
+    /// Unarchives a token.
+    ///
+    /// - Returns: nil unless the archive holds ``current``.
     public required init?(coder: NSCoder) {
         guard coder.decodeBool(forKey: "current") else { return nil }
         isCurrent = true
     }
 
+    /// Returns the token itself, which is immutable.
     open func copy(with zone: NSZone? = nil) -> Any { self }
 
     public override func isEqual(_ object: Any?) -> Bool {
@@ -48,19 +53,19 @@ open class NSQueryGenerationToken: NSObject, NSCopying, NSSecureCoding, @uncheck
     public override var hash: Int { view.map { ObjectIdentifier($0).hashValue } ?? 0 }
 }
 
-/// The states of some stores, held while a context reads from them.
+/// The states of several stores, held while a context reads from them.
 final class PinnedView: Sendable {
-    /// By store number. Stores in memory have none.
+    /// By store number. In-memory stores have none.
     let generations: [UInt16: StoreGeneration]
 
     init(_ generations: [UInt16: StoreGeneration]) { self.generations = generations }
 }
 
-/// Where a context reads from.
+/// The state that a context reads from.
 enum ReadingPoint {
-    /// What is there at each read.
+    /// The newest state at each read.
     case head
-    /// What is there at the next read, from then on.
+    /// The newest state at the next read, and the same state from then on.
     case nextRead
     case pinned(PinnedView)
 }
@@ -84,15 +89,15 @@ extension NSManagedObjectContext {
         readingPoint = .pinned(view)
     }
 
-    /// Runs what reads from the stores, in the state that the context is pinned to.
+    /// Runs reads of the stores in the state that the context is pinned to.
     func inPinnedState<T>(_ body: () throws -> T) rethrows -> T {
         try GenerationScope.with(pinnedView()?.generations ?? [:], body)
     }
 
-    /// Whether each read sees what is there.
+    /// Whether each read sees the newest state.
     var isUnpinned: Bool { if case .head = readingPoint { true } else { false } }
 
-    /// Moves on to the newest state, if the context is pinned.
+    /// Advances a pinned context to the newest state.
     func advanceQueryGeneration() {
         guard case .pinned = readingPoint else { return }
         readingPoint = .nextRead
@@ -106,7 +111,7 @@ extension NSManagedObjectContext {
         case .nextRead:
             var generations: [UInt16: StoreGeneration] = [:]
             for store in persistentStoreCoordinator?.persistentStores ?? [] {
-                // Where no state can be had now the read itself will say why.
+                // If a state cannot be had now, the read itself reports why.
                 if let generation = try? store.storage.currentGeneration() { generations[store.number] = generation }
             }
             let view = PinnedView(generations)

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Objects of one context that wait for a save, held strongly.
+/// Objects of one context with unsaved changes, held strongly.
 ///
-/// Each object knows its place here, so that adding, finding and removing cost no search.
+/// Each object stores its index in this list, so insertion, lookup and removal need no search.
 struct PendingObjects: Sequence {
     private var places: ContiguousArray<NSManagedObject?> = []
     private(set) var count = 0
-    /// How often an object came to wait, so that newcomers are noticed.
+    /// The number of insertions, by which callers detect new pending objects.
     private(set) var arrivals = 0
-    /// Objects came in the order in which they were created: the rule for inserts.
+    /// Whether objects were added in order of creation, as insertions are.
     private var isInOrder = true
     private var lastSequence = Int64.min
     private var ordered: [NSManagedObject]?
-    /// Of what waits, and of what waited since nothing did.
+    /// Layouts of the pending objects, and of earlier ones since the list was last empty.
     private(set) var layouts: [EntityLayout] = []
 
     var isEmpty: Bool { count == 0 }
@@ -32,7 +32,7 @@ struct PendingObjects: Sequence {
         arrivals += 1
     }
 
-    /// Few layouts, many objects: questions about layouts are not asked of each object.
+    /// Few layouts, many objects: layouts are examined once, not per object.
     @inline(__always)
     private mutating func noteLayout(of object: NSManagedObject) {
         if layouts.last === object.layout || layouts.contains(where: { $0 === object.layout }) { return }
@@ -64,7 +64,7 @@ struct PendingObjects: Sequence {
         lastSequence = .min
     }
 
-    /// In the order in which they were created.
+    /// The objects in order of creation.
     var inOrder: [NSManagedObject] {
         mutating get {
             if let ordered { return ordered }
@@ -94,7 +94,7 @@ struct PendingObjects: Sequence {
         }
     }
 
-    // Amortised: closing costs what is here, and comes after as many removals.
+    // Amortized O(1): closing gaps costs as many steps as removals preceded it.
     private mutating func closeGaps() {
         guard places.count > 64, places.count > 2 * count else { return }
         places.removeAll { $0 == nil }

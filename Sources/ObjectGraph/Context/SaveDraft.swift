@@ -4,13 +4,13 @@
 package import ManagedModel
 import SQLiteStore
 
-/// One committed save of one store, for everyone who shows its objects.
+/// One committed save of one store, for contexts that show its objects.
 package struct StoreCommit: Sendable {
     package var store: UInt16
     package var inserted: [RowKey] = []
     package var updated: [RowKey] = []
     package var deleted: [RowKey] = []
-    /// Rows whose to-many relationships changed because rows that point at them did.
+    /// Owners of to-many relationships that changed because rows referencing them did.
     package var relationshipOwners: Set<RowKey> = []
 
     package init(store: UInt16) { self.store = store }
@@ -18,13 +18,13 @@ package struct StoreCommit: Sendable {
     package var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty && relationshipOwners.isEmpty }
 }
 
-/// What pending objects mean for the stores: a value, made anew for each attempt to save.
+/// The rows that pending objects mean for the stores: a value, computed for each attempt to save.
 ///
-/// Every key in it is permanent.
+/// All its keys are permanent.
 struct SaveDraft {
     private(set) var changes: [UInt16: StoreChanges] = [:]
     private(set) var commits: [StoreCommit] = []
-    /// Updated objects whose row, and so its version, stays as it is.
+    /// Updated objects whose rows, and so their versions, stay unchanged.
     private(set) var unwritten: Set<RowKey> = []
 
     private struct Part {
@@ -34,7 +34,7 @@ struct SaveDraft {
 
     init(_ objects: [NSManagedObject], author: String?, contextName: String?) {
         var parts: [UInt16: Part] = [:]
-        // One store is the rule: its part is not looked up for each object.
+        // Cache of the last object's store: most saves have one store.
         var store = RowKey.temporaryStore
         var part = Part(commit: StoreCommit(store: store))
         for object in objects where !(object.isMarkedInserted && object.isMarkedDeleted) {
@@ -55,7 +55,7 @@ struct SaveDraft {
     private mutating func add(_ object: NSManagedObject, of count: Int, _ part: inout Part) {
         let key = object.key
         if object.isMarkedDeleted {
-            // Whoever never read the row does not care which version goes.
+            // An object deleted unread has no version to check against.
             let isRead = !object.isMarkedFault || object.flags.contains(.hasRow)
             part.changes.deletes.append(RowDelete(key: key, expectedVersion: isRead ? object.version : nil))
             part.commit.deleted.append(key)
@@ -90,7 +90,7 @@ struct SaveDraft {
         Self.noteOwners(of: object, &part.commit)
     }
 
-    /// Pairs of many-to-many relationships, taken from the side whose relationship comes first.
+    /// Join records of many-to-many relationships, taken from the side whose relationship sorts first.
     private static func addLinks(of object: NSManagedObject, _ links: inout [LinkChange]) {
         for index in object.layout.linking {
             let state = object.toMany[index]
@@ -102,11 +102,11 @@ struct SaveDraft {
         }
     }
 
-    /// Where members of ordered relationships come to stand.
+    /// Positions of members of ordered relationships.
     private static func orders(of object: NSManagedObject) -> [OrderChange] {
         object.toMany.indices.compactMap { index in
             guard let order = object.toMany[index].order, order.hasChanges, object.layout.entity.toMany[index].declaration.isOrdered else { return nil }
-            // What joins a list that is long, or that nobody read, is put at its end without a look at the others.
+            // Appends to a long or unread list do not load the other members.
             let isAppended = order.arranged == nil && object.toMany[index].stored?.isEmpty != true
             if !isAppended { _ = object.toManyKeys(index) }
             return OrderChange(
@@ -115,7 +115,7 @@ struct SaveDraft {
         }
     }
 
-    /// Objects on the to-many side of this row's to-one relationships, before and after the change.
+    /// Records the owners of this row's to-one relationships, before and after the change.
     private static func noteOwners(of object: NSManagedObject, _ commit: inout StoreCommit) {
         for slot in object.layout.referenceSlots {
             let before = object.committed?[slot].reference

@@ -11,18 +11,23 @@ public import Foundation
 ///
 /// Source: developer.apple.com/documentation/coredata/nspersistentcontainer
 open class NSPersistentContainer: NSObject, @unchecked Sendable {
-    // Unchecked: descriptions are set before loading, by the one who configures the container.
+    // Unchecked: the app sets descriptions before loading, and nothing changes them afterwards.
+    /// The container's name, and the base name of its default store file.
     open private(set) var name: String
+    /// The model of the container's stores.
     open private(set) var managedObjectModel: NSManagedObjectModel
+    /// The coordinator of the container's stores.
     open private(set) var persistentStoreCoordinator: NSPersistentStoreCoordinator
-    /// On the main queue. The main queue must be served: by `dispatchMain()`, a run loop, or an async `main`.
+    /// The context on the main queue. The app must serve the main queue: by `dispatchMain()`, a run loop, or an async
+    /// `main`.
     open private(set) var viewContext: NSManagedObjectContext
+    /// The stores that ``loadPersistentStores(completionHandler:)`` opens.
     open var persistentStoreDescriptions: [NSPersistentStoreDescription]
     private var modelProblem: (any Error)?
 
-    /// Finds the model by name: compiled into the program, or in a file beside it.
+    /// Creates a container for the model of that name, compiled into the program or in a file next to it.
     ///
-    /// A model that cannot be found is reported by ``loadPersistentStores(completionHandler:)``.
+    /// ``loadPersistentStores(completionHandler:)`` reports a missing model.
     public convenience init(name: String) {
         do {
             self.init(name: name, managedObjectModel: NSManagedObjectModel(try ModelLookup.model(named: name)))
@@ -32,6 +37,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
         }
     }
 
+    /// Creates a container for a model, with one description of a SQLite store in ``defaultDirectoryURL()``.
     public init(name: String, managedObjectModel model: NSManagedObjectModel) {
         self.name = name
         managedObjectModel = model
@@ -62,8 +68,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Where stores go unless a description says otherwise: `$XDG_DATA_HOME` or `~/.local/share`, and the
-    /// program's name.
+    /// The default directory of stores: `$XDG_DATA_HOME` or `~/.local/share`, and the program's name.
     ///
     /// Differs: Apple's is the app's Application Support folder.
     open class func defaultDirectoryURL() -> URL {
@@ -74,10 +79,9 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
         return base.appendingPathComponent(ProcessInfo.processInfo.processName, isDirectory: true)
     }
 
-    /// Opens each store that is described and not open yet.
+    /// Opens each described store that isn't open yet.
     ///
-    /// - Parameter block: Called once per store, with an error (``CocoaError``) whose description is one sentence if
-    ///   that store could not be opened.
+    /// - Parameter block: Called once per store, with an error (``CocoaError``) if that store could not be opened.
     open func loadPersistentStores(completionHandler block: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void) {
         let report = Unchecked(block)
         for description in persistentStoreDescriptions {
@@ -98,23 +102,28 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
         }
     }
 
-    /// Stores in memory have no file to be known by.
+    /// In-memory stores are compared by description: they have no file.
     private func isLoaded(_ description: NSPersistentStoreDescription) -> Bool {
         if let url = description.url, url.path != "/dev/null" { return persistentStoreCoordinator.persistentStore(for: url) != nil }
         return persistentStoreCoordinator.persistentStores.contains { $0.source === description }
     }
 
+    /// Creates a private-queue context for the container's stores.
     open func newBackgroundContext() -> NSManagedObjectContext {
         let context = NSManagedObjectContext(.privateQueue)
         context.persistentStoreCoordinator = persistentStoreCoordinator
         return context
     }
 
+    /// Enqueues a block with a new private-queue context.
     open func performBackgroundTask(_ block: @escaping @Sendable (NSManagedObjectContext) -> Void) {
         let context = newBackgroundContext()
         context.perform { block(context) }
     }
 
+    /// Runs a block with a new private-queue context and returns its result.
+    ///
+    /// - Throws: The errors of the block.
     @preconcurrency
     public func performBackgroundTask<T>(_ block: @escaping @Sendable (NSManagedObjectContext) throws -> T) async rethrows -> T {
         let context = newBackgroundContext()

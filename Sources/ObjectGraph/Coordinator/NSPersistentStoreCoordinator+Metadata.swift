@@ -3,7 +3,7 @@
 
 public import Foundation
 
-// What is kept with a store, beside its rows.
+// Metadata of stores.
 
 extension NSPersistentStoreCoordinator {
     func metadataImplementation(for store: NSPersistentStore) -> [String: Any] { store.metadata ?? [:] }
@@ -14,7 +14,7 @@ extension NSPersistentStoreCoordinator {
         store.metadata = (metadata ?? [:]).merging(kept) { given, _ in given }
     }
 
-    /// Writes metadata that was set, of stores that a save leaves alone.
+    /// Writes changed metadata of stores that the save has no rows for.
     func saveMetadata(in context: NSManagedObjectContext) throws {
         for store in persistentStores where store.isMetadataChanged && !store.isReadOnly { try store.saveMetadata(in: context) }
     }
@@ -25,6 +25,9 @@ extension NSPersistentStoreCoordinator {
         try StoreClasses.require(storeType).metadataForPersistentStore(with: url)
     }
 
+    /// Reads the metadata of a store that need not be open.
+    ///
+    /// - Throws: ``CocoaError`` for a missing file, a file of another type, or a type without a registered class.
     public class func metadataForPersistentStore(
         type: NSPersistentStore.StoreType, at url: URL, options: [AnyHashable: Any]? = nil
     ) throws -> [String: Any] {
@@ -37,6 +40,10 @@ extension NSPersistentStoreCoordinator {
         try StoreClasses.require(storeType).setMetadata(metadata, forPersistentStoreAt: url)
     }
 
+    /// Replaces the metadata of a store that need not be open.
+    ///
+    /// - Throws: ``CocoaError`` for a missing or read-only file, or a type without a registered class. The metadata is
+    ///   unchanged then.
     public class func setMetadata(
         _ metadata: [String: Any]?, type: NSPersistentStore.StoreType, at url: URL, options: [AnyHashable: Any]? = nil
     ) throws {

@@ -3,12 +3,14 @@
 
 import Dispatch
 
-// Work on the coordinator's own queue.
+// The coordinator's queue.
 
 extension NSPersistentStoreCoordinator {
     func performImplementation(_ block: @escaping @Sendable () -> Void) { work.queue.async(execute: block) }
 
-    /// Runs a block on the coordinator's queue before it returns; in place when the caller is there already.
+    /// Runs a block on the coordinator's queue before it returns; in place if the caller is on the queue.
+    ///
+    /// - Throws: The errors of the block.
     public func performAndWait<T>(_ block: () throws -> T) rethrows -> T { try performAndWaitImplementation(block) }
 
     func performAndWaitImplementation<T>(_ block: () throws -> T) rethrows -> T {
@@ -16,6 +18,9 @@ extension NSPersistentStoreCoordinator {
         return try work.queue.sync(execute: block)
     }
 
+    /// Runs a block on the coordinator's queue and returns its result.
+    ///
+    /// - Throws: The errors of the block.
     @preconcurrency
     public func perform<T>(_ block: @escaping @Sendable () throws -> T) async rethrows -> T {
         let body = Unchecked(block)
@@ -27,7 +32,7 @@ extension NSPersistentStoreCoordinator {
     }
 }
 
-/// A serial queue that knows when it is current.
+/// A serial queue that can tell whether the caller is on it.
 final class CoordinatorQueue: Sendable {
     let queue = DispatchQueue(label: "tarn.coordinator", target: .global(qos: .userInitiated))
     private let key = DispatchSpecificKey<Bool>()

@@ -5,16 +5,17 @@ import Foundation
 import SQLiteStore
 import Synchronization
 
-// What other processes, and other coordinators of this one, write to the same files.
+// Commits of other processes, and of this process's other coordinators, to the same files.
 
 extension NSPersistentStoreCoordinator {
-    /// Begins to watch a store whose description asks for remote-change notifications.
+    /// Watches a store's file if its description asks for remote-change notifications.
     func watchIfWanted(_ store: NSPersistentStore) throws {
         guard store.postsRemoteChanges, store.sqlite != nil else { return }
         try watchOthers(of: store)
     }
 
-    /// Calls a function after each commit that somebody else made to a store of this coordinator. It must return at once.
+    /// Calls a function after each commit of another process or coordinator to a store. The function must return
+    /// promptly.
     ///
     /// - Throws: ``CocoaError`` when the store's file cannot be watched.
     package func observeOthers(of store: NSPersistentStore, _ observer: @escaping @Sendable () -> Void) throws {
@@ -45,8 +46,8 @@ extension NSPersistentStoreCoordinator {
 }
 
 extension NSPersistentStore {
-    /// Whether the history has gone on since listeners were told; without a history any commit may be news. A commit
-    /// that only reserves keys for a save is none.
+    /// Whether history has new transactions since listeners were notified; without history any commit may be one. Commits
+    /// that only reserve keys for a save do not count.
     fileprivate func hasNews() -> Bool {
         guard isHistoryTracked else { return true }
         guard let latest = try? storage.read({ try $0.latestTransaction() }) else { return false }

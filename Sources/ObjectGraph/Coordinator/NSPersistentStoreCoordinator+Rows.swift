@@ -5,7 +5,7 @@ import Foundation
 import ManagedModel
 import SQLiteStore
 
-// Rows for contexts.
+// Row access for contexts.
 
 extension NSPersistentStoreCoordinator {
     func row(_ key: RowKey) throws -> Row? {
@@ -29,8 +29,8 @@ extension NSPersistentStoreCoordinator {
 
     /// Saves store by store.
     ///
-    /// - Throws: ``StoreError`` of the first store that refused; earlier stores are saved then. With one store, which
-    ///   is the rule, a save is one transaction.
+    /// - Throws: ``StoreError`` of the first store that failed; earlier stores are saved then. With one store, the common
+    ///   case, a save is one transaction.
     func save(_ changes: [UInt16: StoreChanges], of objects: [NSManagedObject], in context: NSManagedObjectContext?) throws {
         for (number, changes) in changes.sorted(by: { $0.key < $1.key }) where !changes.isEmpty {
             guard let store = store(numbered: number) else {

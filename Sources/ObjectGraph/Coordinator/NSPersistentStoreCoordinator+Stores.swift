@@ -35,7 +35,7 @@ extension NSPersistentStoreCoordinator {
         return store
     }
 
-    /// A store that is open but in nobody's list yet.
+    /// Returns an open store that is not published yet.
     func makeStore(_ description: NSPersistentStoreDescription) throws -> NSPersistentStore {
         let frozen = try requireModel()
         guard let storeClass = StoreClasses.named(description.type) else {
@@ -76,6 +76,9 @@ extension NSPersistentStoreCoordinator {
         return try add(NSPersistentStoreDescription(type: storeType, configuration: configuration, url: url, options: options))
     }
 
+    /// Opens or creates a store.
+    ///
+    /// - Throws: ``CocoaError``; nothing was added then.
     @discardableResult
     public func addPersistentStore(
         type: NSPersistentStore.StoreType, configuration: String? = nil, at url: URL, options: [AnyHashable: Any]? = nil
@@ -95,7 +98,7 @@ extension NSPersistentStoreCoordinator {
         detach(store)
         store.close()
         for context in liveContexts {
-            // A context that is busy elsewhere lets go when it is done.
+            // A busy context drops the objects when its queue is free.
             if context.queue.isCurrent {
                 context.dropObjects(ofStore: store.number)
             } else {
@@ -115,15 +118,18 @@ extension NSPersistentStoreCoordinator {
         StoreClasses.register(known, for: storeType)
     }
 
+    /// Registers the class for a type of store; nil unregisters the type.
+    ///
+    /// - Precondition: The class is a subclass of ``NSAtomicStore`` or ``NSIncrementalStore``.
     public class func registerStoreClass(_ storeClass: AnyClass?, type: NSPersistentStore.StoreType) {
         registerStoreClass(storeClass, forStoreType: type.rawValue)
     }
 
-    /// Types of stores that can be added; values are their classes.
+    /// The registered types of stores; values are their classes.
     public class var registeredStoreTypes: [String: NSValue] { StoreClasses.values }
 }
 
-/// Which class makes stores of a type.
+/// The classes of stores by type.
 enum StoreClasses {
     private static let table = Mutex<[String: NSPersistentStore.Type]>([
         NSSQLiteStoreType: SQLitePersistentStore.self, NSInMemoryStoreType: SQLitePersistentStore.self,
@@ -137,7 +143,7 @@ enum StoreClasses {
     static var values: [String: NSValue] {
         let classes = table.withLock { $0 }
         return classes.mapValues { storeClass in
-            // Foundation on Linux boxes no pointers.
+            // Foundation on Linux cannot box pointers in NSValue.
             var bits = UInt64(UInt(bitPattern: unsafeBitCast(storeClass as AnyClass, to: UnsafeRawPointer.self)))
             return NSValue(bytes: &bits, objCType: "Q")
         }

@@ -3,46 +3,59 @@
 
 public import Foundation
 
-/// How a store is to be opened.
+/// The options by which a container or coordinator opens a store.
 ///
 /// Source: developer.apple.com/documentation/coredata/nspersistentstoredescription
 open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendable {
-    // Unchecked: configured by its owner before the stores are loaded, read afterwards.
+    // Unchecked: the app configures it before the stores are loaded; afterwards it is only read.
+    /// The type of store.
     open var type = NSSQLiteStoreType
+    /// The configuration of the model that the store holds; nil for all entities.
     open var configuration: String?
+    /// The store's file; `/dev/null` for an in-memory store.
     open var url: URL?
+    /// Whether saves to the store fail.
     open var isReadOnly = false
-    /// Seconds to wait for a file that another process holds.
+    /// Seconds to wait for a file that another process has locked.
     open var timeout: TimeInterval = 240
+    /// Whether the store is opened on another thread.
     open var shouldAddStoreAsynchronously = false
+    /// Whether a store of an older model is migrated when it is opened.
     open var shouldMigrateStoreAutomatically = true
+    /// Whether a migration infers the mapping between the models.
     open var shouldInferMappingModelAutomatically = true
     private var storedOptions: [String: NSObject] = [:]
-    /// Room for what other modules configure about a store: mirroring keeps its options here.
+    /// Options of other modules: mirroring stores its own here.
     package var attachments: [String: Any] = [:]
 
     public override init() { super.init() }
 
-    /// - Parameter url: `/dev/null` makes a store in memory.
+    /// Creates a description of a SQLite store.
+    ///
+    /// - Parameter url: The store's file; `/dev/null` for an in-memory store.
     public init(url: URL) {
         super.init()
         self.url = url
     }
 
+    /// The store options by key.
     open var options: [String: NSObject] { storedOptions }
 
+    /// Sets a store option; nil removes it.
     open func setOption(_ option: NSObject?, forKey key: String) { storedOptions[key] = option }
 
     /// Statements `PRAGMA name = value` for each connection to a SQLite store.
     open var sqlitePragmas: [String: NSObject] { storedOptions[NSSQLitePragmasOption] as? [String: NSObject] ?? [:] }
 
+    /// Sets a pragma for each connection to a SQLite store; nil removes it.
     open func setValue(_ value: NSObject?, forPragmaNamed name: String) {
         var pragmas = sqlitePragmas
         pragmas[name] = value
         storedOptions[NSSQLitePragmasOption] = pragmas as NSDictionary
     }
 
-    /// A description of what a coordinator's call asks for. Migration is off there unless the options ask for it.
+    /// Creates the description of a coordinator's call. Unlike the initializers it migrates only if the options ask for
+    /// it.
     convenience init(type: String, configuration: String?, url: URL?, options: [AnyHashable: Any]?) {
         self.init()
         self.type = type
@@ -76,7 +89,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
         return value as? [String: NSObject] ?? [:]
     }
 
-    /// The options with what has a property of its own.
+    /// The options, including those with their own properties.
     var effectiveOptions: [AnyHashable: Any] {
         var options: [AnyHashable: Any] = storedOptions
         options[NSMigratePersistentStoresAutomaticallyOption] = NSNumber(value: shouldMigrateStoreAutomatically)
@@ -85,7 +98,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
         return options
     }
 
-    /// Whether mirroring looks after the store.
+    /// Whether the store is mirrored.
     package var isSynced: Bool { !attachments.isEmpty }
 
     private static func isOn(_ value: Any?) -> Bool { (value as? Bool) ?? (value as? NSNumber)?.boolValue ?? false }
@@ -96,6 +109,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
 
     func isOn(_ key: String) -> Bool { Self.isOn(storedOptions[key]) }
 
+    /// Returns a description with the same options.
     public final func copy(with zone: NSZone? = nil) -> Any {
         let copy = NSPersistentStoreDescription()
         copy.type = type

@@ -3,7 +3,8 @@
 
 import ManagedModel
 
-/// The last saves through a coordinator: whether a conflict is with one of its contexts or with another process.
+/// The last saves through a coordinator, which tell whether a conflict is with one of its contexts or with another
+/// process.
 struct RecentCommits {
     private static let commitsMax = 64
     private static let keysMax = 20_000

@@ -3,14 +3,14 @@
 
 import Synchronization
 
-/// What IDs know of a store, which may be gone before them.
+/// A store's identity as object IDs need it. May outlive the store.
 final class StoreTicket: @unchecked Sendable {
     // Unchecked: weak references are atomic.
     let number: UInt16
     let identifier: String
     private(set) weak var store: NSPersistentStore?
 
-    /// What a store with keys of its own kind calls its rows.
+    /// Reference objects of rows, in a store that assigns its own kind of keys.
     private let references: ReferenceTable?
 
     init(_ store: NSPersistentStore, identifier: String) {
@@ -20,13 +20,13 @@ final class StoreTicket: @unchecked Sendable {
         references = store.references
     }
 
-    /// What stands for a row in an address, after the `p`.
+    /// The text that follows the `p` in a row's URI.
     func text(_ primaryKey: Int64) -> String { references?.text(primaryKey) ?? "\(primaryKey)" }
 }
 
-/// The stores that were ever added to a coordinator, by number: what makes IDs of keys.
+/// All stores that were ever added to a coordinator, by number: resolves keys to IDs.
 ///
-/// Objects reach it without their context and its coordinator, either of which may be gone before them.
+/// Objects reach it without their context and its coordinator, both of which they may outlive.
 final class StoreDirectory: Sendable {
     private let tickets = Mutex<[StoreTicket]>([])
 
@@ -35,7 +35,8 @@ final class StoreDirectory: Sendable {
     func ticket(numbered number: UInt16) -> StoreTicket? { tickets.withLock { $0.first { $0.number == number } } }
 }
 
-/// How often stores came or went. Apart from the coordinator, so that looking costs contexts no reference to that.
+/// The number of additions and removals of stores. Separate from the coordinator, so that reading it retains no
+/// coordinator.
 final class StoreChangeCount: Sendable {
     private let count = Atomic<Int>(0)
     var value: Int { count.load(ordering: .relaxed) }

@@ -15,9 +15,9 @@ struct StoreMigration {
         self.coordinator = coordinator
     }
 
-    /// - Returns: The new store, open, in no coordinator's list.
+    /// - Returns: The new store, open and not published.
     func run(into description: NSPersistentStoreDescription) throws -> NSPersistentStore {
-        // A coordinator of its own, so that nobody sees the new store before it is whole.
+        // Uses another coordinator, so that the new store is invisible until it is complete.
         let workshop = NSPersistentStoreCoordinator(managedObjectModel: coordinator.managedObjectModel)
         let target = try workshop.makeStore(description)
         workshop.attach(target)

@@ -6,7 +6,7 @@ import Foundation
 import SQLiteStore
 
 extension NSAsynchronousFetchRequest: ExecutableRequest {
-    /// - Throws: What is wrong with the request. What goes wrong later is told to the completion.
+    /// - Throws: ``CocoaError`` for an invalid request. The completion receives later errors.
     package func execute(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
         let progress = Progress(totalUnitCount: estimatedResultCount > 0 ? Int64(estimatedResultCount) : -1)
         let result = NSAsynchronousFetchResult(self, context, progress)
@@ -20,9 +20,9 @@ extension NSAsynchronousFetchRequest: ExecutableRequest {
     }
 }
 
-/// One fetch on its way: rows are read on another thread, objects made of them on the context's queue.
+/// One asynchronous fetch: rows are read on another thread, objects are created on the context's queue.
 private final class AsynchronousFetch<ResultType>: @unchecked Sendable {
-    // Unchecked: constant, and handed from the context's queue to another thread and back.
+    // Unchecked: constant; a hop hands it from the context's queue to another thread and back.
     private let request: NSFetchRequest<ResultType>
     private let parameters: FetchParameters
     private let plan: FetchPlan
@@ -41,7 +41,7 @@ private final class AsynchronousFetch<ResultType>: @unchecked Sendable {
         _ = try context.prefetchPlan(parameters, plan)
     }
 
-    /// Whether rows can be read elsewhere: those of one state of one file, in the order that is wanted.
+    /// Whether another thread can read the rows: they are of one state of one file, in the requested order.
     private var readsElsewhere: Bool {
         parameters.resultType == .managedObjectResultType && context.parent == nil && context.isUnpinned && !parameters.leavesRows
             && plan.stores.count == 1 && plan.stores[0].sqlite != nil
@@ -74,7 +74,7 @@ private final class AsynchronousFetch<ResultType>: @unchecked Sendable {
     private func objects(_ chunks: [RowChunk]) throws -> [ResultType] {
         try checkCancellation()
         context.processPendingChanges()
-        // What changed meanwhile may push something out of a window, and is looked for anew.
+        // Concurrent changes may move an object out of the window, so the window is fetched again.
         if context.overlays(plan), parameters.limit > 0 || parameters.offset > 0 { return try fetchHere() }
         let objects = context.overlay(pending: plan, on: context.register(chunks, parameters))
         try context.prefetch(context.prefetchPlan(parameters, plan), for: objects)

@@ -7,7 +7,7 @@ import PredicateKit
 import SQLiteStore
 
 extension NSManagedObjectContext {
-    /// What the stores hold, as dictionaries. Unsaved changes play no part.
+    /// Fetches stored values as dictionaries. Unsaved changes have no effect.
     ///
     /// Source: developer.apple.com/documentation/coredata/nsfetchrequest/includespendingchanges
     func fetchDictionaries(_ parameters: FetchParameters) throws -> [NSDictionary] {
@@ -18,12 +18,12 @@ extension NSManagedObjectContext {
     }
 }
 
-/// A request for dictionaries with names looked up.
+/// A request for dictionaries with resolved names.
 struct DictionaryPlan {
     private struct Column {
         let name: String
         let expression: PredicateKit.Expression
-        /// nil for an expression that does not say what it gives.
+        /// nil for an expression without a declared result type.
         let type: AttributeType?
     }
 
@@ -32,7 +32,7 @@ struct DictionaryPlan {
     private let query: DictionaryQuery
     private let coordinator: NSPersistentStoreCoordinator
 
-    /// - Throws: ``CocoaError`` 134070 for a property that the entity does not have, or that is to-many.
+    /// - Throws: ``CocoaError`` 134070 for a property that the entity lacks, or a to-many one.
     init(_ parameters: FetchParameters, _ plan: FetchPlan, coordinator: NSPersistentStoreCoordinator) throws {
         self.plan = plan
         self.coordinator = coordinator
@@ -71,7 +71,7 @@ struct DictionaryPlan {
         try store.translated { try store.requireSQLite().read { try $0.values(query) } }
     }
 
-    /// Rows of several stores: put in order, thinned out and cut here.
+    /// Rows of several stores: sorted, made distinct and cut to the window in memory.
     private func fetchMerged() throws -> [[StoredValue]] {
         guard !query.isGrouped else {
             throw CocoaError(
@@ -79,7 +79,7 @@ struct DictionaryPlan {
                 sentence: "Groups and totals are computed by one store; name it in the request's affectedStores, and add up the results.")
         }
         var each = query
-        // What the order is by is fetched as well, after the columns that were asked for.
+        // Sort keys are fetched too, in columns after the requested ones.
         each.columns += query.rows.sort.map { .init("", .keyPath($0.keyPath)) }
         (each.rows.limit, each.rows.offset) = (query.rows.limit.map { $0 + query.rows.offset }, 0)
         var rows: [[StoredValue]] = []
@@ -107,7 +107,7 @@ struct DictionaryPlan {
 
     // MARK: Values
 
-    /// A value that is nil has no entry.
+    /// Returns the dictionary of a row, without nil values.
     private func dictionary(_ values: [StoredValue]) -> NSDictionary {
         let result = NSMutableDictionary(capacity: columns.count)
         for (column, value) in zip(columns, values) {
@@ -120,7 +120,7 @@ struct DictionaryPlan {
         return result
     }
 
-    /// Numbers come as `NSNumber`, which can be cast to any of Swift's.
+    /// Converts numbers to `NSNumber`, which casts to every numeric type.
     private static func foundation(_ value: StoredValue, _ type: AttributeType?) -> Any? {
         switch (value, type) {
         case (.int(let value), .boolean): NSNumber(value: value != 0)
@@ -173,6 +173,6 @@ struct DictionaryPlan {
 }
 
 extension Double {
-    /// Within what an `Int64` holds.
+    /// Clamped to the range of `Int64`.
     fileprivate var clamped: Double { isNaN ? 0 : Swift.min(Swift.max(self, -0x1p63), 0x1p63.nextDown) }
 }

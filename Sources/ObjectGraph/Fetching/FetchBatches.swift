@@ -4,9 +4,9 @@
 import ManagedModel
 import SQLiteStore
 
-/// The rows of some objects of a fetch, which are read together when the first of them is used.
+/// The unread rows of one fetch batch, read together when the first of their objects is used.
 ///
-/// Objects of a batch hold it in place of their row until then.
+/// Objects of the batch hold it instead of their row until then.
 final class PromisedRows {
     let store: UInt16
     let entity: Int
@@ -22,18 +22,18 @@ final class PromisedRows {
 }
 
 extension FetchParameters {
-    /// Whether the fetch reads keys, and objects bring their rows later.
+    /// Whether the fetch reads keys only, and objects read their rows later.
     var leavesRows: Bool { (batchSize > 0 || !includesPropertyValues) && returnsObjectsAsFaults && !refreshesRefetched }
 }
 
 extension NSManagedObjectContext {
-    /// The objects that a query finds, as faults without rows.
+    /// Returns the objects of a query, as faults without rows.
     func foundWithoutRows(
         _ query: StoreQuery, in store: NSPersistentStore, _ parameters: FetchParameters, _ prefetching: PrefetchPlan
     ) throws -> [NSManagedObject] {
         let keys = try inPinnedState { try store.fetchKeys(query) }
         let layouts = requireCoordinator().layouts
-        // A query gives each row once: where nothing is registered there is nothing to look for.
+        // A query returns each row once: with no registered object there is nothing to look up.
         let isFirst = registry.isEmpty
         registry.reserve(keys.count)
         let objects = keys.map { key in
@@ -54,12 +54,12 @@ extension NSManagedObjectContext {
         return objects
     }
 
-    /// Reads the batch that a fault is of, if it is of one.
+    /// Reads the batch of a fault that belongs to one.
     func readBatch(of object: NSManagedObject) {
         guard let promise = object.promise as? PromisedRows, let store = requireCoordinator().store(numbered: promise.store),
             let file = store.sqlite
         else { return }
-        // What cannot be read now is read, or missed, on its own.
+        // A row that cannot be read now is read, or reported missing, on its own.
         let read = try? inPinnedState { try file.read { try $0.packedRows(of: promise.entity, promise.primaryKeys) } }
         guard let chunks = read else { return }
         var objects: [NSManagedObject] = []
@@ -70,12 +70,12 @@ extension NSManagedObjectContext {
                 objects.append(object)
             }
         }
-        // The relationships of the batch can be read one by one as well.
+        // A failed prefetch is harmless: the relationships are read one by one.
         if !promise.prefetching.isEmpty { try? prefetch(promise.prefetching, for: objects) }
     }
 }
 
 extension NSManagedObject {
-    /// Whether firing the fault needs a read.
+    /// Whether firing the fault reads from the store.
     fileprivate final var lacksRow: Bool { flags.contains(.fault) && flags.isDisjoint(with: [.hasRow, .detached]) }
 }

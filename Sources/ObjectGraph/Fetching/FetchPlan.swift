@@ -6,7 +6,7 @@ import ManagedModel
 import PredicateKit
 import SQLiteStore
 
-/// A fetch request with names looked up: what goes to the stores, and what decides in memory.
+/// A fetch request with resolved names: the query for the stores, and its evaluation in memory.
 struct FetchPlan {
     let entities: Set<Int>
     let query: StoreQuery
@@ -40,7 +40,7 @@ struct FetchPlan {
     /// - Throws: ``CocoaError`` 134070 for a predicate made from a block.
     static func tree(of predicate: NSPredicate) throws -> PredicateKit.Predicate {
         if let tree = parsed(predicate) {
-            // What another fetch finds is the same for all rows.
+            // The result of a nested fetch is the same for all rows.
             return tree.mapExpressions { expression in
                 guard case .block(let block, _) = expression, block.isConstant else { return expression }
                 return .constant(PredicateValue(block.body(nil, [], nil)))
@@ -53,19 +53,19 @@ struct FetchPlan {
 
     func accepts(_ object: NSManagedObject) -> Bool {
         guard let predicate else { return true }
-        // What cannot be evaluated in memory was refused by the store, which is asked first.
+        // The store, which evaluates first, has rejected predicates that memory cannot evaluate.
         let now = { Date().timeIntervalSinceReferenceDate }
         return (try? predicate.evaluate(on: .object(PredicateObject(object)), now: now)) ?? false
     }
 
-    /// - Returns: The objects in order; what is equal by all keys is in the order in which it came to the context.
+    /// - Returns: The objects sorted; ties are in the order in which objects were registered.
     func sorted(_ objects: [NSManagedObject]) -> [NSManagedObject] {
         guard !order.isEmpty else { return objects }
         return objects.map(Placed.init).sorted(by: precedes).map(\.object)
     }
 
-    /// Where an object belongs in a list that is in order already. It reads the keys of few of the list's members, so
-    /// that one change among very many objects costs little and fires few faults.
+    /// Returns the insertion index of an object in a sorted list by binary search. It reads the keys of few members, so
+    /// that one change among many objects costs little and fires few faults.
     func place(for object: NSManagedObject, among count: Int, _ member: (Int) -> NSManagedObject) -> Int {
         guard !order.isEmpty else { return count }
         let placed = Placed(object)
@@ -77,7 +77,7 @@ struct FetchPlan {
         return low
     }
 
-    /// An object with the values of the keys that were needed so far.
+    /// An object with its sort keys, read on demand.
     private final class Placed {
         let object: NSManagedObject
         var values: [PredicateValue] = []

@@ -6,21 +6,21 @@ import ManagedModel
 import PredicateKit
 import SQLiteStore
 
-/// Finds the properties that a Swift key path goes through.
+/// Finds the property names of a Swift key path.
 ///
-/// On Linux a key path does not tell its names. So it is evaluated on a probe: an object of the class, in no context,
-/// whose accessors tell what is read.
+/// On Linux a key path has no names. It is evaluated on a probe instead: an object of the class without a context, with
+/// accessors that record each read.
 final class KeyPathProbe {
     private static let current = ThreadValue<KeyPathProbe>()
 
     private var names: [String] = []
     private var attribute: Attribute?
-    /// The probe that the next name is to be read from: a property that reads two attributes is no path.
+    /// The probe that the next name must be read from: a key path that reads two attributes of one object is not a path.
     private var expected: ObjectIdentifier?
     private var isPath = true
 
-    /// - Parameter layouts: Of the model in use.
-    /// - Returns: nil when the key path is not one of attributes and to-one relationships of managed objects.
+    /// - Parameter layouts: The layouts of the model in use.
+    /// - Returns: nil unless the key path consists of attributes and to-one relationships of managed objects.
     static func name(of keyPath: AnyKeyPath, layouts: [EntityLayout]) -> String? {
         let type = type(of: keyPath)
         guard let root = type.rootType as? NSManagedObject.Type,
@@ -30,7 +30,7 @@ final class KeyPathProbe {
     }
 
     /// - Parameters:
-    ///   - layout: Of the class's entity, or ``UnknownEntity/layout``.
+    ///   - layout: The layout of the class's entity, or ``UnknownEntity/layout``.
     private static func name(of keyPath: AnyKeyPath, through layout: EntityLayout, as root: NSManagedObject.Type) -> String? {
         let type = type(of: keyPath)
         let probe = KeyPathProbe()
@@ -39,14 +39,14 @@ final class KeyPathProbe {
         return probe.names.joined(separator: ".")
     }
 
-    /// The same for the model in which the key path's class is, or for no model at all: the names are in the accessors.
+    /// Returns the names in the model of the key path's class, or without a model: the accessors have the names.
     static func name(of keyPath: AnyKeyPath) -> String? {
         guard let root = type(of: keyPath).rootType as? NSManagedObject.Type else { return nil }
         if layout(of: root) != nil { return nameInLoadedModel(of: keyPath) }
         return UnknownEntity.layout.flatMap { name(of: keyPath, through: $0, as: root) }
     }
 
-    /// The same for a loaded model only, whose attribute types tell a property from one that is computed from it.
+    /// Returns the name in a loaded model only: its attribute types tell stored properties from computed ones.
     static func nameInLoadedModel(of keyPath: AnyKeyPath) -> String? {
         guard let root = type(of: keyPath).rootType as? NSManagedObject.Type,
             let layouts = try? layout(of: root)?.model?.freeze().layouts
@@ -57,9 +57,10 @@ final class KeyPathProbe {
     /// - Returns: nil when no loaded model has an entity of the class.
     static func layout(of type: NSManagedObject.Type) -> EntityLayout? { ManagedClassEntities.entity(for: type)?.layout }
 
-    /// The properties that a key path of an object reads, each as the names that lead to it.
+    /// Returns the properties that a key path of an object reads, each as a path of names.
     ///
-    /// - Returns: One path for a property, or a way through relationships; those of all properties that a computed one reads.
+    /// - Returns: One path for a property or a path through relationships; the paths of all properties that a computed
+    ///   one reads.
     static func paths(read keyPath: AnyKeyPath, of object: NSManagedObject) -> [[String]] {
         // The object may have outlived its model.
         guard let layout = object.layout.model == nil ? UnknownEntity.layout : object.layout else { return [] }
@@ -74,9 +75,9 @@ final class KeyPathProbe {
     /// Called by the accessors of a probe.
     static func note(_ name: String, of object: NSManagedObject) { current.value?.note(name, of: object) }
 
-    /// What the probe's to-one relationship leads to: another probe.
+    /// Returns the destination of a probe's to-one relationship: another probe.
     ///
-    /// - Parameter type: The class that the accessor promises, for an entity that no model describes.
+    /// - Parameter type: The accessor's type, for an entity without a model.
     static func destination(_ name: String, of object: NSManagedObject, as type: NSManagedObject.Type? = nil) -> NSManagedObject? {
         guard let probe = current.value else { return nil }
         probe.note(name, of: object)
@@ -101,12 +102,12 @@ final class KeyPathProbe {
         return object
     }
 
-    /// Kept, so that no two probes have one address.
+    /// Retained, so that no two probes share an address.
     private var held: [NSManagedObject] = []
 
-    /// What was read so far, each from the root on.
+    /// Reads so far, each as a path from the root.
     private var reads: [[String]] = []
-    /// How each probe was reached, but the root.
+    /// The path to each probe other than the root.
     private var ways: [ObjectIdentifier: [String]] = [:]
 
     private func note(_ name: String, of object: NSManagedObject) {
@@ -121,7 +122,8 @@ final class KeyPathProbe {
     }
 }
 
-/// The entity of a probe whose class no loaded model mentions. It has no properties: accessors of a probe don't ask for them.
+/// The entity of a probe with a class that no loaded model names. It has no properties: accessors of a probe do not look
+/// them up.
 private enum UnknownEntity {
     static let layout: EntityLayout? = {
         let entity = NSEntityDescription()
@@ -130,7 +132,7 @@ private enum UnknownEntity {
         return (try? model.freeze())?.layouts.first
     }()
 
-    /// Held for the process: layouts refer to it weakly.
+    /// Never deallocated: layouts reference it weakly.
     private static let model = NSManagedObjectModel()
 }
 
@@ -148,7 +150,7 @@ private func isKind(_ type: AnyClass, of ancestor: AnyClass) -> Bool {
 }
 
 extension Attribute {
-    /// Whether a property of a Swift type can be this attribute itself, and not something made from it.
+    /// Whether the attribute's value can have a Swift type directly, without computation.
     fileprivate func accepts(_ swiftType: Any.Type) -> Bool {
         let type = (swiftType as? any OptionalType.Type)?.wrapped ?? swiftType
         let accepted: [Any.Type] =

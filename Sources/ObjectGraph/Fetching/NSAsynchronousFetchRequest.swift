@@ -3,16 +3,17 @@
 
 public import Foundation
 
-/// What a request that goes on in the background answers with at once.
+/// The result of a request that executes in the background.
 ///
-/// Used on the queue of its context, but for ``cancel()`` and ``progress``, which any thread may use.
+/// Used on the queue of its context, except for ``cancel()`` and ``progress``, which any thread may use.
 ///
 /// Source: developer.apple.com/documentation/coredata/nspersistentstoreasynchronousresult
 open class NSPersistentStoreAsynchronousResult: NSPersistentStoreResult {
+    /// The context that executes the request.
     open private(set) var managedObjectContext: NSManagedObjectContext
-    /// Why there is no result, once the request is done.
+    /// The error of a finished request that has no result.
     open fileprivate(set) var operationError: (any Error)?
-    /// How far the request is: in rows, of the estimate. Part of the progress that was current when it was begun.
+    /// The request's progress: rows read, of the estimate. A child of the progress that was current when it began.
     open private(set) var progress: Progress?
 
     fileprivate init(_ context: NSManagedObjectContext, _ progress: Progress?) {
@@ -20,17 +21,17 @@ open class NSPersistentStoreAsynchronousResult: NSPersistentStoreResult {
         self.progress = progress
     }
 
-    /// Stops the request as soon as it can be. Its completion is called, with ``operationError`` and without result.
+    /// Cancels the request as soon as possible. The completion is called with ``operationError`` and without a result.
     open func cancel() { progress?.cancel() }
 }
 
-/// The results of a fetch that goes on in the background, once they are there.
+/// The result of an asynchronous fetch.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsasynchronousfetchresult
 open class NSAsynchronousFetchResult<ResultType>: NSPersistentStoreAsynchronousResult {
     /// The request; nil for the result of a plain fetch request.
     open private(set) var fetchRequest: NSAsynchronousFetchRequest<ResultType>?
-    /// nil until the fetch is done, and when it failed or was cancelled.
+    /// The fetched objects; nil until the fetch is done, and when it failed or was cancelled.
     open fileprivate(set) var finalResult: [ResultType]?
 
     init(_ request: NSAsynchronousFetchRequest<ResultType>?, _ context: NSManagedObjectContext, _ progress: Progress?) {
@@ -49,21 +50,25 @@ open class NSAsynchronousFetchResult<ResultType>: NSPersistentStoreAsynchronousR
     }
 }
 
-/// A fetch that reads in the background, while the context's queue is free.
+/// A fetch that reads in the background without blocking the context's queue.
 ///
 ///     try context.execute(NSAsynchronousFetchRequest(fetchRequest: request) { result in show(result.finalResult) })
 ///
-/// Objects of SQLite stores are read on another thread. Anything else, and what has to be put together with unsaved
-/// changes, is fetched on the context's queue, later.
+/// Rows of SQLite stores are read on another thread. Other stores, and results that must be combined with unsaved
+/// changes, are fetched on the context's queue, later.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsasynchronousfetchrequest
 open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
+    /// The fetch to execute.
     open private(set) var fetchRequest: NSFetchRequest<ResultType>
-    /// Called on the context's queue, once.
+    /// Called once, on the context's queue.
     open private(set) var completionBlock: ((NSAsynchronousFetchResult<ResultType>) -> Void)?
-    /// What the progress counts to until the number is known; 0 for a progress without end.
+    /// The total of the progress until the number of rows is known; 0 for an indeterminate progress.
     open var estimatedResultCount = 0
 
+    /// Creates an asynchronous fetch.
+    ///
+    /// - Parameter blk: Called once, on the context's queue.
     public init(fetchRequest request: NSFetchRequest<ResultType>, completionBlock blk: ((NSAsynchronousFetchResult<ResultType>) -> Void)? = nil) {
         fetchRequest = request
         completionBlock = blk
@@ -71,7 +76,7 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
 }
 
 extension NSFetchRequest: ExecutableRequest {
-    /// Fetches at once.
+    /// Fetches synchronously.
     package func execute(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
         let result = NSAsynchronousFetchResult<ResultType>(nil, context, nil)
         result.finish(.success(try context.fetch(self)))

@@ -4,7 +4,7 @@
 public import Foundation
 import SQLiteStore
 
-/// What a fetch may return. Adopted by managed objects, object IDs, dictionaries and numbers.
+/// A type that a fetch may return. Adopted by managed objects, object IDs, dictionaries and numbers.
 public protocol NSFetchRequestResult: NSObjectProtocol {}
 
 extension NSManagedObject: NSFetchRequestResult {}
@@ -12,54 +12,72 @@ extension NSManagedObjectID: NSFetchRequestResult {}
 extension NSDictionary: NSFetchRequestResult {}
 extension NSNumber: NSFetchRequestResult {}
 
+/// The kind of result that a fetch returns.
 public struct NSFetchRequestResultType: OptionSet, Sendable {
+    /// Apple's raw value.
     public let rawValue: UInt
+    /// Creates a kind from Apple's raw value.
     public init(rawValue: UInt) { self.rawValue = rawValue }
+    /// Managed objects.
     public static let managedObjectResultType: Self = []
+    /// Object IDs.
     public static let managedObjectIDResultType = Self(rawValue: 1)
+    /// Dictionaries of properties and computed values.
     public static let dictionaryResultType = Self(rawValue: 2)
+    /// The number of objects.
     public static let countResultType = Self(rawValue: 4)
 }
 
-/// Which objects to get, in which order.
+/// A query for objects of one entity.
 ///
-/// The result type is without constraint: Swift off Apple's platforms cannot express
-/// `NSFetchRequest<NSFetchRequestResult>` otherwise.
+/// The result type has no constraint: Swift off Apple's platforms cannot express `NSFetchRequest<NSFetchRequestResult>`
+/// otherwise.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsfetchrequest
 open class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopying {
     fileprivate let givenEntityName: String?
+    /// The entity to fetch.
     open var entity: NSEntityDescription?
+    /// The condition on the objects; nil for all.
     open var predicate: NSPredicate?
+    /// The order of the results.
     open var sortDescriptors: [NSSortDescriptor]?
-    /// 0 means without limit.
+    /// The largest number of results; 0 for no limit.
     open var fetchLimit = 0
+    /// The number of matching objects to skip.
     open var fetchOffset = 0
-    /// How many rows are read at once, when the first of their objects is used; 0 for all with the fetch.
+    /// The number of rows read together, when the first of their objects is used; 0 to read all with the fetch.
     ///
-    /// The fetch reads keys only; its results are faults, each of which brings its batch. Rows come at once where a
-    /// parent context, a store without SQL, ``shouldRefreshRefetchedObjects`` or ``returnsObjectsAsFaults`` need them.
+    /// The fetch reads keys only and returns faults, each of which reads its whole batch. Rows are read with the fetch if
+    /// a parent context, a store without SQL, ``shouldRefreshRefetchedObjects`` or ``returnsObjectsAsFaults`` requires
+    /// it.
     open var fetchBatchSize = 0
+    /// The kind of result.
     open var resultType: NSFetchRequestResultType = .managedObjectResultType
+    /// Whether objects of subentities count.
     open var includesSubentities = true
+    /// Whether the context's unsaved changes count.
     open var includesPendingChanges = true
-    /// Otherwise keys are read and nothing else, and each fault that is fired reads its own row.
+    /// Whether rows are read with the fetch. Otherwise only keys are read, and each fault reads its own row.
     open var includesPropertyValues = true
+    /// Whether objects are returned as faults, with their rows cached. Otherwise their values are decoded and
+    /// `awakeFromFetch` runs.
     open var returnsObjectsAsFaults = true
+    /// Whether registered objects are refreshed by the fetched rows.
     open var shouldRefreshRefetchedObjects = false
-    /// Relationships whose objects are read with the fetch, a statement for each step of a key path (two where the
-    /// store keeps pairs), so that following them needs no further one. Stores without SQL have nothing to save here.
+    /// Relationships to prefetch: one statement for each step of a key path (two for join records), so that following
+    /// them reads nothing more. No effect in stores without SQL.
     ///
-    /// What was read ahead is kept by the context until it is saved, merged or refreshed.
+    /// The context caches prefetched rows until they are saved, merged or refreshed.
     open var relationshipKeyPathsForPrefetching: [String]?
-    /// Of dictionary results: names and key paths of attributes and to-one relationships, their descriptions, and
-    /// `NSExpressionDescription`s; nil for all attributes. Objects come with all their properties.
+    /// The columns of dictionary results: names and key paths of attributes and to-one relationships, their descriptions,
+    /// and `NSExpressionDescription`s; nil for all attributes. Objects always have all their properties.
     open var propertiesToFetch: [Any]?
-    /// Whether equal dictionaries come once.
+    /// Whether equal dictionaries are returned only once.
     open var returnsDistinctResults = false
-    /// Of dictionary results: rows that have equal values of these make one dictionary.
+    /// The columns that group dictionary results: one dictionary per group.
     open var propertiesToGroupBy: [Any]?
-    /// Which groups are wanted. What is fetched may be named, also as a variable.
+    /// The condition on groups. It may name fetched columns, also as variables.
     open var havingPredicate: NSPredicate?
 
     public override init() {
@@ -67,18 +85,19 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopying {
         super.init()
     }
 
+    /// Creates a request for an entity, resolved in the context that executes it.
     public init(entityName: String) {
         givenEntityName = entityName
         super.init()
     }
 
-    /// Creates the same request for another result type, as `as!` does with the Objective-C runtime.
+    /// Creates the same request with another result type, as `as!` does with the Objective-C runtime.
     ///
     /// ```swift
     /// let request = NSFetchRequest<any NSFetchRequestResult>(copying: Note.fetchRequest() as NSFetchRequest<Note>)
     /// ```
     ///
-    /// Tarn's own. Results of another type than `ResultType` end the process, as such a cast does.
+    /// Tarn's own. A result that is not a `ResultType` ends the process, as such a cast does.
     public init<Other>(copying other: NSFetchRequest<Other>) {
         givenEntityName = other.givenEntityName
         super.init()
@@ -102,19 +121,21 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopying {
         affectedStores = other.affectedStores
     }
 
-    /// The request as the untyped methods of contexts take it.
+    /// The request for the untyped methods of contexts.
     var untyped: NSFetchRequest<any NSFetchRequestResult> {
         (self as? NSFetchRequest<any NSFetchRequestResult>) ?? NSFetchRequest<any NSFetchRequestResult>(copying: self)
     }
 
+    /// Returns a request with the same properties.
     open func copy(with zone: NSZone? = nil) -> Any { NSFetchRequest(copying: self) }
 
+    /// The name of the entity to fetch.
     open var entityName: String? { entity?.name ?? givenEntityName }
 
-    /// Fetches in the context whose block is running.
+    /// Fetches in the context of the block that this thread runs.
     ///
     /// - Precondition: The caller is inside `perform` or `performAndWait` of a context.
-    /// - Throws: What ``NSManagedObjectContext/fetch(_:)`` throws.
+    /// - Throws: The errors of ``NSManagedObjectContext/fetch(_:)``.
     open func execute() throws -> [ResultType] {
         guard let context = NSManagedObjectContext.current.value else {
             preconditionFailure("execute() was called outside perform and performAndWait; use the context's fetch(_:)")

@@ -4,16 +4,16 @@
 public import Foundation
 public import PredicateKit
 
-/// An expression whose value is what a fetch request finds, or how much it finds.
+/// An expression that evaluates to the results of a fetch request, or to their number.
 ///
-/// The request and the context are expressions themselves, constants as a rule. In a predicate for a store the request
-/// is carried out once, before the store is asked, so it cannot depend on the object under test.
+/// The request and the context are expressions, usually constants. In a predicate for a store the request executes once,
+/// before the store evaluates the predicate, so it cannot depend on the evaluated object.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsfetchrequestexpression
 public final class NSFetchRequestExpression: PredicateKit.NSExpression {
-    /// Gives a fetch request.
+    /// Evaluates to the fetch request.
     public let requestExpression: PredicateKit.NSExpression
-    /// Gives the context that the request is carried out in.
+    /// Evaluates to the context that executes the request.
     public let contextExpression: PredicateKit.NSExpression
     /// Whether the value is a number instead of an array.
     public let isCountOnlyRequest: Bool
@@ -30,10 +30,15 @@ public final class NSFetchRequestExpression: PredicateKit.NSExpression {
         super.init(tree: .block(ExpressionBlock(body, isConstant: true), []))
     }
 
+    /// Fetch expressions have no archive.
+    ///
+    /// - Returns: nil.
     public required convenience init?(coder: NSCoder) { nil }
 
-    /// - Precondition: When the value is asked for, `fetch` gives an `NSFetchRequest`, `context` an
-    ///   `NSManagedObjectContext`, and the request succeeds. Apple raises exceptions there.
+    /// Creates a fetch expression.
+    ///
+    /// - Precondition: When the expression is evaluated, `fetch` evaluates to an `NSFetchRequest`, `context` to an
+    ///   `NSManagedObjectContext`, and the request succeeds. Apple raises exceptions otherwise.
     public class func expression(
         forFetch fetch: PredicateKit.NSExpression, context: PredicateKit.NSExpression, countOnly: Bool
     ) -> PredicateKit.NSExpression {
@@ -55,7 +60,7 @@ public final class NSFetchRequestExpression: PredicateKit.NSExpression {
     }
 }
 
-/// A fetch request whose type of results is not known.
+/// A fetch request with an erased result type.
 private protocol FetchForExpression {
     func value(in context: NSManagedObjectContext, isCountOnly: Bool) throws -> Any
 }

@@ -5,15 +5,14 @@ import Foundation
 package import PredicateKit
 import Synchronization
 
-// Transactions and changes as something to fetch. Their entities belong to no model: they only say what a fetch
-// request is about.
+// Entities of history transactions and changes. They belong to no model: fetch requests refer to them.
 
 enum HistoryEntities {
     static let transaction = "TRANSACTION"
     static let change = "CHANGE"
 
     private struct Made: @unchecked Sendable {
-        // Unchecked: nobody changes the descriptions once they are made.
+        // Unchecked: the descriptions are immutable after creation.
         let transaction: NSEntityDescription
         let change: NSEntityDescription
     }

@@ -44,12 +44,12 @@ extension NSPersistentStoreCoordinator {
         case .count: return request.fetchRequest?.entity?.name == HistoryEntities.transaction ? transactions.count : changes.count
         case .transactionsOnly, .transactionsAndChanges: return transactions
         case .changesOnly:
-            // Their transactions go with the array that is not handed out.
+            // Their transactions are released with the array, which is not returned.
             return changes
         }
     }
 
-    /// In the order of numbers within a store, whatever the clock did; by time among stores.
+    /// Merges histories: by number within a store, whatever its clock did; by time among stores.
     private func interleaved(_ histories: [[NSPersistentHistoryTransaction]]) -> [NSPersistentHistoryTransaction] {
         if histories.count == 1 { return histories[0] }
         var rest = histories.map { $0[...] }.filter { !$0.isEmpty }
@@ -69,7 +69,7 @@ extension NSPersistentStoreCoordinator {
                 let last = try reader.latestTransaction()
                 let start = try start(of: request.point, in: store, reader)
                 let heads = try reader.historyHeads(after: start)
-                // Numbers have no gaps, so what does not follow at once was deleted.
+                // Numbers have no gaps: if the next one is missing, it was deleted.
                 let isExpired = request.point.isExact && start > 0 && start < last && heads.first?.number != start + 1
                 return (heads: heads, isExpired: isExpired || (request.point.isExact && start > last))
             }
@@ -87,7 +87,7 @@ extension NSPersistentStoreCoordinator {
         return wanted.compactMap { head in
             let made = (changes[head.number] ?? []).map { NSPersistentHistoryChange($0, self) }
             let whole = NSPersistentHistoryTransaction(head, changes: made, store: store)
-            // A change points weakly at its transaction, and the filter may ask for it.
+            // A change references its transaction weakly, and the filter may read it.
             let kept = withExtendedLifetime(whole) { filter.accepts(whole) ? filter.kept(of: made) : nil }
             guard let kept, !filter.isAboutChanges || !kept.isEmpty else { return nil }
             return NSPersistentHistoryTransaction(head, changes: request.resultType == .transactionsOnly ? nil : kept, store: store)
@@ -105,7 +105,7 @@ extension NSPersistentStoreCoordinator {
         }
     }
 
-    /// - Returns: How many transactions went.
+    /// - Returns: The number of deleted transactions.
     private func purge(_ store: NSPersistentStore, before point: NSPersistentHistoryChangeRequest.Point) throws -> Int {
         try store.translated {
             try store.storage.write { writer in
@@ -128,14 +128,14 @@ extension NSPersistentStoreCoordinator {
 }
 
 extension NSPersistentHistoryChangeRequest: ExecutableRequest {
-    /// - Throws: ``CocoaError`` 134091 for a store that tracks no history, 134301 for a token whose history was deleted.
+    /// - Throws: ``CocoaError`` 134091 for a store that tracks no history, 134301 for a token with deleted history.
     package func execute(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
         try context.requireCoordinator().execute(self)
     }
 }
 
 extension NSPersistentHistoryChangeRequest.Point {
-    /// Names a transaction that must still be followed by its successor.
+    /// Whether the point names a transaction that must still be followed by its successor.
     fileprivate var isExact: Bool {
         switch self {
         case .token, .transaction: true
@@ -147,11 +147,11 @@ extension NSPersistentHistoryChangeRequest.Point {
 /// The predicate of a history request's fetch request.
 private struct HistoryFilter {
     let isAboutChanges: Bool
-    /// A transaction's own values do not decide.
+    /// Whether the predicate reads changes, so that the transaction's values don't decide.
     let needsChanges: Bool
     private let predicate: NSPredicate?
 
-    /// - Throws: ``CocoaError`` 134070 for a request about anything but transactions and changes.
+    /// - Throws: ``CocoaError`` 134070 for a request about another entity than transactions and changes.
     init(_ request: NSFetchRequest<any NSFetchRequestResult>?) throws {
         predicate = request?.predicate
         switch request?.entityName {
@@ -165,7 +165,7 @@ private struct HistoryFilter {
         needsChanges = isAboutChanges || (predicate.flatMap(parsed)?.formatDescription.contains("changes") ?? false)
     }
 
-    /// Before the changes were read.
+    /// Whether a transaction may match, before its changes are read.
     func mayAccept(_ transaction: NSPersistentHistoryTransaction) -> Bool { needsChanges || accepts(transaction) }
 
     func accepts(_ transaction: NSPersistentHistoryTransaction) -> Bool { isAboutChanges || matches(transaction) }

@@ -3,13 +3,13 @@
 
 public import Foundation
 
-/// What a history request answers with. Raw values are Apple's.
+/// The kind of result of a history request. Raw values are Apple's.
 public enum NSPersistentHistoryResultType: Int, Sendable {
     /// `Bool`.
     case statusOnly = 0
-    /// `[NSManagedObjectID]`, of the changes in their order; an object that changed twice stands there twice.
+    /// `[NSManagedObjectID]`, in order of the changes; an object that changed twice is listed twice.
     case objectIDs = 1
-    /// `Int`: how many changes, or with a request for transactions how many of them (unverified).
+    /// `Int`: the number of changes, or of transactions for a request about them (unverified).
     case count = 2
     /// `[NSPersistentHistoryTransaction]` without their changes.
     case transactionsOnly = 3
@@ -19,7 +19,7 @@ public enum NSPersistentHistoryResultType: Int, Sendable {
     case transactionsAndChanges = 5
 }
 
-/// Asks for the history of stores that track it, or forgets some of it.
+/// A request that fetches the history of stores, or deletes a part of it.
 ///
 ///     let request = NSPersistentHistoryChangeRequest.fetchHistory(after: token)
 ///     if let fetch = NSPersistentHistoryTransaction.fetchRequest {
@@ -40,9 +40,10 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
 
     private(set) final var action = Action.fetch
     private(set) final var point = Point.start
+    /// The kind of result.
     open var resultType = NSPersistentHistoryResultType.transactionsAndChanges
-    /// Narrows a fetch down by a predicate on transactions or on changes; which, its entity says. Its limit and its
-    /// sort descriptors have no effect.
+    /// Filters a fetch by a predicate on transactions or on changes, as its entity says. Its limit and sort descriptors
+    /// have no effect.
     open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>?
 
     /// Creates a request for all history. Subclasses are constructed by it, too.
@@ -55,31 +56,41 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
         return request
     }
 
-    /// The point that the request was made with, if that was a token.
+    /// The token of the request; nil if it has a date or a transaction.
     open var token: NSPersistentHistoryToken? { if case .token(let token) = point { token } else { nil } }
 
-    /// - Parameter token: nil for all there is.
+    /// Returns a request for the history after a token.
+    ///
+    /// - Parameter token: nil for all history.
     open class func fetchHistory(after token: NSPersistentHistoryToken?) -> Self { make(.fetch, token.map(Point.token) ?? .start) }
+    /// Returns a request for the history after a date.
     open class func fetchHistory(after date: Date) -> Self { make(.fetch, .date(date)) }
+    /// Returns a request for the history after a transaction; nil for all history.
     open class func fetchHistory(after transaction: NSPersistentHistoryTransaction?) -> Self {
         make(.fetch, transaction.map(Point.transaction) ?? .start)
     }
 
-    /// - Parameter fetchRequest: With the entity of ``NSPersistentHistoryTransaction`` or of ``NSPersistentHistoryChange``.
+    /// Returns a request for history that matches a predicate.
+    ///
+    /// - Parameter fetchRequest: Has the entity of ``NSPersistentHistoryTransaction`` or of
+    ///   ``NSPersistentHistoryChange``.
     open class func fetchHistory(withFetch fetchRequest: NSFetchRequest<any NSFetchRequestResult>) -> Self {
         let request = make(.fetch, .start)
         request.fetchRequest = fetchRequest
         return request
     }
 
-    /// What comes before the point goes; the point itself stays.
+    /// Returns a request that deletes the history before a token. The token's transaction stays.
     open class func deleteHistory(before token: NSPersistentHistoryToken?) -> Self { make(.delete, token.map(Point.token) ?? .start) }
+    /// Returns a request that deletes the history before a date.
     open class func deleteHistory(before date: Date) -> Self { make(.delete, .date(date)) }
+    /// Returns a request that deletes the history before a transaction, which stays.
     open class func deleteHistory(before transaction: NSPersistentHistoryTransaction?) -> Self {
         make(.delete, transaction.map(Point.transaction) ?? .start)
     }
 }
 
+/// The result of a history request.
 open class NSPersistentHistoryResult: NSPersistentStoreResult {
     private final let contents: Any?
     private final let kind: NSPersistentHistoryResultType
@@ -95,7 +106,8 @@ open class NSPersistentHistoryResult: NSPersistentStoreResult {
         self.kind = kind
     }
 
-    /// As ``resultType`` says.
+    /// The contents, of the type that ``resultType`` implies.
     open var result: Any? { contents }
+    /// The kind of the contents.
     open var resultType: NSPersistentHistoryResultType { kind }
 }

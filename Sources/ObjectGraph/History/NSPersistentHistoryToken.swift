@@ -3,13 +3,13 @@
 
 public import Foundation
 
-/// A point in the history of some stores. It may be archived, and stands for the same point in a later run.
+/// A point in the history of some stores. It can be archived, and names the same point in a later run.
 ///
-/// One that an app makes by `init()` names no store: the history after it is all there is.
+/// A token created by `init()` names no store: the history after it is all history.
 ///
 /// Source: developer.apple.com/documentation/coredata/nspersistenthistorytoken
 open class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
-    // Unchecked: nothing is written after init.
+    // Unchecked: immutable after init.
     /// Store identifier to transaction number.
     final let positions: [String: Int64]
 
@@ -17,13 +17,18 @@ open class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding, @unche
 
     init(_ positions: [String: Int64]) { self.positions = positions }
 
+    /// Returns true: tokens archive securely.
     open class var supportsSecureCoding: Bool { true }
 
+    /// Archives the transaction numbers by store identifier.
     open func encode(with coder: NSCoder) {
         let text = positions.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: "\n")
         coder.encode(text as NSString, forKey: "positions")
     }
 
+    /// Unarchives a token.
+    ///
+    /// - Returns: nil for another archive.
     public required init?(coder: NSCoder) {
         guard let text = coder.decodeObject(of: NSString.self, forKey: "positions") else { return nil }
         var positions: [String: Int64] = [:]
@@ -35,6 +40,7 @@ open class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding, @unche
         self.positions = positions
     }
 
+    /// Returns the token itself, which is immutable.
     open func copy(with zone: NSZone? = nil) -> Any { self }
 
     open override func isEqual(_ object: Any?) -> Bool { (object as? NSPersistentHistoryToken)?.positions == positions }

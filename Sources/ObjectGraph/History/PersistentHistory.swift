@@ -5,10 +5,13 @@ public import Foundation
 import ManagedModel
 import SQLiteStore
 
-/// Raw values are Apple's.
+/// The kind of a change. Raw values are Apple's.
 public enum NSPersistentHistoryChangeType: Int, Sendable {
+    /// The object was inserted.
     case insert = 0
+    /// Properties of the object changed.
     case update = 1
+    /// The object was deleted.
     case delete = 2
 }
 
@@ -25,10 +28,10 @@ open class NSPersistentHistoryChange: NSObject, NSCopying {
     }
 
     private final let contents: Contents
-    /// Set by the transaction, which holds its changes.
+    /// Set by the transaction, which retains its changes.
     fileprivate final weak var owner: NSPersistentHistoryTransaction?
 
-    /// Creates an update of no object, for subclasses that override what they need.
+    /// Creates an update without an object, for subclasses that override its properties.
     public override init() { contents = Contents() }
 
     init(_ change: HistoryChange, _ coordinator: NSPersistentStoreCoordinator) {
@@ -49,29 +52,36 @@ open class NSPersistentHistoryChange: NSObject, NSCopying {
         self.contents = contents
     }
 
+    /// The change's number, unique in its store.
     open var changeID: Int64 { contents.number }
+    /// The ID of the changed object.
     open var changedObjectID: NSManagedObjectID { contents.objectID }
+    /// The kind of the change.
     open var changeType: NSPersistentHistoryChangeType { contents.type }
-    /// Of an update; nil otherwise.
+    /// The changed properties of an update; nil otherwise.
     open var updatedProperties: Set<NSPropertyDescription>? { contents.updatedProperties }
-    /// Of a delete: attributes whose values the model preserves, by name.
+    /// The values that the model preserves of a deleted object, by attribute; nil otherwise.
     open var tombstone: [AnyHashable: Any]? { contents.tombstone }
-    /// nil when only changes were asked for.
+    /// The change's transaction; nil in a result of changes only.
     open var transaction: NSPersistentHistoryTransaction? { owner }
 
+    /// Returns the entity for requests about changes.
+    ///
     /// - Returns: nil for a context without a coordinator.
     open class func entityDescription(with context: NSManagedObjectContext) -> NSEntityDescription? {
         context.persistentStoreCoordinator == nil ? nil : HistoryEntities.changeDescription
     }
 
+    /// The entity for requests about changes.
     open class var entityDescription: NSEntityDescription? { HistoryEntities.changeDescription }
 
-    /// A new request for changes, to set a predicate on: `changeType`, `changedObjectID`, `changeID`,
-    /// `updatedProperties` (names) and paths that begin with `transaction` have values there.
+    /// A new request for changes, for a predicate on `changeType`, `changedObjectID`, `changeID`, `updatedProperties`
+    /// (names) and paths that begin with `transaction`.
     open class var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? {
         HistoryEntities.request(HistoryEntities.changeDescription)
     }
 
+    /// Returns the change itself, which is immutable.
     open func copy(with zone: NSZone? = nil) -> Any { self }
 }
 
@@ -88,7 +98,7 @@ open class NSPersistentHistoryTransaction: NSObject, NSCopying {
 
     private final let contents: Contents
 
-    /// Creates a transaction of no store, for subclasses that override what they need.
+    /// Creates a transaction without a store, for subclasses that override its properties.
     public override init() { contents = Contents() }
 
     init(_ transaction: HistoryTransaction, changes: [NSPersistentHistoryChange]?, store: NSPersistentStore) {
@@ -99,34 +109,42 @@ open class NSPersistentHistoryTransaction: NSObject, NSCopying {
         for change in changes ?? [] { change.owner = self }
     }
 
-    /// Greater in a later transaction of the same store.
+    /// The transaction's number, which increases within a store.
     open var transactionNumber: Int64 { contents.head.number }
+    /// The time of the commit.
     open var timestamp: Date { Date(timeIntervalSinceReferenceDate: contents.head.timestamp) }
     /// The saving context's `transactionAuthor`.
     open var author: String? { contents.head.author }
     /// The saving context's `name`.
     open var contextName: String? { contents.head.contextName }
+    /// The program's bundle identifier; empty if it has none.
     open var bundleID: String { contents.head.bundleID ?? "" }
+    /// The process that committed.
     open var processID: String { contents.head.processID ?? "" }
+    /// The UUID of the store.
     open var storeID: String { contents.store }
-    /// nil when only transactions were asked for.
+    /// The transaction's changes; nil in a result of transactions only.
     open var changes: [NSPersistentHistoryChange]? { contents.changes }
+    /// The point after this transaction.
     open var token: NSPersistentHistoryToken { contents.token }
 
+    /// Returns the entity for requests about transactions.
+    ///
     /// - Returns: nil for a context without a coordinator.
     open class func entityDescription(with context: NSManagedObjectContext) -> NSEntityDescription? {
         context.persistentStoreCoordinator == nil ? nil : HistoryEntities.transactionDescription
     }
 
+    /// The entity for requests about transactions.
     open class var entityDescription: NSEntityDescription? { HistoryEntities.transactionDescription }
 
-    /// A new request for transactions, to set a predicate on: `author`, `contextName`, `bundleID`, `processID` and
-    /// `timestamp` have values there.
+    /// A new request for transactions, for a predicate on `author`, `contextName`, `bundleID`, `processID` and
+    /// `timestamp`.
     open class var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? {
         HistoryEntities.request(HistoryEntities.transactionDescription)
     }
 
-    /// What `mergeChanges(fromContextDidSave:)` takes.
+    /// Returns the notification for `mergeChanges(fromContextDidSave:)`.
     open func objectIDNotification() -> Notification {
         func ids(_ type: NSPersistentHistoryChangeType) -> Set<NSManagedObjectID> {
             Set((changes ?? []).filter { $0.changeType == type }.map(\.changedObjectID))
@@ -136,5 +154,6 @@ open class NSPersistentHistoryTransaction: NSObject, NSCopying {
             userInfo: [NSInsertedObjectsKey: ids(.insert), NSUpdatedObjectsKey: ids(.update), NSDeletedObjectsKey: ids(.delete)])
     }
 
+    /// Returns the transaction itself, which is immutable.
     open func copy(with zone: NSZone? = nil) -> Any { self }
 }

@@ -4,20 +4,22 @@
 import Foundation
 import Synchronization
 
-/// Properties written in Swift that key-value coding finds: accessors of modelled properties written by hand, and
-/// computed properties that are marked `@objc`.
+/// Properties written in Swift that key-value coding finds: hand-written accessors of modelled properties, and computed
+/// properties marked `@objc`.
 ///
-/// Where there is an Objective-C runtime, key-value coding calls methods by their names. Here the model compiler's plugin
-/// lists them: it generates one subclass of ``KeyedPropertyRegistration`` per module.
+/// An Objective-C runtime finds methods by name. Here the model compiler's plugin lists them: it generates one subclass
+/// of ``KeyedPropertyRegistration`` per module.
 public struct KeyedProperties: Sendable {
     struct Property: Sendable {
         let get: @Sendable (NSManagedObject) -> Any?
-        /// nil for a property that others cannot set. A value of another type than the property's is left alone.
+        /// nil for a read-only property.
         let set: (@Sendable (NSManagedObject, Any?) -> Void)?
     }
 
     private var byClass: [ObjectIdentifier: [String: Property]] = [:]
 
+    /// Adds a read-only property.
+    ///
     /// - Parameter key: The property's name for Objective-C.
     public mutating func add<Owner: NSManagedObject, Value>(
         _ key: String, of owner: Owner.Type, get: @escaping @Sendable (Owner) -> Value
@@ -25,6 +27,9 @@ public struct KeyedProperties: Sendable {
         byClass[ObjectIdentifier(owner), default: [:]][key] = Property(get: { Self.read($0, get) }, set: nil)
     }
 
+    /// Adds a read-write property. Setting a value of another type ends the process.
+    ///
+    /// - Parameter key: The property's name for Objective-C.
     public mutating func add<Owner: NSManagedObject, Value>(
         _ key: String, of owner: Owner.Type, get: @escaping @Sendable (Owner) -> Value,
         set: @escaping @Sendable (Owner, Value) -> Void
@@ -39,10 +44,12 @@ public struct KeyedProperties: Sendable {
             })
     }
 
-    // What other classes mark `@objc` is none of key-value coding's here.
+    // Key-value coding ignores `@objc` properties of other classes.
 
+    /// Ignores a property of a class that isn't a managed object's.
     public func add<Owner, Value>(_ key: String, of owner: Owner.Type, get: @Sendable (Owner) -> Value) {}
 
+    /// Ignores a property of a class that isn't a managed object's.
     public func add<Owner, Value>(
         _ key: String, of owner: Owner.Type, get: @Sendable (Owner) -> Value, set: @Sendable (Owner, Value) -> Void
     ) {}
@@ -58,7 +65,7 @@ public struct KeyedProperties: Sendable {
         return (type as? any PossiblyNil.Type)?.none as? Value
     }
 
-    /// Numbers come as `NSNumber`, as from ``NSManagedObject/value(forKey:)`` of an attribute.
+    /// Converts numbers to `NSNumber`, as ``NSManagedObject/value(forKey:)`` does for attributes.
     fileprivate static func boxed(_ value: Any) -> Any {
         switch value {
         case let value as Bool: NSNumber(value: value)
@@ -72,13 +79,13 @@ public struct KeyedProperties: Sendable {
         }
     }
 
-    // MARK: What an entity's class has
+    // MARK: Properties of a class
 
     private static let all: KeyedProperties = ManagedClassLookup.keyedPropertyRegistrations().reduce(into: KeyedProperties()) { table, type in
         type.add(to: &table)
     }
 
-    /// By key, those of superclasses included.
+    /// Properties by key, including those of superclasses.
     static func properties(of type: NSManagedObject.Type) -> [String: Property] {
         guard !all.byClass.isEmpty else { return [:] }
         var found: [String: Property] = [:]
@@ -91,8 +98,9 @@ public struct KeyedProperties: Sendable {
     }
 }
 
-/// Tells key-value coding what a module's classes have; generated.
+/// Lists a module's properties for key-value coding; the plugin generates subclasses.
 open class KeyedPropertyRegistration {
+    /// Adds the module's properties to a table.
     open class func add(to table: inout KeyedProperties) {}
 }
 

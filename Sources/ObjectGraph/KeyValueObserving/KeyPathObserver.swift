@@ -6,17 +6,17 @@ import Synchronization
 
 /// One call of `observe(_:options:changeHandler:)`.
 ///
-/// It registers with the object itself and, for a path through relationships, with each object on the way. Where such a
-/// relationship changes, it moves to the objects behind it.
+/// It registers with the object and, for a path through relationships, with each object on the path. When such a
+/// relationship changes, it registers with the new objects instead.
 final class KeyPathObserver<Root: NSManagedObject, Value>: PropertyObserver, @unchecked Sendable {
-    // Unchecked: the steps are behind a lock. The rest is constant, and used on the root's queue.
+    // Unchecked: the steps are behind a lock; other properties are constant, and used on the root's queue.
     typealias Change = NSKeyValueObservedChange<Value>
 
     private struct Step: @unchecked Sendable {
         // Unchecked: off the queue, steps are only released.
         let place: ObservedName.Place
         let observers: PropertyObservers
-        /// Keeps objects on the way alive; nil for the root, which the observation does not retain.
+        /// Retains objects on the path; nil for the root, which the observation does not retain.
         let object: NSManagedObject?
     }
 
@@ -51,7 +51,7 @@ final class KeyPathObserver<Root: NSManagedObject, Value>: PropertyObserver, @un
         for step in ended { step.observers.remove(self) }
     }
 
-    // MARK: Objects on the way
+    // MARK: Objects on the path
 
     private func link(_ object: NSManagedObject, _ place: ObservedName.Place) {
         let names = paths[place.path]
@@ -107,7 +107,7 @@ final class KeyPathObserver<Root: NSManagedObject, Value>: PropertyObserver, @un
         }
     }
 
-    /// The present value. A property whose type cannot be nil may have none yet: then there is no value to report.
+    /// The current value. A required property that is still nil has no value to report.
     private func value() -> Value? {
         guard let root else { return nil }
         if paths.count == 1, paths[0].count == 1, root.readProperty(paths[0][0]) == nil { return Any?.none as? Value }
@@ -120,7 +120,7 @@ final class KeyPathObserver<Root: NSManagedObject, Value>: PropertyObserver, @un
             : (NSOrderedSet(array: change.members) as? Value) ?? (NSSet(array: change.members) as? Value)
     }
 
-    /// Whether the property's value can be a set of members.
+    /// Whether the property's type can be a set of members.
     private static var holdsMembers: Bool { NSSet() as? Value != nil || NSOrderedSet() as? Value != nil }
 }
 
@@ -131,6 +131,6 @@ extension NSKeyValueObservedChange {
 }
 
 enum KeyValueObservers {
-    /// How many observations there are in the process: without any, contexts need not look for changes to deliver.
+    /// The number of observations in the process: without any, contexts skip the delivery of changes.
     static let count = Atomic<Int>(0)
 }

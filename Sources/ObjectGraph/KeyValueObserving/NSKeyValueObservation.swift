@@ -4,13 +4,15 @@
 public import Foundation
 import Synchronization
 
-// Key-value observing of managed objects, for which Foundation on Linux has neither the types nor the mechanism.
+// Key-value observing of managed objects. Foundation on Linux has neither its types nor its mechanism.
 
-/// What an observation reports.
+/// The values and calls that an observation requests.
 ///
 /// Source: developer.apple.com/documentation/foundation/nskeyvalueobservingoptions
 public struct NSKeyValueObservingOptions: OptionSet, Sendable {
+    /// Apple's raw value.
     public let rawValue: UInt
+    /// Creates options from Apple's raw value.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
     /// Changes have their ``NSKeyValueObservedChange/newValue``.
@@ -27,6 +29,7 @@ public struct NSKeyValueObservingOptions: OptionSet, Sendable {
 ///
 /// Source: developer.apple.com/documentation/foundation/nskeyvalueobservedchange
 public struct NSKeyValueObservedChange<Value> {
+    /// How a property changed.
     public typealias Kind = NSKeyValueChange
 
     /// `setting`, or how the members of a to-many relationship changed.
@@ -37,30 +40,30 @@ public struct NSKeyValueObservedChange<Value> {
     public let oldValue: Value?
     /// Positions of the members that joined or left, in an ordered to-many relationship.
     public let indexes: IndexSet?
-    /// Whether the change is about to happen.
+    /// Whether the change is still to happen.
     public let isPrior: Bool
 }
 
-/// Keeps an observation of one property alive. It ends with its last reference, or by ``invalidate()``.
+/// An observation of one property. It ends with its last reference, or by ``invalidate()``.
 ///
 /// Source: developer.apple.com/documentation/foundation/nskeyvalueobservation
 public class NSKeyValueObservation: NSObject, @unchecked Sendable {
-    // Unchecked: the observer's own state is behind a lock.
+    // Unchecked: the observer's state is behind a lock.
     private let observer: any PropertyObserver
 
     init(_ observer: any PropertyObserver) { self.observer = observer }
 
     deinit { observer.invalidate() }
 
-    /// Ends the observation. Safe on any thread, and more than once.
+    /// Ends the observation. Safe on any thread, and repeatedly.
     public func invalidate() { observer.invalidate() }
 }
 
-/// What an observation does when one of the names that it depends on changes.
+/// The response of an observation to a change of one of its properties.
 protocol PropertyObserver: AnyObject, Sendable {
     /// Called on the object's queue before the change.
     ///
-    /// - Returns: What is called after the change, with what is known of it then.
+    /// - Returns: The function to call after the change, with the change as known then.
     func begin(_ change: PropertyChange, at place: ObservedName.Place, sendsPrior: Bool) -> (PropertyChange) -> Void
     func invalidate()
 }
@@ -70,9 +73,9 @@ struct PropertyChange {
     let object: NSManagedObject
     let name: String
     var kind: NSKeyValueChange = .setting
-    /// Those that joined or left a to-many relationship.
+    /// Members that joined or left a to-many relationship.
     var members: [NSManagedObject] = []
-    /// Where the members stand in an ordered relationship.
+    /// The members' indices in an ordered relationship.
     var indexes: IndexSet?
 }
 

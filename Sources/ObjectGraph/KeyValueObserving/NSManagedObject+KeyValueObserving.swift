@@ -4,14 +4,14 @@
 public import Foundation
 import ManagedModel
 
-/// What managed objects are for `observe(_:options:changeHandler:)`, whose handler gets the object as its own class.
+/// Gives `observe(_:options:changeHandler:)` the type `Self`, so that its handler receives the object as its own class.
 public protocol _KeyValueCodingAndObserving: NSManagedObject {}
 
 extension NSManagedObject: _KeyValueCodingAndObserving {}
 
 extension _KeyValueCodingAndObserving {
-    /// Calls a handler whenever a property changes: by an accessor, key-value coding, the other side of a relationship, undo,
-    /// rollback, a refresh or a merge, or when `didChangeValue(forKey:)` says so.
+    /// Calls a handler whenever a property changes: by an accessor, key-value coding, the inverse relationship, undo, rollback,
+    /// a refresh or a merge, or when `didChangeValue(forKey:)` announces it.
     ///
     /// ```swift
     /// observation = note.observe(\.title, options: [.old, .new]) { note, change in
@@ -25,7 +25,7 @@ extension _KeyValueCodingAndObserving {
     /// - Parameters:
     ///   - keyPath: A modelled property, a path through to-one relationships, or a computed property, which changes with the
     ///     modelled ones that it reads.
-    ///   - options: What changes carry, and whether the handler is also called at once or before changes.
+    ///   - options: The contents of changes, and whether the handler is also called initially or before changes.
     /// - Returns: The observation, which ends when it is released.
     ///
     /// Differs: Apple notifies observers of computed properties if their class has `keyPathsForValuesAffectingValue(forKey:)`.
@@ -41,30 +41,36 @@ extension _KeyValueCodingAndObserving {
         return NSKeyValueObservation(observer)
     }
 
-    // As the methods of the same names that take keys.
+    // Counterparts of the methods that take keys.
 
+    /// Announces a change. Call ``didChangeValue(for:)`` after it.
     public func willChangeValue<Value>(for keyPath: KeyPath<Self, Value>) {
         for key in keys(keyPath) { willChangeValue(forKey: key) }
     }
 
+    /// Ends a change announced by ``willChangeValue(for:)``.
     public func didChangeValue<Value>(for keyPath: KeyPath<Self, Value>) {
         for key in keys(keyPath) { didChangeValue(forKey: key) }
     }
 
+    /// Announces a change of an ordered relationship's members at some indices.
     public func willChange<Value>(_ changeKind: NSKeyValueChange, valuesAt indexes: IndexSet, for keyPath: KeyPath<Self, Value>) {
         for key in keys(keyPath) { willChange(changeKind, valuesAt: indexes, forKey: key) }
     }
 
+    /// Ends an announced change of an ordered relationship.
     public func didChange<Value>(_ changeKind: NSKeyValueChange, valuesAt indexes: IndexSet, for keyPath: KeyPath<Self, Value>) {
         for key in keys(keyPath) { didChange(changeKind, valuesAt: indexes, forKey: key) }
     }
 
+    /// Announces a change of a to-many relationship's members.
     public func willChangeValue<Value>(
         for keyPath: KeyPath<Self, Value>, withSetMutation mutation: NSKeyValueSetMutationKind, using set: Set<Value>
     ) {
         for key in keys(keyPath) { willChangeValue(forKey: key, withSetMutation: mutation, using: set) }
     }
 
+    /// Ends an announced change of a to-many relationship.
     public func didChangeValue<Value>(
         for keyPath: KeyPath<Self, Value>, withSetMutation mutation: NSKeyValueSetMutationKind, using set: Set<Value>
     ) {
@@ -84,13 +90,13 @@ extension NSManagedObject {
         return made
     }
 
-    /// Called when a property begins to be observed.
+    /// Called when an observation of a property begins.
     final func observersForKeyValues() -> PropertyObservers {
         flags.insert(.keyValueObserved)
         return makeObservers()
     }
 
-    /// - Returns: nil if no key-value observer waits for the change.
+    /// - Returns: nil if no key-value observer observes the property.
     final func beginChange(_ name: String, _ mutation: PropertyMutation) -> PropertyObservers.OpenChange? {
         guard flags.contains(.keyValueObserved), let observers else { return nil }
         if observers.isEmpty {
@@ -100,7 +106,7 @@ extension NSManagedObject {
         return observers.begin(change(name, mutation))
     }
 
-    /// Tells observers now of an attribute, and of a relationship when its other side has changed, too.
+    /// Notifies observers of an attribute now, and of a relationship after its inverse has changed, too.
     final func finishChange(_ open: PropertyObservers.OpenChange) {
         var open = open
         if open.change.kind == .insertion, open.change.indexes == nil { open.change.indexes = positions(open.change) }
@@ -108,7 +114,7 @@ extension NSManagedObject {
         context.observedChanges.append(open)
     }
 
-    /// Lets observers see several changes of a property as one.
+    /// Reports several changes of a property to observers as one.
     final func asOneChange(_ name: @autoclosure () -> String, _ mutation: @autoclosure () -> PropertyMutation, _ body: () -> Void) {
         guard flags.contains(.keyValueObserved), let observers else { return body() }
         let name = name()
@@ -132,7 +138,7 @@ extension NSManagedObject {
         return change
     }
 
-    /// Where members stand in an ordered relationship; nil for one without order.
+    /// The members' indices in an ordered relationship; nil for an unordered one.
     private final func positions(_ change: PropertyChange) -> IndexSet? {
         guard case .toMany(let index)? = layout.entity.location(of: change.name), layout.entity.toMany[index].declaration.isOrdered else { return nil }
         let places = Dictionary(uniqueKeysWithValues: toManyObjects(index).enumerated().map { (ObjectIdentifier($1), $0) })
@@ -148,7 +154,7 @@ extension NSManagedObject {
     }
 }
 
-/// How a property changes, for key-value observers.
+/// The kind of a property's change, for key-value observers.
 enum PropertyMutation {
     case setting
     case insertion([NSManagedObject])
@@ -156,7 +162,7 @@ enum PropertyMutation {
     case replacement([NSManagedObject])
 }
 
-// Changes that accessors announce by hand.
+// Changes that accessors announce manually.
 
 extension NSManagedObject {
     final func announceChange(_ name: String, _ mutation: @autoclosure () -> PropertyMutation, at indexes: IndexSet? = nil) {
@@ -166,7 +172,7 @@ extension NSManagedObject {
         observers.announce(change)
     }
 
-    /// - Parameter members: Those that the change brought, where they are known only now.
+    /// - Parameter members: The changed members, if they are known only after the change.
     final func finishAnnounced(_ name: String, members: (() -> [NSManagedObject])? = nil) {
         guard flags.contains(.keyValueObserved), var open = observers?.takeAnnounced(name) else { return }
         if let members { open.change.members = members() }
@@ -195,7 +201,7 @@ extension NSManagedObject {
         }
     }
 
-    /// The members of an ordered relationship that stand at some positions.
+    /// The members of an ordered relationship at some indices.
     final func members(at indexes: IndexSet, of name: String) -> [NSManagedObject] {
         guard case .toMany(let index)? = layout.entity.location(of: name) else { return [] }
         let all = toManyObjects(index)

@@ -5,10 +5,10 @@ import Foundation
 import ManagedModel
 import Synchronization
 
-/// Changes of a context's objects that key-value observers are yet to be told of.
+/// Changes of a context's objects that are not delivered to key-value observers yet.
 ///
-/// Both sides of a relationship change one after the other, and a merge replaces the values of many objects. Observers
-/// are told when all of it is done, so that none sees one side only.
+/// Both sides of a relationship change one after the other, and a merge replaces the values of many objects. Delivery
+/// waits until all of it is done, so that no observer sees only one side.
 struct ObservedChanges {
     fileprivate var open: [PropertyObservers.OpenChange] = []
     fileprivate var replacements: [ReplacedValues] = []
@@ -17,13 +17,13 @@ struct ObservedChanges {
 
     mutating func append(_ change: PropertyObservers.OpenChange) { open.append(change) }
 
-    /// Only the first of several replacements counts: it knows the values that observers have seen.
+    /// Of several replacements only the first counts: it has the values that observers have seen.
     mutating func append(_ replaced: ReplacedValues) {
         if !replacements.contains(where: { $0.object === replaced.object }) { replacements.append(replaced) }
     }
 }
 
-/// An object before all of its values were replaced at once.
+/// An object before all its values were replaced.
 struct ReplacedValues {
     let object: NSManagedObject
     private let values: ContiguousArray<StoredValue>
@@ -37,7 +37,7 @@ struct ReplacedValues {
         open = observers.observedNames.compactMap { observers.begin(PropertyChange(object: object, name: $0), sendsPrior: false) }
     }
 
-    /// A fault's values may be anything: each observer is told, as Apple documents.
+    /// A fault's values are unknown: each observer is notified, as Apple documents.
     ///
     /// Source: Core Data Programming Guide, "Faulting and Uniquing", "Faults and KVO Notifications"
     fileprivate var changed: [PropertyObservers.OpenChange] {
@@ -70,7 +70,8 @@ extension NSManagedObjectContext {
         if KeyValueObservers.count.load(ordering: .relaxed) != 0 { deliverObservedChangesNow() }
     }
 
-    /// Handlers may change objects, whose observers are told within that change: what waits here is taken out first.
+    /// Handlers may change objects, and the observers of those are notified within that change: the pending changes are
+    /// removed first.
     private func deliverObservedChangesNow() {
         while !observedChanges.isEmpty {
             let changes = observedChanges

@@ -5,19 +5,20 @@ import Foundation
 import Observation
 import Synchronization
 
-/// What observes one object's properties: Observation's trackers and key-value observers. Objects that nothing observes have none.
+/// The observers of one object: trackers of Observation and key-value observers. Unobserved objects have none.
 final class PropertyObservers: @unchecked Sendable {
-    // Unchecked: observations end on any thread, so names are behind a lock. The rest belongs to the object's queue.
+    // Unchecked: observations end on any thread, so names are behind a lock; other properties belong to the object's
+    // queue.
 
-    /// Made by the first read of an object that can be tracked.
+    /// Created by the first read of an object with tracking enabled.
     var registrar: ObservationRegistrar?
     private let names = Mutex<[ObservedName]>([])
-    /// Properties that are changed in several steps of which observers see one.
+    /// Properties that change in several steps, reported as one.
     private var suppressed: Set<String> = []
-    /// Changes that were announced by hand and have not happened, the latest last.
+    /// Changes announced manually that have not happened yet, newest last.
     private var announced: [String: [OpenChange]] = [:]
 
-    /// A change between its two announcements.
+    /// A change between its announcement and its completion.
     struct OpenChange {
         var change: PropertyChange
         let completions: [(PropertyChange) -> Void]
@@ -30,7 +31,7 @@ final class PropertyObservers: @unchecked Sendable {
     func add(_ name: ObservedName) { names.withLock { $0.append(name) } }
 
     func remove(_ observer: any PropertyObserver, where isRemoved: (ObservedName.Place) -> Bool = { _ in true }) {
-        // Not released under the lock: handlers may hold anything.
+        // Not released under the lock: handlers may retain anything.
         let removed = names.withLock { names in
             let removed = names.filter { $0.observer === observer && isRemoved($0.place) }
             names.removeAll { $0.observer === observer && isRemoved($0.place) }
@@ -40,12 +41,12 @@ final class PropertyObservers: @unchecked Sendable {
     }
 
     var isEmpty: Bool { names.withLock { $0.isEmpty } }
-    /// Each observed property once, in the order in which they were first observed.
+    /// The distinct observed properties, in the order they were first observed.
     var observedNames: [String] {
         names.withLock { $0.map(\.name) }.reduce(into: []) { list, name in if !list.contains(name) { list.append(name) } }
     }
 
-    /// - Returns: nil if nothing observes the property.
+    /// - Returns: nil if no observer observes the property.
     func begin(_ change: PropertyChange, sendsPrior: Bool = true) -> OpenChange? {
         guard !suppressed.contains(change.name) else { return nil }
         let affected = names.withLock { $0.filter { $0.name == change.name } }
@@ -59,7 +60,7 @@ final class PropertyObservers: @unchecked Sendable {
         if isOutermost { suppressed.remove(name) }
     }
 
-    // MARK: Changes announced by hand
+    // MARK: Changes announced manually
 
     func announce(_ change: PropertyChange) {
         guard let open = begin(change) else { return }

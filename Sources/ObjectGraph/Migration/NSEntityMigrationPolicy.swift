@@ -3,29 +3,40 @@
 
 public import Foundation
 
-// Names of the variables that expressions of a mapping have.
+// Names of the variables in a mapping's expressions.
+/// The variable of the migration manager.
 public let NSMigrationManagerKey = "manager"
+/// The variable of the source object.
 public let NSMigrationSourceObjectKey = "source"
+/// The variable of the destination object.
 public let NSMigrationDestinationObjectKey = "destination"
+/// The variable of the entity mapping.
 public let NSMigrationEntityMappingKey = "entityMapping"
+/// The variable of the property mapping.
 public let NSMigrationPropertyMappingKey = "propertyMapping"
+/// The variable of the migration policy.
 public let NSMigrationEntityPolicyKey = "entityPolicy"
 
-/// Carries out one entity mapping. Subclasses override the steps that they want to do in another way.
+/// Executes one entity mapping. Subclasses override the steps that they change.
 ///
-/// All mappings create objects first, then all connect them, then all validate.
+/// Each step runs for all mappings before the next: creation of objects, creation of relationships, validation.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsentitymigrationpolicy
 open class NSEntityMigrationPolicy: NSObject {
-    /// An instance of a class that is known only at run time: its own override of `init` runs.
+    /// Creates an instance of a class known only at run time; an override of `init` runs.
     static func make(_ policy: NSEntityMigrationPolicy.Type) -> NSEntityMigrationPolicy { policy.init() }
 
     public required override init() { super.init() }
 
+    /// Called before the mapping creates objects.
+    ///
+    /// - Throws: An override's error, which ends the migration.
     open func begin(_ mapping: NSEntityMapping, with manager: NSMigrationManager) throws {}
 
-    /// Makes an object of the destination entity, gives it the values of the attribute mappings, and associates it with
-    /// the source object. Does nothing for a mapping without destination.
+    /// Creates an object of the destination entity, sets its mapped attributes, and associates it with the source object.
+    /// Has no effect for a mapping without a destination.
+    ///
+    /// - Throws: ``CocoaError`` 134110 for an expression without a value, or an override's error; both end the migration.
     open func createDestinationInstances(
         forSource sInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
     ) throws {
@@ -35,16 +46,21 @@ open class NSEntityMigrationPolicy: NSObject {
         for property in mapping.attributeMappings ?? [] {
             guard let name = property.name, let expression = property.valueExpression else { continue }
             let value = try manager.value(of: expression, source: sInstance, destination: instance, property, mapping, self)
-            // An attribute that is required now keeps its default where there was no value.
+            // An attribute that became required keeps its default if the source has no value.
             if value == nil, entity.attributesByName[name]?.isOptional == false { continue }
             instance.setValue(value, forKey: name)
         }
         manager.associate(sourceInstance: sInstance, withDestinationInstance: instance, for: mapping)
     }
 
+    /// Called after the mapping has created all objects.
+    ///
+    /// - Throws: An override's error, which ends the migration.
     open func endInstanceCreation(forMapping mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
 
-    /// Gives an object the values of the relationship mappings.
+    /// Sets the mapped relationships of a destination object.
+    ///
+    /// - Throws: ``CocoaError`` 134110 for an expression without a value, or an override's error; both end the migration.
     open func createRelationships(
         forDestination dInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
     ) throws {
@@ -73,7 +89,16 @@ open class NSEntityMigrationPolicy: NSObject {
         }
     }
 
+    /// Called after all relationships of the mapping were created.
+    ///
+    /// - Throws: An override's error, which ends the migration.
     open func endRelationshipCreation(forMapping mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
+    /// Validates the migrated objects.
+    ///
+    /// - Throws: An override's error, which ends the migration.
     open func performCustomValidation(forMapping mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
+    /// Called at the end of the mapping.
+    ///
+    /// - Throws: An override's error, which ends the migration.
     open func end(_ mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
 }

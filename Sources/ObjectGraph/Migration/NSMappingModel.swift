@@ -5,35 +5,36 @@ public import Foundation
 import ManagedModel
 import PredicateKit
 
-/// How objects of one version of a model become objects of another: a mapping for each entity.
+/// The conversion of objects between two versions of a model: one mapping per entity.
 ///
-/// Mapping models are made in code, or inferred. Differs: `.xcmappingmodel` files cannot be read, since their format is
-/// not public.
+/// Mapping models are created in code, or inferred. Differs: `.xcmappingmodel` files cannot be read, since their format
+/// is not public.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsmappingmodel
 open class NSMappingModel: NSObject {
-    /// In the order in which they are carried out.
+    /// The mappings, in order of execution.
     open var entityMappings: [NSEntityMapping]! = []
-    /// Whether nobody changed it since it was inferred, so that a store may migrate in its own way.
+    /// The inferred mappings; used to detect later changes, without which a store may migrate by SQL.
     var inferred: [NSEntityMapping]?
 
     public override init() { super.init() }
 
-    /// A mapping model between two models that some bundles have: none, since mapping model files cannot be read.
+    /// Returns nil: mapping model files cannot be read.
     public init?(from bundles: [Bundle]?, forSourceModel sourceModel: NSManagedObjectModel?, destinationModel: NSManagedObjectModel?) { nil }
 
-    /// A mapping model file: none, since their format is not public.
+    /// Returns nil: the format of mapping model files is not public.
     public init?(contentsOf url: URL?) { nil }
 
+    /// The mappings by name.
     open var entityMappingsByName: [String: NSEntityMapping] {
         Dictionary((entityMappings ?? []).map { ($0.name ?? "", $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The mapping that follows from the models, their names and renaming identifiers.
+    /// Infers a mapping model from two models, their names and renaming identifiers.
     ///
-    /// Names of the mappings begin with `IEM_`, as those of Apple's do.
+    /// Names of the mappings begin with `IEM_`, as Apple's do.
     ///
-    /// - Throws: ``CocoaError`` 134190 that names the entity and the property for which nothing can be inferred.
+    /// - Throws: ``CocoaError`` 134190 that names the entity and property without an inferable mapping.
     open class func inferredMappingModel(
         forSourceModel sourceModel: NSManagedObjectModel, destinationModel: NSManagedObjectModel
     ) throws -> NSMappingModel {
@@ -123,7 +124,7 @@ open class NSMappingModel: NSObject {
         mapping.relationshipMappings = relationships
     }
 
-    /// Whether the mapping is what can be inferred, and no more.
+    /// Whether the mapping is exactly the inferred one.
     var isInferred: Bool {
         guard let inferred, let entityMappings, inferred.count == entityMappings.count else { return false }
         return zip(inferred, entityMappings).allSatisfy { $0 === $1 && $1.entityMigrationPolicyClassName == nil && $1.sourceExpression == nil }

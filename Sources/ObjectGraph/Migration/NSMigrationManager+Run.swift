@@ -11,10 +11,10 @@ extension NSMigrationManager {
     ///
     /// - Parameters:
     ///   - mappings: nil for the inferred one.
-    ///   - dURL: Takes the new store when it is complete; a store that was there is replaced.
+    ///   - dURL: Receives the new store when it is complete; an existing store is replaced.
     /// - Throws: ``CocoaError``: 134150 when the source cannot be opened with the source model, 134160 for the
-    ///   destination, 134170 for a policy class that the program does not have, 134120 when the migration was cancelled,
-    ///   what a policy throws, and errors of validation. Nothing is at the destination then that was not there before.
+    ///   destination, 134170 for a missing policy class, 134120 when the migration was cancelled, a policy's error, and
+    ///   errors of validation. The destination is unchanged then.
     public func migrateStore(
         from sourceURL: URL, sourceType sStoreType: String, options sOptions: [AnyHashable: Any]? = nil, with mappings: NSMappingModel?,
         toDestinationURL dURL: URL, destinationType dStoreType: String, destinationOptions dOptions: [AnyHashable: Any]? = nil
@@ -22,7 +22,7 @@ extension NSMigrationManager {
         let mappings = try mappings ?? NSMappingModel.inferredMappingModel(forSourceModel: sourceModel, destinationModel: destinationModel)
         migrationProgress = 0
         let workshop = dURL.deletingLastPathComponent().appendingPathComponent(".\(dURL.lastPathComponent).migrating")
-        // What a migration left that was killed.
+        // Left by a migration that was killed.
         try? remove(workshop)
         try FileManager.default.createDirectory(at: workshop, withIntermediateDirectories: true)
         defer { try? remove(workshop) }
@@ -38,6 +38,11 @@ extension NSMigrationManager {
         migrationProgress = 1
     }
 
+    /// Migrates a store to a new file, with types as values of ``NSPersistentStore/StoreType``.
+    ///
+    /// - Throws: The errors of
+    ///   ``migrateStore(from:sourceType:options:with:toDestinationURL:destinationType:destinationOptions:)``. The
+    ///   destination is unchanged then.
     public func migrateStore(
         from sourceURL: URL, type sourceType: NSPersistentStore.StoreType, options sourceOptions: [AnyHashable: Any]? = nil,
         mapping: NSMappingModel, to destinationURL: URL, type destinationType: NSPersistentStore.StoreType,
@@ -50,7 +55,7 @@ extension NSMigrationManager {
 
     private func remove(_ folder: URL) throws { try FileManager.default.removeItem(at: folder) }
 
-    /// The inferred mapping between files of SQLite's is SQL.
+    /// Executes the inferred mapping between SQLite files in SQL.
     private func migrateCopy(of source: URL, _ sOptions: [AnyHashable: Any]?, at draft: URL, _ dOptions: [AnyHashable: Any]?) throws {
         let before = NSPersistentStoreCoordinator(managedObjectModel: sourceModel.withoutClasses())
         let store = try open(source, NSSQLiteStoreType, sOptions, isSource: true, before)
@@ -100,7 +105,7 @@ extension NSMigrationManager {
                 try carryOut(mappings)
                 keepMetadata(of: sourceStore, in: draftStore)
                 try state.destinationContext.save()
-                // Objects leave their contexts before the stores go.
+                // Objects leave their contexts before the stores are closed.
                 state.destinationContext.reset()
             }
             state.sourceContext.reset()

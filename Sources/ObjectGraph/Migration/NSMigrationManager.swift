@@ -4,34 +4,38 @@
 public import Foundation
 package import PredicateKit
 
-/// Carries a store over to another model, object by object, into a new file.
+/// Migrates a store to another model, object by object, into a new file.
 ///
-/// The new store is written beside its destination and takes the destination's place when it is complete: whatever
-/// fails before leaves both files as they were. The source is only read.
+/// The new store is written next to its destination and replaces it when it is complete: an earlier failure leaves both
+/// files unchanged. The source is only read.
 ///
 /// During a migration every object is a plain ``NSManagedObject``, since both models name the same classes.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsmigrationmanager
 open class NSMigrationManager: NSObject, @unchecked Sendable {
     // Unchecked: used by the one thread that migrates.
+    /// The model of the source store.
     open private(set) var sourceModel: NSManagedObjectModel
+    /// The model of the destination store.
     open private(set) var destinationModel: NSManagedObjectModel
-    /// Whether a store may migrate in its own, faster way where the mapping is just the inferred one.
+    /// Whether an inferred mapping may run in the store's own, faster way.
     open var usesStoreSpecificMigrationManager = true
+    /// Values that the app attaches to the migration.
     open var userInfo: [AnyHashable: Any]?
-    /// From 0 to 1.
+    /// The progress, from 0 to 1.
     open internal(set) var migrationProgress: Float = 0 { didSet { progressHandler?(migrationProgress) } }
-    /// Called when ``migrationProgress`` changes. Differs: Linux has no key-value observing.
+    /// Called when ``migrationProgress`` changes. Differs: Linux has no key-value observing of this class.
     public var progressHandler: ((Float) -> Void)?
     var state: State?
 
+    /// Creates a migration manager for two models.
     public init(sourceModel: NSManagedObjectModel, destinationModel: NSManagedObjectModel) {
         self.sourceModel = sourceModel
         self.destinationModel = destinationModel
         super.init()
     }
 
-    /// What a running migration has.
+    /// The state of a running migration.
     final class State {
         let mappingModel: NSMappingModel
         let sourceContext: NSManagedObjectContext
@@ -40,7 +44,7 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
         let destinationEntities: [String: NSEntityDescription]
         var current: NSEntityMapping?
         var cancellation: (any Error)?
-        /// By mapping: pairs in the order they were made.
+        /// Destination objects by mapping and source object, in order of creation.
         var destinations: [String: [NSManagedObjectID: [NSManagedObject]]] = [:]
         var sources: [String: [NSManagedObjectID: [NSManagedObject]]] = [:]
         /// Destination objects of each mapping.
@@ -65,25 +69,32 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
         return state
     }
 
-    // MARK: While a migration runs
+    // MARK: During a migration
 
-    /// - Precondition: A migration is running, as for all that follows.
+    /// The mapping model.
+    ///
+    /// - Precondition: A migration is running, as for all members that follow.
     open var mappingModel: NSMappingModel { running.mappingModel }
+    /// The context of the source objects.
     open var sourceContext: NSManagedObjectContext { running.sourceContext }
+    /// The context of the destination objects.
     open var destinationContext: NSManagedObjectContext { running.destinationContext }
 
+    /// The mapping that is executed now.
     open var currentEntityMapping: NSEntityMapping {
         guard let mapping = running.current else { preconditionFailure("no entity mapping is being carried out") }
         return mapping
     }
 
+    /// Returns the source entity of a mapping; nil if it has none.
     open func sourceEntity(for mEntity: NSEntityMapping) -> NSEntityDescription? { mEntity.sourceEntityName.flatMap { running.sourceEntities[$0] } }
 
+    /// Returns the destination entity of a mapping; nil if it has none.
     open func destinationEntity(for mEntity: NSEntityMapping) -> NSEntityDescription? {
         mEntity.destinationEntityName.flatMap { running.destinationEntities[$0] }
     }
 
-    /// Remembers which object came from which.
+    /// Associates a source object with its destination object.
     open func associate(
         sourceInstance: NSManagedObject, withDestinationInstance destinationInstance: NSManagedObject, for entityMapping: NSEntityMapping
     ) {
@@ -93,35 +104,39 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
         running.made[name, default: []].append(destinationInstance)
     }
 
+    /// Returns the destination objects of a mapping.
+    ///
     /// - Parameter sourceInstances: nil for all.
     open func destinationInstances(forEntityMappingName mappingName: String, sourceInstances: [NSManagedObject]?) -> [NSManagedObject] {
         guard let sourceInstances else { return running.made[mappingName] ?? [] }
         return sourceInstances.flatMap { running.destinations[mappingName]?[$0.objectID] ?? [] }
     }
 
+    /// Returns the source objects of a mapping's destination objects; of all for nil.
     open func sourceInstances(forEntityMappingName mappingName: String, destinationInstances: [NSManagedObject]?) -> [NSManagedObject] {
         let known = running.sources[mappingName] ?? [:]
         return (destinationInstances ?? running.made[mappingName] ?? []).flatMap { known[$0.objectID] ?? [] }
     }
 
-    /// Ends the migration after the step that runs now; ``migrateStore(from:sourceType:options:with:toDestinationURL:destinationType:destinationOptions:)``
-    /// throws 134120 then, with this error under it.
+    /// Cancels the migration after its current step;
+    /// ``migrateStore(from:sourceType:options:with:toDestinationURL:destinationType:destinationOptions:)`` throws 134120
+    /// then, with this error as the underlying one.
     open func cancelMigrationWithError(_ error: any Error) { state?.cancellation = error }
 
-    /// Forgets associations; the migration manager can be used again.
+    /// Removes all associations; the migration manager can be used again.
     open func reset() {
         state = nil
         migrationProgress = 0
     }
 
-    /// The value of a mapping's expression.
+    /// Evaluates a mapping's expression.
     ///
-    /// - Throws: ``CocoaError`` 134110 for an expression that has no value.
+    /// - Throws: ``CocoaError`` 134110 for an expression without a value.
     func value(
         of expression: PredicateKit.NSExpression, source: NSManagedObject, destination: NSManagedObject?, _ property: NSPropertyMapping?,
         _ mapping: NSEntityMapping, _ policy: NSEntityMigrationPolicy
     ) throws -> Any? {
-        // What the object has, as it has it: a value of a predicate is less where it is transformable.
+        // The property's own value: a predicate's value of a transformable attribute would lose information.
         if case .path(.variable(NSMigrationSourceObjectKey), let keys) = expression.tree, keys.count == 1, source.entity.propertiesByName[keys[0]] != nil {
             return source.value(forKey: keys[0])
         }
@@ -161,7 +176,7 @@ extension NSMigrationManager: PredicateMessageTarget {
         case "sourceInstancesForEntityMappingNamed:destinationInstances:":
             found = sourceInstances(forEntityMappingName: name, destinationInstances: given)
         default:
-            // Whatever mapping took the members over.
+            // The members may have been migrated by any mapping.
             let mappings = (running.mappingModel.entityMappings ?? []).compactMap(\.name)
             found = given.flatMap { member in
                 mappings.lazy.compactMap { self.running.destinations[$0]?[member.objectID] }.first ?? []

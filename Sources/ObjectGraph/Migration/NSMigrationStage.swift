@@ -4,35 +4,39 @@
 public import Foundation
 import ManagedModel
 
-/// One step on the way from the oldest version of a model to the newest.
+/// One stage of a migration from the oldest version of a model to the newest.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsmigrationstage
 open class NSMigrationStage: NSObject {
-    /// For people.
+    /// A description for developers.
     open var label: String?
     public override init() { super.init() }
 }
 
-/// Versions between which every migration can be inferred, the oldest first.
+/// Versions between which each migration can be inferred, oldest first.
 open class NSLightweightMigrationStage: NSMigrationStage {
     /// Checksums of the versions, see ``NSManagedObjectModel/versionChecksum``.
     open private(set) var versionChecksums: [String]
 
+    /// Creates a stage of versions, oldest first, by their checksums.
     public init(_ checksums: [String]) {
         versionChecksums = checksums
         super.init()
     }
 }
 
-/// A step from one version to the next with code of the app's own before and after it. The step itself is inferred.
+/// A migration to the next version with the app's code before and after it. The migration itself is inferred.
 open class NSCustomMigrationStage: NSMigrationStage {
+    /// The version before the stage.
     open private(set) var currentModel: NSManagedObjectModelReference
+    /// The version after the stage.
     open private(set) var nextModel: NSManagedObjectModelReference
     /// Runs while the store has the current model; ``NSStagedMigrationManager/container`` is open on it.
     open var willMigrateHandler: ((NSStagedMigrationManager, NSCustomMigrationStage) throws -> Void)?
     /// Runs when the store has the next model; ``NSStagedMigrationManager/container`` is open on it.
     open var didMigrateHandler: ((NSStagedMigrationManager, NSCustomMigrationStage) throws -> Void)?
 
+    /// Creates a stage between two versions.
     public init(migratingFrom currentModel: NSManagedObjectModelReference, to nextModel: NSManagedObjectModelReference) {
         self.currentModel = currentModel
         self.nextModel = nextModel
@@ -40,27 +44,29 @@ open class NSCustomMigrationStage: NSMigrationStage {
     }
 }
 
-/// All stages, which a store goes through from its own version on when it is opened with the option
-/// ``NSPersistentStoreStagedMigrationManagerOptionKey``.
+/// The stages of a store's migration. A store opened with the option ``NSPersistentStoreStagedMigrationManagerOptionKey``
+/// runs the stages from its own version on.
 ///
-/// Each stage is a migration of its own: one that fails leaves the store at the version that it had reached, from which
-/// the next opening goes on.
+/// Each stage is a separate migration: one that fails leaves the store at the version reached so far, from which the next
+/// opening continues.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsstagedmigrationmanager
 open class NSStagedMigrationManager: NSObject, @unchecked Sendable {
     // Unchecked: the container is set and read by the one thread that migrates.
+    /// The stages, in order.
     open private(set) var stages: [NSMigrationStage]
     /// The store that is being migrated, for the handlers of a stage; nil at any other time. Its objects are plain
     /// ``NSManagedObject``s, since several versions name the same classes.
     open internal(set) var container: NSPersistentContainer?
 
+    /// Creates a manager of stages, in order.
     public init(_ stages: [NSMigrationStage]) {
         self.stages = stages
         super.init()
     }
 }
 
-/// A version of a model that is looked for when it is needed.
+/// A reference to a version of a model, resolved when it is needed.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsmanagedobjectmodelreference
 open class NSManagedObjectModelReference: NSObject {
@@ -72,6 +78,7 @@ open class NSManagedObjectModelReference: NSObject {
     }
 
     private let place: Place
+    /// The checksum of the version.
     open private(set) var versionChecksum: String
 
     private init(_ place: Place, _ versionChecksum: String) {
@@ -80,26 +87,34 @@ open class NSManagedObjectModelReference: NSObject {
         super.init()
     }
 
+    /// Creates a reference to a model.
     public convenience init(model: NSManagedObjectModel, versionChecksum: String) { self.init(.model(model), versionChecksum) }
 
+    /// Creates a reference to a model file.
     public convenience init(fileURL: URL, versionChecksum: String) { self.init(.file(fileURL), versionChecksum) }
 
-    /// - Parameter bundle: nil for the models that are compiled into the program and those of the main bundle.
+    /// Creates a reference to the version with some entity version hashes.
+    ///
+    /// - Parameter bundle: nil for the models compiled into the program and those of the main bundle.
     public convenience init(entityVersionHashes versionHash: [AnyHashable: Any], in bundle: Bundle?, versionChecksum: String) {
         self.init(.hashes(versionHash, bundle), versionChecksum)
     }
 
-    /// - Parameter modelName: Of the version, such as `Posts 2`.
+    /// Creates a reference to a version by name.
+    ///
+    /// - Parameter modelName: The name of the version, such as `Posts 2`.
     public convenience init(name modelName: String, in bundle: Bundle?, versionChecksum: String) {
         self.init(.name(modelName, bundle), versionChecksum)
     }
 
-    /// - Precondition: The model can be found, and has the checksum.
+    /// The model.
+    ///
+    /// - Precondition: The model exists, and has the checksum.
     open var resolvedModel: NSManagedObjectModel {
         do { return try resolve() } catch { preconditionFailure(error.localizedDescription) }
     }
 
-    /// - Throws: ``CocoaError`` 134504.
+    /// - Throws: ``CocoaError`` 134504 for a missing model or another checksum.
     func resolve() throws -> NSManagedObjectModel {
         let found: NSManagedObjectModel? =
             switch place {
@@ -132,7 +147,7 @@ open class NSManagedObjectModelReference: NSObject {
 }
 
 extension ModelLookup {
-    /// Every version in a bundle, or in the program, with its name.
+    /// All versions in a bundle, or in the program, with their names.
     static func versionsByName(in bundle: Bundle?) -> [(name: String, model: Model)] {
         let files = modelFiles(in: bundle ?? .main).compactMap { try? versions(at: $0) }
         let compiled = bundle == nil ? compiledInVersions() : []

@@ -5,10 +5,10 @@ import Foundation
 import ManagedModel
 import SQLiteStore
 
-// What happens to a file of another version before it is opened, and what is left to do afterwards.
+// Migration of a file before it is opened, and deferred steps afterwards.
 
 extension NSPersistentStoreCoordinator {
-    /// Carries out stages, and migrates files that are not SQLite's, which migrate as they are opened.
+    /// Runs stages, and migrates files of other types; SQLite files migrate as they are opened.
     func prepareFile(_ description: NSPersistentStoreDescription) throws {
         guard let url = description.url, url.path != "/dev/null", !description.isReadOnly, FileManager.default.fileExists(atPath: url.path) else { return }
         if description.type == NSSQLiteStoreType {

@@ -5,15 +5,15 @@ import Foundation
 import ManagedModel
 import SQLiteStore
 
-/// Takes a file through the stages between its version and the model's.
+/// Migrates a file through the stages between its version and the model's.
 struct StagedMigration {
     let manager: NSStagedMigrationManager
     let description: NSPersistentStoreDescription
     let url: URL
     let target: NSManagedObjectModel
 
-    /// - Throws: ``CocoaError`` 134504 for a version that no stage names, 134505 for a store that does not say its
-    ///   version, 134506 when the model is older than the store; what a handler throws; errors of migration.
+    /// - Throws: ``CocoaError`` 134504 for a version that no stage names, 134505 for a store without a version, 134506
+    ///   when the model is older than the store; a handler's error; errors of migration.
     func run() throws {
         guard FileManager.default.fileExists(atPath: url.path) else { return }
         let metadata: [String: Any]
@@ -39,9 +39,9 @@ struct StagedMigration {
     }
 
     private struct Position: Comparable {
-        /// The first stage that is still to be gone through.
+        /// The first stage that has not run yet.
         var stage: Int
-        /// Place among the versions of a lightweight stage.
+        /// Index among the versions of a lightweight stage.
         var version: Int
 
         static func < (a: Position, b: Position) -> Bool { (a.stage, a.version) < (b.stage, b.version) }
@@ -66,7 +66,7 @@ struct StagedMigration {
         return position
     }
 
-    /// Opens the store with a version of the model, which migrates it if it has another one.
+    /// Opens the store with a version of the model, which migrates a store of another version.
     private func open(_ reference: NSManagedObjectModelReference, _ body: (NSPersistentContainer) throws -> Void) throws {
         let container = NSPersistentContainer(name: url.deletingPathExtension().lastPathComponent, managedObjectModel: try reference.resolve().withoutClasses())
         guard let copy = description.copy() as? NSPersistentStoreDescription else { return }
@@ -85,7 +85,7 @@ struct StagedMigration {
 }
 
 extension NSManagedObjectModel {
-    /// The model with plain objects: one of the old version is no object of the class that the new version has.
+    /// The model with plain objects: an object of the old version is not an instance of the new version's class.
     func withoutClasses() -> NSManagedObjectModel {
         var value = value
         for index in value.entities.indices {

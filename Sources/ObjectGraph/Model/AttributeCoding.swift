@@ -4,10 +4,10 @@
 import Foundation
 package import ManagedModel
 
-/// Attribute values as an app sees them, to and from what a store keeps.
+/// Conversion between an app's attribute values and a store's.
 package enum AttributeCoding {
-    /// What `value(forKey:)` gives for a stored value. Numbers come as `NSNumber`, which casts to every type of number
-    /// that can hold the value, as it does where Objective-C bridges.
+    /// Returns the value of `value(forKey:)` for a stored value. Numbers become `NSNumber`, which casts to every numeric
+    /// type that can represent the value, as Objective-C's bridging does.
     package static func value(_ stored: StoredValue, of type: AttributeType) -> Any? {
         switch stored {
         case .null: nil
@@ -30,13 +30,13 @@ package enum AttributeCoding {
         }
     }
 
-    /// The value of an attribute, transformable ones decoded.
+    /// Returns the value of an attribute, transformable ones decoded.
     package static func value(_ stored: StoredValue, of attribute: Attribute) -> Any? {
         guard attribute.type == .transformable, case .data(let data) = stored else { return value(stored, of: attribute.type) }
         return AttributeTransformer(attribute).value(from: data)
     }
 
-    /// - Returns: nil when the value cannot be one of the attribute's type.
+    /// - Returns: nil if the value cannot have the attribute's type.
     package static func stored(_ value: Any?, as type: AttributeType) -> StoredValue? {
         guard let value = unwrapped(value) else { return .null }
         switch type {
@@ -54,7 +54,7 @@ package enum AttributeCoding {
         }
     }
 
-    /// Flattens an optional that an `Any` hides.
+    /// Flattens an optional inside an `Any`.
     private static func unwrapped(_ value: Any?) -> Any? {
         guard let value, !(value is NSNull) else { return nil }
         let mirror = Mirror(reflecting: value)

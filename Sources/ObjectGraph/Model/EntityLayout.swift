@@ -5,41 +5,41 @@ import Foundation
 package import ManagedModel
 import Synchronization
 
-/// How objects of one entity keep their values: made once, when the model comes into use.
+/// The memory layout of an entity's objects: computed once, when the model is first used.
 package final class EntityLayout: @unchecked Sendable {
-    // Unchecked: nothing is written after init; descriptions of a frozen model are constant.
+    // Unchecked: immutable after init; descriptions of a frozen model are constant.
     package let entity: ResolvedEntity
-    /// Unique in the process; lets a property key remember a slot and notice another layout.
+    /// Unique in the process; a property key caches a slot for one layout and detects another.
     package let number: UInt32
     package let description: NSEntityDescription
     package let managedClass: NSManagedObject.Type
-    /// What a new object holds: shared until the object is written to.
+    /// The values of a new object: shared until the object is written to.
     let defaults: ContiguousArray<StoredValue>
     /// Slots of to-one relationships.
     let referenceSlots: [Int]
     let hasRelationships: Bool
     let toManyCount: Int
-    /// Many-to-many relationships by index, and those of them whose pairs are saved from this side.
+    /// Indices of many-to-many relationships, and of those with join records saved from this side.
     let manyToMany: [Int]
     let linking: [Int]
-    /// Slots and to-many relationships that the model puts conditions on.
+    /// Slots and to-many relationships with rules in the model.
     let checkedSlots: [Int]
     let checkedToMany: [Int]
-    /// The model owns its layouts, so the way back is weak.
+    /// Weak, because the model owns its layouts.
     package private(set) weak var model: NSManagedObjectModel?
 
     private static let counter = Mutex<UInt32>(0)
 
-    /// Slots whose values are encoded for the store.
+    /// Slots with values encoded for the store.
     let transformableSlots: [Int]
-    /// Slots that live in memory only.
+    /// Slots of transient properties, which are never saved.
     let transientSlots: [Int]
-    /// Properties whose descriptions have predicates of their own.
+    /// Properties with validation predicates.
     let predicateChecks: [(name: String, checks: [(predicate: NSPredicate, warning: Any?)])]
     let fetchedProperties: [String: NSFetchedPropertyDescription]
-    /// What the class has for key-value coding beside, or in front of, the entity's properties.
+    /// The class's properties for key-value coding, in addition to or instead of the entity's.
     let keyedProperties: [String: KeyedProperties.Property]
-    /// Bit n says that to-many relationship n is ordered; the last bit stands for all that come after it, too.
+    /// Bit n means that to-many relationship n is ordered; the last bit covers all later relationships, too.
     let orderedToMany: UInt64
 
     init(_ entity: ResolvedEntity, description: NSEntityDescription, model: NSManagedObjectModel) {

@@ -6,10 +6,10 @@ import Foundation
 import ManagedModel
 import Synchronization
 
-/// Finds classes by name among the type records of everything that is loaded.
+/// Finds classes by name in the type records of all loaded images.
 ///
-/// On Linux the Swift runtime cannot look a class up by its bare name, which is what models carry; the
-/// compiler's type records can. Classes that no code mentions are found too.
+/// On Linux the Swift runtime cannot look up a class by its bare name, the form that models have; the compiler's type
+/// records can. Classes that no code mentions are found, too.
 enum ManagedClassLookup {
     private struct Found: @unchecked Sendable {
         // Unchecked: metatypes are immutable.
@@ -17,7 +17,7 @@ enum ManagedClassLookup {
         let type: any AnyObject.Type
     }
 
-    /// The class a model names for an entity; `NSManagedObject` when the program has no such class.
+    /// Returns the class that a model names for an entity; `NSManagedObject` if the program has no such class.
     static func managedClass(for entity: Entity) -> NSManagedObject.Type {
         guard entity.className != "NSManagedObject" else { return NSManagedObject.self }
         let candidates = classes(named: entity.className).compactMap { found in
@@ -26,17 +26,17 @@ enum ManagedClassLookup {
         return candidates.first { $0.0 == entity.classModule }?.1 ?? candidates.first?.1 ?? NSManagedObject.self
     }
 
-    /// A class of transformers; the name may have a module in front.
+    /// Returns a class of transformers; the name may begin with a module.
     static func transformer(named name: String) -> ValueTransformer.Type? {
         classes(named: bare(name)).lazy.compactMap { $0.type as? ValueTransformer.Type }.first
     }
 
-    /// A class whose objects can be archived securely.
+    /// Returns a class with securely archived objects.
     static func secureClass(named name: String) -> AnyClass? {
         classes(named: bare(name)).lazy.map(\.type).first { $0 is any NSSecureCoding.Type }
     }
 
-    /// A class of migration policies; the name may have a module in front.
+    /// Returns a class of migration policies; the name may begin with a module.
     static func migrationPolicy(named name: String) -> NSEntityMigrationPolicy.Type? {
         let module = name.contains(".") ? name.split(separator: ".").first.map(String.init) : nil
         let candidates = classes(named: bare(name)).filter { $0.type is NSEntityMigrationPolicy.Type }
@@ -45,12 +45,12 @@ enum ManagedClassLookup {
 
     private static func bare(_ name: String) -> String { name.split(separator: ".").last.map(String.init) ?? name }
 
-    /// Every registration that the model compiler generated into a loaded image.
+    /// Returns the registrations that the model compiler generated into loaded images.
     static func registrations() -> [ManagedModelRegistration.Type] {
         visit { _, name in name.hasSuffix("ModelRegistration") }.compactMap { $0.type as? ManagedModelRegistration.Type }
     }
 
-    /// Every list of properties that the plugin generated into a loaded image.
+    /// Returns the property lists that the plugin generated into loaded images.
     static func keyedPropertyRegistrations() -> [KeyedPropertyRegistration.Type] {
         visit { _, name in name.hasSuffix("KeyedProperties") }.compactMap { $0.type as? KeyedPropertyRegistration.Type }
     }

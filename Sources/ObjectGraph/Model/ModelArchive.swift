@@ -4,7 +4,7 @@
 import Foundation
 import ManagedModel
 
-/// Models and their parts in keyed archives: the bytes of a compiled model under one key.
+/// Keyed archives of models and their parts: the bytes of a compiled model under one key.
 enum ModelArchive {
     private static let key = "TarnModel"
 
@@ -16,7 +16,7 @@ enum ModelArchive {
         encode(model, with: coder)
     }
 
-    /// A property travels as the only one of an entity without a name.
+    /// A property is archived as the only one of an unnamed entity.
     static func encode(_ property: NSPropertyDescription, with coder: NSCoder) {
         let entity = NSEntityDescription()
         entity.name = ""

@@ -8,8 +8,8 @@ import Synchronization
 
 /// Finds a model by name, or reads it from a file.
 ///
-/// The order: models compiled into the program; then `NAME.momd`, `NAME.mom` and `NAME.xcdatamodeld` beside the
-/// executable, in the main bundle's resources, and in each `*.resources` or `*.bundle` folder beside the executable.
+/// The order: models compiled into the program; then `NAME.momd`, `NAME.mom` and `NAME.xcdatamodeld` next to the
+/// executable, in the main bundle's resources, and in each `*.resources` or `*.bundle` folder next to the executable.
 /// Source: the search by name in the main bundle is that of Apple's `NSPersistentContainer.init(name:)`.
 enum ModelLookup {
     static func model(named name: String) throws -> Model {
@@ -29,13 +29,13 @@ enum ModelLookup {
                 + "ModelCompilerPlugin, or pass a model to init(name:managedObjectModel:).")
     }
 
-    /// Every model that is compiled into the program.
+    /// Returns all models compiled into the program.
     static func compiledIn() -> [Model] {
         let texts = ManagedClassLookup.registrations().flatMap { $0.models.sorted { $0.key < $1.key }.map(\.value) }
         return texts.compactMap { try? compiled(Data($0.utf8)) }
     }
 
-    /// Every model in a bundle's resources.
+    /// Returns all models in a bundle's resources.
     static func models(in bundle: Bundle) -> [Model] { modelFiles(in: bundle).compactMap { try? model(at: $0) } }
 
     static func modelFiles(in bundle: Bundle) -> [URL] {
@@ -45,7 +45,7 @@ enum ModelLookup {
         return files.filter { kinds.contains($0.pathExtension) }.sorted { $0.path < $1.path }
     }
 
-    /// Where models were read from: other versions may stand beside them.
+    /// Folders of model files read so far: they may hold other versions.
     static let readFiles = Mutex<Set<URL>>([])
 
     static func model(at url: URL) throws -> Model {
@@ -71,15 +71,15 @@ enum ModelLookup {
 extension NSManagedObjectModel {
     /// Reads a compiled model, or a model's source (`.xcdatamodel`, `.xcdatamodeld`: its current version).
     ///
-    /// - Returns: nil when there is no readable model at the address.
+    /// - Returns: nil without a readable model at the URL.
     public convenience init?(contentsOf url: URL) {
         guard let model = try? ModelLookup.model(at: url) else { return nil }
         self.init(model)
     }
 
-    /// One model with the entities of several.
+    /// Creates one model with the entities of several.
     ///
-    /// - Returns: nil when two of them have different entities of one name. Source: Apple raises an exception there.
+    /// - Returns: nil when two of them have different entities of one name. Source: Apple raises an exception then.
     public convenience init?(byMerging models: [NSManagedObjectModel]?) {
         guard let merged = Self.merged((models ?? []).map(\.value)) else { return nil }
         self.init(merged)

@@ -5,14 +5,14 @@ import Foundation
 import ManagedModel
 public import PredicateKit
 
-/// An attribute whose value the store computes when it saves.
+/// An attribute that the store computes at each save.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsderivedattributedescription
 open class NSDerivedAttributeDescription: NSAttributeDescription {
-    /// What is computed, as model files write it.
+    /// The expression as model files spell it.
     package var derivationFormat: String? { willSet { preconditionIsMutable() } }
 
-    /// What is computed, such as `canonical:(name)` or `items.@count`; nil as well for a model file's text that is no
+    /// The computed expression, such as `canonical:(name)` or `items.@count`; nil if a model file's text isn't an
     /// expression.
     open var derivationExpression: PredicateKit.NSExpression? {
         get { derivationFormat.flatMap { try? PredicateKit.NSExpression(tree: PredicateKit.Expression(format: $0)) } }
@@ -42,10 +42,11 @@ open class NSDerivedAttributeDescription: NSAttributeDescription {
     }
 }
 
-/// An attribute that is made of others, any of which may itself be a composite.
+/// An attribute that consists of others, which may be composites themselves.
 ///
 /// Source: developer.apple.com/documentation/coredata/nscompositeattributedescription
 open class NSCompositeAttributeDescription: NSAttributeDescription {
+    /// The attributes of the composite.
     open var elements: [NSAttributeDescription] = [] {
         willSet { preconditionIsMutable() }
     }
@@ -60,12 +61,12 @@ open class NSCompositeAttributeDescription: NSAttributeDescription {
     convenience init(_ attribute: Attribute, composites: [Composite]) {
         self.init(attribute)
         let composite = composites.first { $0.name == attribute.compositeName }
-        // A composite that contains itself is refused by the model's checks; it must not hang them.
+        // The model's checks reject a composite that contains itself; until then it must not recurse endlessly.
         let others = composites.filter { $0.name != attribute.compositeName }
         elements = (composite?.attributes ?? []).map { NSAttributeDescription.description(of: $0, composites: others) }
     }
 
-    /// The name under which the model keeps the elements.
+    /// The name of the elements' composite in the model.
     func compositeName(_ owner: String) -> String { declared.compositeName ?? "\(owner).\(name)" }
 
     func value(owner: String) -> Attribute {
@@ -76,7 +77,7 @@ open class NSCompositeAttributeDescription: NSAttributeDescription {
 
     override var value: Attribute { value(owner: entity?.name ?? "") }
 
-    /// This composite and those inside it.
+    /// This composite and its nested ones.
     func composites(owner: String) -> [Composite] {
         let own = compositeName(owner)
         let members = elements.map { ($0 as? NSCompositeAttributeDescription)?.value(owner: own) ?? $0.value }

@@ -3,38 +3,60 @@
 
 import ManagedModel
 
-/// Raw values are Apple's.
+/// The type of an attribute. Raw values are Apple's.
 public enum NSAttributeType: UInt, Sendable {
+    /// Not set.
     case undefinedAttributeType = 0
+    /// A 16-bit integer.
     case integer16AttributeType = 100
+    /// A 32-bit integer.
     case integer32AttributeType = 200
+    /// A 64-bit integer.
     case integer64AttributeType = 300
+    /// A decimal number.
     case decimalAttributeType = 400
+    /// A double-precision number.
     case doubleAttributeType = 500
+    /// A single-precision number.
     case floatAttributeType = 600
+    /// Text.
     case stringAttributeType = 700
+    /// A Boolean.
     case booleanAttributeType = 800
+    /// A date.
     case dateAttributeType = 900
+    /// Bytes.
     case binaryDataAttributeType = 1000
+    /// A UUID.
     case UUIDAttributeType = 1100
+    /// A URI.
     case URIAttributeType = 1200
+    /// A value encoded by a value transformer.
     case transformableAttributeType = 1800
+    /// An object ID.
     case objectIDAttributeType = 2000
+    /// A composite of other attributes.
     case compositeAttributeType = 2100
 }
 
-/// A property that holds a value.
+/// A property that has a value.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsattributedescription
 open class NSAttributeDescription: NSPropertyDescription {
+    /// The type of the attribute's values.
     open var attributeType: NSAttributeType = .undefinedAttributeType { willSet { preconditionIsMutable() } }
+    /// The value of new objects.
     open var defaultValue: Any? { willSet { preconditionIsMutable() } }
+    /// The name of the value transformer of a transformable attribute.
     open var valueTransformerName: String? { willSet { preconditionIsMutable() } }
+    /// Whether large values may be stored in files next to the store.
     open var allowsExternalBinaryDataStorage = false { willSet { preconditionIsMutable() } }
+    /// Whether a deleted object's value stays in history.
     open var preservesValueInHistoryOnDeletion = false { willSet { preconditionIsMutable() } }
+    /// Whether mirroring encrypts the value.
     open var allowsCloudEncryption = false { willSet { preconditionIsMutable() } }
     private var explicitValueClassName: String?
-    /// What the API does not show (bounds, scalar types) stays as the model file had it.
+    /// Values without API (bounds, scalar types) keep what the model file says.
     private(set) var declared = Attribute(name: "", type: .undefined)
 
     /// The class of the attribute's values: that of its type, unless another was set for a transformable attribute.
@@ -112,7 +134,7 @@ open class NSAttributeDescription: NSPropertyDescription {
         return super.isSame(as: other) && value == other.value
     }
 
-    /// The description of an attribute, of the class that says what kind it is.
+    /// Returns the description of an attribute, of the class for its kind.
     static func description(of attribute: Attribute, composites: [Composite]) -> NSAttributeDescription {
         if attribute.derivationExpression != nil { return NSDerivedAttributeDescription(attribute) }
         if attribute.type == .composite { return NSCompositeAttributeDescription(attribute, composites: composites) }
@@ -121,30 +143,49 @@ open class NSAttributeDescription: NSPropertyDescription {
 }
 
 extension NSAttributeDescription {
-    /// The type of an attribute, as Swift spells it. Raw values are those of `NSAttributeType`.
+    /// The type of an attribute in Swift's spelling. Raw values are those of `NSAttributeType`.
     public struct AttributeType: RawRepresentable, Hashable, Sendable {
+        /// The raw value of ``NSAttributeType``.
         public let rawValue: UInt
+        /// Creates a type from a raw value of ``NSAttributeType``.
         public init(rawValue: UInt) { self.rawValue = rawValue }
         private init(_ type: NSAttributeType) { rawValue = type.rawValue }
 
+        /// Not set.
         public static let undefined = Self(.undefinedAttributeType)
+        /// A 16-bit integer.
         public static let integer16 = Self(.integer16AttributeType)
+        /// A 32-bit integer.
         public static let integer32 = Self(.integer32AttributeType)
+        /// A 64-bit integer.
         public static let integer64 = Self(.integer64AttributeType)
+        /// A decimal number.
         public static let decimal = Self(.decimalAttributeType)
+        /// A double-precision number.
         public static let double = Self(.doubleAttributeType)
+        /// A single-precision number.
         public static let float = Self(.floatAttributeType)
+        /// Text.
         public static let string = Self(.stringAttributeType)
+        /// A Boolean.
         public static let boolean = Self(.booleanAttributeType)
+        /// A date.
         public static let date = Self(.dateAttributeType)
+        /// Bytes.
         public static let binaryData = Self(.binaryDataAttributeType)
+        /// A UUID.
         public static let uuid = Self(.UUIDAttributeType)
+        /// A URI.
         public static let uri = Self(.URIAttributeType)
+        /// A value encoded by a value transformer.
         public static let transformable = Self(.transformableAttributeType)
+        /// An object ID.
         public static let objectID = Self(.objectIDAttributeType)
+        /// A composite of other attributes.
         public static let composite = Self(.compositeAttributeType)
     }
 
+    /// The type of the attribute's values.
     public var type: AttributeType {
         get { AttributeType(rawValue: attributeType.rawValue) }
         set { attributeType = NSAttributeType(rawValue: newValue.rawValue) ?? .undefinedAttributeType }

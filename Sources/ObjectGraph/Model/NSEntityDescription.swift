@@ -7,19 +7,22 @@ public import PredicateKit
 
 /// An entity: a name, a class, and properties.
 ///
-/// It may be changed until its model is in use; changing it later traps.
+/// It is mutable until its model is used; changing it later traps.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsentitydescription
 open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
-    // Unchecked: constant once the model is in use, as NSManagedObjectModel guarantees.
+    // Unchecked: constant once the model is used, as NSManagedObjectModel guarantees.
+    /// The entity's name.
     open var name: String? { willSet { preconditionIsMutable() } }
-    /// `NSManagedObject` unless the model names a class; may be written `Module.Class`.
+    /// The class of the entity's objects, `NSManagedObject` by default; may be written `Module.Class`.
     open var managedObjectClassName: String! = "NSManagedObject" { willSet { preconditionIsMutable() } }
+    /// Whether the entity has no objects of its own, only those of subentities.
     open var isAbstract = false { willSet { preconditionIsMutable() } }
+    /// Values that the app attaches to the entity.
     open var userInfo: [AnyHashable: Any]? = [:] { willSet { preconditionIsMutable() } }
-    /// Set it to make the entity count as changed though nothing else about it did.
+    /// Changes the version hash of an entity that is otherwise unchanged.
     open var versionHashModifier: String? { willSet { preconditionIsMutable() } }
-    /// The name that the entity had in the first version of the model; its own name unless set.
+    /// The name of the entity in the first version of the model; its own name by default.
     open var renamingIdentifier: String? {
         get { explicitRenamingIdentifier ?? name }
         set {
@@ -27,7 +30,7 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
             explicitRenamingIdentifier = newValue
         }
     }
-    /// Lists of attributes whose values together are unique: names or descriptions go in, names come out.
+    /// Lists of attributes with values that must be unique together: accepts names or descriptions, returns names.
     open var uniquenessConstraints: [[Any]] {
         get { constraints }
         set {
@@ -37,12 +40,13 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
             }
         }
     }
+    /// The parent entity; nil for a root entity.
     open internal(set) var superentity: NSEntityDescription? {
         get { superentityLink?.object }
         set { superentityLink = newValue?.backlink }
     }
     private var superentityLink: Backlink<NSEntityDescription>?
-    /// How those find the entity that do not keep it alive.
+    /// A weak reference to the entity for its subentities and properties.
     let backlink = Backlink<NSEntityDescription>()
 
     public override init() {
@@ -58,9 +62,10 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
     private(set) var ownProperties: [NSPropertyDescription] = []
     private var storedSubentities: [NSEntityDescription] = []
     private var storedIndexes: [NSFetchIndexDescription] = []
-    /// What the API does not show (code generation) stays as the model file had it.
+    /// Values without API (code generation) keep what the model file says.
     private var declared = Entity(name: "")
 
+    /// The model of the entity.
     open var managedObjectModel: NSManagedObjectModel {
         guard let managedObjectModelReference else {
             preconditionFailure("entity '\(name ?? "")' is not part of a model")
@@ -68,7 +73,7 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
         return managedObjectModelReference
     }
 
-    /// Changing them drops the indexes of those that come and go.
+    /// The child entities. Setting it drops the indexes of the entities added and removed.
     open var subentities: [NSEntityDescription] {
         get { storedSubentities }
         set {
@@ -79,11 +84,13 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
         }
     }
 
+    /// The child entities by name.
     open var subentitiesByName: [String: NSEntityDescription] {
         Dictionary(storedSubentities.compactMap { entity in entity.name.map { ($0, entity) } }, uniquingKeysWith: { $1 })
     }
 
-    /// Inherited properties first. Setting replaces the entity's own; inherited ones in the list stay the parent's.
+    /// The properties, inherited ones first. Setting replaces the entity's own; inherited ones in the list stay the
+    /// parent's.
     open var properties: [NSPropertyDescription] {
         get { (superentity?.properties ?? []) + ownProperties }
         set {
@@ -94,23 +101,27 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
         }
     }
 
+    /// The properties by name, including inherited ones.
     open var propertiesByName: [String: NSPropertyDescription] {
         Dictionary(properties.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
     }
 
+    /// The attributes by name, including inherited ones.
     open var attributesByName: [String: NSAttributeDescription] {
         propertiesByName.compactMapValues { $0 as? NSAttributeDescription }
     }
 
+    /// The relationships by name, including inherited ones.
     open var relationshipsByName: [String: NSRelationshipDescription] {
         propertiesByName.compactMapValues { $0 as? NSRelationshipDescription }
     }
 
+    /// Returns the relationships with a destination entity.
     open func relationships(forDestination entity: NSEntityDescription) -> [NSRelationshipDescription] {
         properties.compactMap { $0 as? NSRelationshipDescription }.filter { $0.destinationEntity === entity }
     }
 
-    /// Indexes that a SQLite store keeps for this entity.
+    /// Indexes of this entity in a SQLite store.
     open var indexes: [NSFetchIndexDescription] {
         get { storedIndexes }
         set {
@@ -120,7 +131,7 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
         }
     }
 
-    /// What names an object in a search index; kept, for there is none on Linux.
+    /// An object's name in a search index. Stored without effect: Linux has no such index.
     open var coreSpotlightDisplayNameExpression: PredicateKit.NSExpression {
         get {
             let format = declared.spotlightDisplayNameExpression
@@ -141,16 +152,19 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
     }
     private var storedCompoundIndexes: [[Any]] = []
 
-    /// Whether this entity is the given one or one of its heirs.
+    /// Whether this entity is the other one or a direct or indirect subentity of it.
     open func isKindOf(entity: NSEntityDescription) -> Bool {
         self === entity || (superentity?.isKindOf(entity: entity) ?? false)
     }
 
+    /// Returns the entity of a name in the model of a context; nil if it does not exist.
     open class func entity(forEntityName name: String, in context: NSManagedObjectContext) -> NSEntityDescription? {
         context.persistentStoreCoordinator?.managedObjectModel.entitiesByName[name]
     }
 
-    /// - Precondition: The context's model has an entity of that name that is not abstract.
+    /// Inserts a new object.
+    ///
+    /// - Precondition: The context's model has an entity of that name that isn't abstract.
     open class func insertNewObject(forEntityName name: String, into context: NSManagedObjectContext) -> NSManagedObject {
         guard let entity = entity(forEntityName: name, in: context) else {
             preconditionFailure("the context's model has no entity named '\(name)'")
@@ -158,22 +172,22 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
         return NSManagedObject.make(entity, insertedInto: context)
     }
 
-    /// What objects of this entity are laid out by. Set when the model is frozen, cleared when it goes.
+    /// The memory layout of the entity's objects. Set when the model is frozen, cleared when it is deallocated.
     ///
-    /// Strong, though the layout leads back here: a weak reference would make each object that holds the layout slower.
+    /// Strong, though the layout references the entity: a weak reference would slow down each object.
     @exclusivity(unchecked) package internal(set) final var layout: EntityLayout?
 
     func preconditionIsMutable() { managedObjectModelReference?.preconditionIsMutable() }
 
     // MARK: Version
 
-    /// What decides whether a store that was made with another version of the model can be opened with this one: name,
-    /// parent, whether it is abstract, properties, uniqueness constraints, the modifier.
+    /// A hash over everything that decides compatibility with a store of another version: name, parent, abstractness,
+    /// properties, uniqueness constraints, modifier.
     ///
     /// Differs: the bytes are not Apple's, whose encoding is not public.
     open var versionHash: Data { versionHash(of: ownProperties.filter { !$0.isTransient }, superentity?.versionHash) }
 
-    /// The version hash as earlier releases wrote it: with transient properties, which no store holds.
+    /// The version hash of earlier releases: it includes transient properties, which no store has.
     var earlierVersionHash: Data { versionHash(of: ownProperties, superentity?.earlierVersionHash) }
 
     private func versionHash(of properties: [NSPropertyDescription], _ parent: Data?) -> Data {
@@ -206,7 +220,7 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
         return entity
     }
 
-    /// The composites that the entity's attributes are made of.
+    /// The composites of the entity's attributes.
     var composites: [Composite] {
         ownProperties.flatMap { ($0 as? NSCompositeAttributeDescription)?.composites(owner: name ?? "") ?? [] }
     }
@@ -254,7 +268,7 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
 
     // MARK: Copies
 
-    /// A copy that belongs to no model and has neither parent nor heirs; it may be changed.
+    /// Returns a mutable copy without a model, a parent and subentities.
     public final func copy(with zone: NSZone? = nil) -> Any {
         let copy = NSEntityDescription()
         copy.take(self)
@@ -283,18 +297,22 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
 
     // MARK: Coding
 
+    /// Returns true: entities archive securely.
     open class var supportsSecureCoding: Bool { true }
 
-    /// Keeps what a model file keeps; parent and heirs stay with the model.
+    /// Archives the contents of a model file; parent and subentities belong to the model.
     open func encode(with coder: NSCoder) { ModelArchive.encode(self, with: coder) }
 
+    /// Unarchives an entity without a model.
+    ///
+    /// - Returns: nil for another archive.
     public required convenience init?(coder: NSCoder) {
         guard let (entity, composites) = ModelArchive.entity(from: coder) else { return nil }
         self.init(entity, composites: composites)
     }
 }
 
-/// Texts of a user-info dictionary; other values have no place in a model file.
+/// The texts of a user-info dictionary; model files have no other values.
 func strings(of userInfo: [AnyHashable: Any]?) -> [String: String] {
     var result: [String: String] = [:]
     for (key, value) in userInfo ?? [:] {

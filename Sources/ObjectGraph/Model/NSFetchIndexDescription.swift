@@ -5,28 +5,35 @@ public import Foundation
 import ManagedModel
 import PredicateKit
 
-/// Raw values are Apple's.
+/// The kind of an index. Raw values are Apple's.
 public enum NSFetchIndexElementType: UInt, Sendable {
+    /// A sorted index.
     case binary = 0
+    /// An index of numeric ranges. Stored as a sorted index.
     case rTree = 1
 }
 
-/// An index that a SQLite store keeps to answer fetches faster. It is no part of the model's version hashes.
+/// An index of a SQLite store that speeds up fetches. It has no effect on version hashes.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsfetchindexdescription
 open class NSFetchIndexDescription: NSObject, NSCopying {
+    /// The index's name, unique in the entity.
     open var name: String
+    /// The entity of the index.
     open internal(set) var entity: NSEntityDescription? {
         get { entityLink?.object }
         set { entityLink = newValue?.backlink }
     }
     private var entityLink: Backlink<NSEntityDescription>?
-    /// Only rows that match are in the index.
+    /// The condition on indexed rows; nil for all rows.
     open var partialIndexPredicate: NSPredicate?
+    /// The indexed columns, in order.
     open var elements: [NSFetchIndexElementDescription] {
         didSet { adopt() }
     }
 
+    /// Creates an index.
+    ///
     /// - Precondition: The elements are all binary, or all R-tree.
     public init(name: String, elements: [NSFetchIndexElementDescription]?) {
         self.name = name
@@ -41,6 +48,7 @@ open class NSFetchIndexDescription: NSObject, NSCopying {
         for element in elements { element.indexDescription = self }
     }
 
+    /// Returns a copy without an entity.
     public func copy(with zone: NSZone? = nil) -> Any {
         let copies = elements.compactMap { $0.copy() as? NSFetchIndexElementDescription }
         let copy = NSFetchIndexDescription(name: name, elements: copies)
@@ -78,14 +86,22 @@ open class NSFetchIndexDescription: NSObject, NSCopying {
     }
 }
 
+/// One column of an index.
+///
 /// Source: developer.apple.com/documentation/coredata/nsfetchindexelementdescription
 open class NSFetchIndexElementDescription: NSObject, NSCopying {
+    /// The indexed property.
     open private(set) var property: NSPropertyDescription?
+    /// The name of the indexed property.
     open private(set) var propertyName: String?
+    /// The kind of the index.
     open var collationType: NSFetchIndexElementType
+    /// Whether the column sorts ascending.
     open var isAscending = true
+    /// The index of the column.
     open internal(set) weak var indexDescription: NSFetchIndexDescription?
 
+    /// Creates a column for a property.
     public init(property: NSPropertyDescription, collationType: NSFetchIndexElementType) {
         self.property = property
         propertyName = property.name
@@ -98,6 +114,7 @@ open class NSFetchIndexElementDescription: NSObject, NSCopying {
         self.collationType = collationType
     }
 
+    /// Returns a copy without an index.
     public func copy(with zone: NSZone? = nil) -> Any {
         let copy = NSFetchIndexElementDescription(name: propertyName, property: property, collationType: collationType)
         copy.isAscending = isAscending

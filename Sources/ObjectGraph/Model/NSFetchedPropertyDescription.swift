@@ -5,13 +5,14 @@ import Foundation
 import ManagedModel
 public import PredicateKit
 
-/// A property whose value is the result of a fetch; `$FETCH_SOURCE` in its predicate is the object, and
+/// A property with the result of a fetch as its value. In its predicate `$FETCH_SOURCE` is the object, and
 /// `$FETCHED_PROPERTY` this description.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsfetchedpropertydescription
 open class NSFetchedPropertyDescription: NSPropertyDescription {
+    /// The fetch that computes the value.
     open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? { willSet { preconditionIsMutable() } }
-    /// What the API does not show stays as the model file had it.
+    /// Values without API keep what the model file says.
     private var declared = FetchedProperty(name: "", request: FetchTemplate(name: "", entity: ""))
 
     public override init() { super.init() }
@@ -53,16 +54,18 @@ open class NSFetchedPropertyDescription: NSPropertyDescription {
     }
 }
 
-/// A column that a fetch with dictionary results, or an index, computes. It is never part of an entity.
+/// A column computed by a fetch with dictionary results, or by an index. Entities do not have such properties.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsexpressiondescription
 open class NSExpressionDescription: NSPropertyDescription {
+    /// The type of the result.
     open var expressionResultType: NSAttributeType = .undefinedAttributeType
+    /// The computed expression.
     open var expression: PredicateKit.NSExpression?
 
     public override init() { super.init() }
 
-    /// What an index of a model file computes. An expression that cannot be read is reported when the model is compiled.
+    /// The expression of a model file's index. The model compiler reports one that cannot be parsed.
     convenience init(_ format: String, _ type: AttributeType) {
         self.init()
         name = format
@@ -70,6 +73,7 @@ open class NSExpressionDescription: NSPropertyDescription {
         expressionResultType = NSAttributeType(rawValue: UInt(type.rawValue)) ?? .undefinedAttributeType
     }
 
+    /// The type of the result, in Swift's spelling.
     public var resultType: NSAttributeDescription.AttributeType {
         get { NSAttributeDescription.AttributeType(rawValue: expressionResultType.rawValue) }
         set { expressionResultType = NSAttributeType(rawValue: newValue.rawValue) ?? .undefinedAttributeType }
@@ -86,8 +90,8 @@ open class NSExpressionDescription: NSPropertyDescription {
 }
 
 extension FetchTemplate {
-    /// The request that a model file describes. A predicate that cannot be read is reported when the model is put to
-    /// use, so it is left out here.
+    /// The request in a model file. A predicate that cannot be parsed is reported when the model is frozen, so it is
+    /// omitted here.
     func request() -> NSFetchRequest<any NSFetchRequestResult> {
         let request = NSFetchRequest<any NSFetchRequestResult>(entityName: entity)
         request.predicate = predicateFormat.flatMap { try? NSPredicate.made(PredicateKit.Predicate(format: $0, [])) }

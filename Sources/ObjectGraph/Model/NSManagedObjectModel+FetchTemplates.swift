@@ -4,7 +4,7 @@
 import Foundation
 import PredicateKit
 
-// Fetch requests with names, from a model file or set in code; their predicates may have variables.
+// Named fetch requests, from a model file or set in code; their predicates may have variables.
 //
 // Source: developer.apple.com/documentation/coredata/nsmanagedobjectmodel, "Working with Fetch Requests"
 extension NSManagedObjectModel {

@@ -7,7 +7,7 @@ import ModelCompiler
 import SQLiteStore
 import Synchronization
 
-// Versions of a model, and the stores that were made with them.
+// Versions of a model, and the stores of each version.
 
 extension NSManagedObjectModel {
     /// The version hash of each entity.
@@ -17,7 +17,7 @@ extension NSManagedObjectModel {
     var earlierVersionHashes: [String: Data] { entitiesByName.mapValues(\.earlierVersionHash) }
     var earlierVersionChecksum: String { VersionHash.checksum(of: earlierVersionHashes) }
 
-    /// A text over the version hashes of all entities; models with the same one fit the same stores.
+    /// A checksum over the version hashes of all entities; models with equal checksums fit the same stores.
     public var versionChecksum: String { VersionHash.checksum(of: entityVersionHashesByName) }
 
     func isConfigurationImplementation(withName configuration: String?, compatibleWithStoreMetadata metadata: [String: Any]) -> Bool {
@@ -34,14 +34,14 @@ extension NSManagedObjectModel {
         return hashes.allSatisfy { known[$0.key] == $0.value || known[$0.key] == earlier[$0.key] }
     }
 
-    /// The entities, among those of several models, that a store was made with.
+    /// Creates a model from the entities, among several models, that fit a store.
     ///
-    /// - Returns: nil when an entity of the store is in none of the models in the same version.
+    /// - Returns: nil when no model has an entity of the store in the same version.
     public convenience init?(byMerging models: [NSManagedObjectModel], forStoreMetadata metadata: [String: Any]) {
         guard let known = metadata[NSStoreModelVersionHashesKey] as? [String: Data], !known.isEmpty else { return nil }
         let isOurs = metadata[tarnHashVersionKey] != nil
         let fitting = models.filter { $0.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata) }
-        // Versions with the same tables are told apart by the identifiers that the developer gave them, where there are any.
+        // Versions with equal tables are distinguished by the developer's version identifiers, if set.
         let identifiers = Set((metadata[NSStoreModelVersionIdentifiersKey] as? [String] ?? []).filter { !$0.isEmpty })
         let named = fitting.first { !identifiers.isEmpty && Set($0.versionIdentifiers.compactMap { $0.base as? String }) == identifiers }
         if let whole = named ?? fitting.first {
@@ -66,9 +66,9 @@ extension NSManagedObjectModel {
         return NSManagedObjectModel(byMerging: models.map { NSManagedObjectModel($0) }, forStoreMetadata: metadata)
     }
 
-    /// The checksum of each version of a model file, by the version's name.
+    /// Returns the checksum of each version of a model file, by the version's name.
     ///
-    /// - Throws: ``CocoaError`` for a file that is not there or is no model.
+    /// - Throws: ``CocoaError`` for a file that is missing or isn't a model.
     public class func checksumsForVersionedModel(at modelURL: URL) throws -> [String: String] {
         guard FileManager.default.fileExists(atPath: modelURL.path) else {
             throw CocoaError(.fileReadNoSuchFile, sentence: "There is no model at \(modelURL.path).")
@@ -83,7 +83,7 @@ extension NSManagedObjectModel {
 }
 
 extension ModelLookup {
-    /// Every version of a model file, by name.
+    /// Returns all versions of a model file, by name.
     static func versions(at url: URL) throws -> [String: Model] {
         if url.pathExtension == "xcdatamodeld" || url.pathExtension == "xcdatamodel" {
             return try ModelCompiler.compile(contentsOf: url).compiled.versions
@@ -91,18 +91,18 @@ extension ModelLookup {
         return try CompiledModel(contentsOf: url).versions
     }
 
-    /// Every version of every model in a bundle's resources.
+    /// Returns all versions of all models in a bundle's resources.
     static func versions(in bundle: Bundle) -> [Model] {
         modelFiles(in: bundle).compactMap { try? versions(at: $0) }.flatMap { $0.sorted { $0.key < $1.key }.map(\.value) }
     }
 
-    /// Every version of every model that the program has: those that were read from files, too.
+    /// Returns all versions of all models in the program, including those read from files.
     static func known() -> [Model] {
         let files = readFiles.withLock { $0 }.sorted { $0.path < $1.path }
         return versionsCompiledIn() + versions(in: .main) + files.compactMap { try? versions(at: $0) }.flatMap { $0.sorted { $0.key < $1.key }.map(\.value) }
     }
 
-    /// The versions of each model that is compiled into the program.
+    /// Returns the versions of each model compiled into the program.
     static func compiledInVersions() -> [[String: Model]] {
         let texts = ManagedClassLookup.registrations().flatMap { $0.models.sorted { $0.key < $1.key }.map(\.value) }
         return texts.compactMap { try? CompiledModel(data: Data($0.utf8)).versions }

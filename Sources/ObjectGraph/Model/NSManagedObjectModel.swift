@@ -6,26 +6,26 @@ package import ManagedModel
 import PredicateKit
 import Synchronization
 
-/// The entities of an app, as a model file or code describes them.
+/// The entities of an app, from a model file or code.
 ///
-/// A model may be changed until a coordinator or an object uses it; changing it later traps.
+/// A model is mutable until a coordinator or an object uses it; changing it later traps.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsmanagedobjectmodel
 open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
-    // Unchecked: written before the model is in use by the one who builds it, constant afterwards (`frozen`).
+    // Unchecked: written by one thread before the model is used, constant afterwards (`frozen`).
     private let frozen = Mutex<Frozen?>(nil)
     private var storedEntities: [NSEntityDescription] = []
-    /// What the API does not show stays as the model file had it.
+    /// Values without API keep what the model file says.
     private var declared = Model()
     private var configurationEntityNames: [String: [String]] = [:]
-    /// By name, from the model file and set in code.
+    /// Named fetch requests, from the model file and set in code.
     var fetchTemplates: [String: NSFetchRequest<any NSFetchRequestResult>] = [:]
-    /// Free text to tell versions apart while debugging; it plays no part in compatibility.
+    /// Free text that distinguishes versions for developers; no effect on compatibility.
     open var versionIdentifiers: Set<AnyHashable> = [] { willSet { preconditionIsMutable() } }
-    /// Texts for people: keys `Entity/E`, `Property/P/Entity/E`, `Property/P` and `ErrorString/TEXT`.
+    /// Localized texts: keys `Entity/E`, `Property/P/Entity/E`, `Property/P` and `ErrorString/TEXT`.
     open var localizationDictionary: [String: String]? { willSet { preconditionIsMutable() } }
 
-    /// What objects and stores work with once the model is in use.
+    /// The form of the model that objects and stores use once it is frozen.
     package struct Frozen: Sendable {
         package let resolved: ResolvedModel
         package let layouts: [EntityLayout]
@@ -48,11 +48,11 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
     }
 
     deinit {
-        // Objects that are still there hold their layouts, and those the descriptions.
+        // Objects that outlive the model retain their layouts, and layouts retain the descriptions.
         for entity in storedEntities where entity.layout?.model == nil { entity.layout = nil }
     }
 
-    /// Every entity, heirs included, by name.
+    /// All entities, including subentities.
     open var entities: [NSEntityDescription] {
         get { storedEntities }
         set {
@@ -67,14 +67,18 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
         }
     }
 
+    /// The entities by name.
     open var entitiesByName: [String: NSEntityDescription] {
         Dictionary(storedEntities.compactMap { entity in entity.name.map { ($0, entity) } }, uniquingKeysWith: { $1 })
     }
 
+    /// The names of the configurations, sorted.
     open var configurations: [String] { configurationEntityNames.keys.sorted() }
 
+    /// Returns the entities of a configuration.
+    ///
     /// - Parameter configuration: nil for all entities.
-    /// - Returns: nil for a configuration that the model does not have.
+    /// - Returns: nil for a missing configuration.
     open func entities(forConfigurationName configuration: String?) -> [NSEntityDescription]? {
         guard let configuration else { return storedEntities }
         guard let names = configurationEntityNames[configuration] else { return nil }
@@ -82,6 +86,9 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
         return storedEntities.filter { included.contains($0.name ?? "") }
     }
 
+    /// Sets the entities of a configuration.
+    ///
+    /// - Precondition: The model isn't used yet.
     open func setEntities(_ entities: [NSEntityDescription], forConfigurationName configuration: String) {
         preconditionIsMutable()
         configurationEntityNames[configuration] = entities.compactMap(\.name)
@@ -101,9 +108,10 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
         return model
     }
 
-    /// Checks the model and makes it constant.
+    /// Checks the model and freezes it.
     ///
-    /// - Throws: ``CocoaError`` 134020 with every problem, each with entity and property, in its description.
+    /// - Throws: ``CocoaError`` 134020 with every problem, each with entity and property, in its description. The model
+    ///   stays mutable then.
     package func freeze() throws -> Frozen {
         try frozen.withLock { state in
             if let state { return state }
@@ -128,7 +136,7 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
         }
     }
 
-    /// Templates in the order of the model file, those set in code after them.
+    /// Templates in the order of the model file, then those set in code.
     private var templateValues: [FetchTemplate] {
         let known = declared.fetchTemplates.map(\.name)
         let names = known.filter { fetchTemplates[$0] != nil } + fetchTemplates.keys.filter { !known.contains($0) }.sorted()
@@ -159,51 +167,55 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
             "the model is in use by a coordinator or an object and cannot be changed; change it before, or copy it")
     }
 
-    // MARK: What subclasses may override
+    // MARK: Methods subclasses may override
     //
-    // Swift overrides only what a class declares in its body. These call the implementations in the extensions.
+    // Swift overrides only methods declared in a class's body. These call the implementations in the extensions.
 
-    /// Whether a store whose metadata is given was made with the same version of a configuration's entities.
+    /// Whether a store was made with the same version of a configuration's entities.
     ///
-    /// Differs: how Apple's framework makes version hashes is not public. Of a store that it wrote, the names of the entities
-    /// are compared, and the tables, which ``NSPersistentStoreCoordinator/metadataForPersistentStore(ofType:at:options:)``
-    /// describes in the metadata; versions that differ in nothing that a table shows are not told apart.
+    /// Differs: Apple's computation of version hashes is not public. For a store written by Apple's framework, the names
+    /// of the entities are compared, and the tables, which
+    /// ``NSPersistentStoreCoordinator/metadataForPersistentStore(ofType:at:options:)`` describes in the metadata;
+    /// versions with equal tables are not distinguished.
     ///
     /// - Parameter configuration: nil for all entities.
     open func isConfiguration(withName configuration: String?, compatibleWithStoreMetadata metadata: [String: Any]) -> Bool { isConfigurationImplementation(withName: configuration, compatibleWithStoreMetadata: metadata) }
 
-    /// The model in some bundles, in any of its versions, that a store was made with; for nil, those compiled into the
+    /// Returns the version of a model in some bundles that fits a store; nil searches the models compiled into the
     /// program and those of the main bundle.
     open class func mergedModel(from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any]) -> NSManagedObjectModel? { mergedModelImplementation(from: bundles, forStoreMetadata: metadata) }
 
-    /// The model's own request: copy it before changing it.
+    /// Returns the model's own request: copy it before changing it.
     ///
-    /// - Returns: nil when the model has none of the name.
+    /// - Returns: nil for a missing name.
     open func fetchRequestTemplate(forName name: String) -> NSFetchRequest<any NSFetchRequestResult>? { fetchRequestTemplateImplementation(forName: name) }
 
-    /// - Parameter fetchRequestTemplate: nil to remove the request of that name.
-    /// - Precondition: The model is not in use.
+    /// Sets the request of a name.
+    ///
+    /// - Parameter fetchRequestTemplate: nil to remove the request.
+    /// - Precondition: The model isn't used yet.
     open func setFetchRequestTemplate(_ fetchRequestTemplate: NSFetchRequest<any NSFetchRequestResult>?, forName name: String) { setFetchRequestTemplateImplementation(fetchRequestTemplate, forName: name) }
 
-    /// A copy of a request, which may be changed, with values for the variables of its predicate.
+    /// Returns a mutable copy of a request, with values for the variables of its predicate.
     ///
     /// - Parameter variables: Names without `$`. A value of `NSNull` stands for nil.
-    /// - Returns: nil when the model has no request of the name.
-    /// - Precondition: There is a value for every variable. Source: Apple raises an exception where one is missing.
+    /// - Returns: nil for a missing name.
+    /// - Precondition: Every variable has a value. Source: Apple raises an exception otherwise.
     open func fetchRequestFromTemplate(
         withName name: String, substitutionVariables variables: [String: Any]
     ) -> NSFetchRequest<any NSFetchRequestResult>? { fetchRequestFromTemplateImplementation(withName: name, substitutionVariables: variables) }
 
-    /// The models of some bundles in one; for nil, those compiled into the program, else those of the main bundle.
+    /// Merges the models of some bundles; nil takes those compiled into the program, else those of the main bundle.
     ///
-    /// - Returns: nil when there are none, or they cannot be merged.
+    /// - Returns: nil without models, or if they cannot be merged.
     open class func mergedModel(from bundles: [Bundle]?) -> NSManagedObjectModel? { mergedModelImplementation(from: bundles) }
 
+    /// The named fetch requests.
     open var fetchRequestTemplatesByName: [String: NSFetchRequest<any NSFetchRequestResult>] { fetchTemplates }
 
     // MARK: Copies
 
-    /// A copy that is not in use, so that it may be changed.
+    /// Returns a mutable copy.
     public final func copy(with zone: NSZone? = nil) -> Any {
         let copy = NSManagedObjectModel()
         copy.take(self)
@@ -238,11 +250,15 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
 
     // MARK: Coding
 
+    /// Returns true: models archive securely.
     open class var supportsSecureCoding: Bool { true }
 
-    /// Keeps what a model file keeps.
+    /// Archives the contents of a model file.
     open func encode(with coder: NSCoder) { ModelArchive.encode(self, with: coder) }
 
+    /// Unarchives a model.
+    ///
+    /// - Returns: nil for another archive.
     public required convenience init?(coder: NSCoder) {
         guard let model = ModelArchive.model(from: coder) else { return nil }
         self.init(model)

@@ -4,24 +4,29 @@
 public import Foundation
 import ManagedModel
 
-/// What attributes, relationships and the other properties of an entity have in common.
+/// The common superclass of attributes, relationships and the other properties of an entity.
 ///
 /// Source: developer.apple.com/documentation/coredata/nspropertydescription
 open class NSPropertyDescription: NSObject, NSCopying, NSSecureCoding {
-    /// The entity that the property belongs to; nil before the property is part of one.
+    /// The entity of the property; nil before the property is added to one.
     open internal(set) var entity: NSEntityDescription! {
         get { entityLink?.object }
         set { entityLink = newValue?.backlink }
     }
     private var entityLink: Backlink<NSEntityDescription>?
+    /// The property's name.
     open var name = "" { willSet { preconditionIsMutable() } }
+    /// Whether the value may be nil.
     open var isOptional = true { willSet { preconditionIsMutable() } }
+    /// Whether the property is never saved.
     open var isTransient = false { willSet { preconditionIsMutable() } }
+    /// Values that the app attaches to the property.
     open var userInfo: [AnyHashable: Any]? = [:] { willSet { preconditionIsMutable() } }
+    /// Whether a search index includes the property. Stored without effect: Linux has no such index.
     open var isIndexedBySpotlight = false { willSet { preconditionIsMutable() } }
-    /// Set it to make the property count as changed though nothing else about it did.
+    /// Changes the version hash of a property that is otherwise unchanged.
     open var versionHashModifier: String? { willSet { preconditionIsMutable() } }
-    /// The name that the property had in the first version of the model; its own name unless set.
+    /// The name of the property in the first version of the model; its own name by default.
     open var renamingIdentifier: String? {
         get { explicitRenamingIdentifier ?? name }
         set {
@@ -35,6 +40,7 @@ open class NSPropertyDescription: NSObject, NSCopying, NSSecureCoding {
         get { isIndexedStorage }
         set { isIndexedStorage = newValue }
     }
+    /// Without effect since Apple deprecated it.
     @available(*, deprecated, message: "use isIndexedBySpotlight")
     open var isStoredInExternalRecord: Bool {
         get { isStoredInExternalRecordStorage }
@@ -43,12 +49,14 @@ open class NSPropertyDescription: NSObject, NSCopying, NSSecureCoding {
     private var isIndexedStorage = false
     private var isStoredInExternalRecordStorage = false
     private(set) var explicitRenamingIdentifier: String?
+    /// The predicates that valid values match.
     open private(set) var validationPredicates: [NSPredicate] = []
+    /// For each validation predicate a text for the error, or the number of its code.
     open private(set) var validationWarnings: [Any] = []
 
     public override init() { super.init() }
 
-    /// Predicates over a value of the property; when one is false the value is not valid.
+    /// Sets the predicates that valid values match.
     ///
     /// - Parameter validationWarnings: For each predicate a text for the error, or the number of its code.
     open func setValidationPredicates(_ validationPredicates: [NSPredicate]?, withValidationWarnings validationWarnings: [String]?) {
@@ -59,22 +67,22 @@ open class NSPropertyDescription: NSObject, NSCopying, NSSecureCoding {
 
     func preconditionIsMutable() { entity?.preconditionIsMutable() }
 
-    /// What decides whether a store that was made with another version of the model can be opened with this one: name,
-    /// optionality, whether it is transient, type or destination, the modifier.
+    /// A hash over everything that decides compatibility with a store of another version: name, optionality, transience,
+    /// type or destination, modifier.
     open var versionHash: Data { VersionHash.bytes(of: hashInput) }
 
-    /// What the version hash is made of; each kind of property adds its own.
+    /// The input of the version hash; each kind of property appends to it.
     var hashInput: [String] {
         ["property", name, isOptional ? "optional" : "", isTransient ? "transient" : "", versionHashModifier ?? ""]
     }
 
     // MARK: Copies
 
-    /// A property of the same kind with nothing in it.
+    /// Returns an empty property of the same kind.
     func emptyCopy() -> NSPropertyDescription { NSPropertyDescription() }
 
-    /// Makes this a copy of another of its kind. Entities are not copied: a copy of a relationship knows its
-    /// destination by name until the entity it becomes part of is in a model.
+    /// Copies the values of another property of the same kind. Entities are not copied: a copied relationship stores its
+    /// destination's name until its entity is added to a model.
     func take(_ other: NSPropertyDescription) {
         name = other.name
         isOptional = other.isOptional
@@ -87,7 +95,7 @@ open class NSPropertyDescription: NSObject, NSCopying, NSSecureCoding {
         validationWarnings = other.validationWarnings
     }
 
-    /// A copy that belongs to no entity and may be changed.
+    /// Returns a mutable copy without an entity.
     public final func copy(with zone: NSZone? = nil) -> Any {
         let copy = emptyCopy()
         copy.take(self)
@@ -109,11 +117,15 @@ open class NSPropertyDescription: NSObject, NSCopying, NSSecureCoding {
 
     // MARK: Coding
 
+    /// Returns true: properties archive securely.
     open class var supportsSecureCoding: Bool { true }
 
-    /// Keeps what a model file keeps: validation predicates and user info that is not text are left out.
+    /// Archives the contents of a model file: validation predicates, and user info other than texts, are omitted.
     open func encode(with coder: NSCoder) { ModelArchive.encode(self, with: coder) }
 
+    /// Unarchives a property without an entity.
+    ///
+    /// - Returns: nil for another archive.
     public required convenience init?(coder: NSCoder) {
         self.init()
         guard let other = ModelArchive.property(from: coder), type(of: other) == type(of: self) else { return nil }

@@ -4,18 +4,23 @@
 import Foundation
 import ManagedModel
 
-/// Raw values are Apple's.
+/// The effect of an object's deletion on a relationship's members. Raw values are Apple's.
 public enum NSDeleteRule: UInt, Sendable {
+    /// The members are unchanged, and may reference a deleted object.
     case noActionDeleteRule = 0
+    /// The members' inverse relationships are cleared.
     case nullifyDeleteRule = 1
+    /// The members are deleted.
     case cascadeDeleteRule = 2
+    /// The deletion fails while the relationship has members.
     case denyDeleteRule = 3
 }
 
-/// A property that leads to objects of an entity.
+/// A property that references objects of an entity.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsrelationshipdescription
 open class NSRelationshipDescription: NSPropertyDescription {
+    /// The entity of the members.
     open var destinationEntity: NSEntityDescription? {
         get { destinationLink?.object }
         set {
@@ -25,17 +30,22 @@ open class NSRelationshipDescription: NSPropertyDescription {
         }
     }
     private var destinationLink: Backlink<NSEntityDescription>?
+    /// The smallest number of members.
     open var minCount = 0 { willSet { preconditionIsMutable() } }
-    /// 1 makes the relationship to-one; 0 means without bound.
+    /// The largest number of members. 1 makes the relationship to-one; 0 means unbounded.
     open var maxCount = 0 { willSet { preconditionIsMutable() } }
+    /// Whether the members are ordered.
     open var isOrdered = false { willSet { preconditionIsMutable() } }
+    /// The effect of the object's deletion on the members.
     open var deleteRule: NSDeleteRule = .nullifyDeleteRule { willSet { preconditionIsMutable() } }
     private(set) var destinationName: String?
     private var inverseName: String?
     private weak var explicitInverse: NSRelationshipDescription?
 
+    /// Whether the relationship may have several members.
     open var isToMany: Bool { maxCount != 1 }
 
+    /// The relationship of the destination entity that references this one's objects.
     open var inverseRelationship: NSRelationshipDescription? {
         get { explicitInverse ?? inverseName.flatMap { destinationEntity?.relationshipsByName[$0] } }
         set {
@@ -79,7 +89,7 @@ open class NSRelationshipDescription: NSPropertyDescription {
         return relationship
     }
 
-    /// Finds the destination among the entities of the model that the relationship has become part of.
+    /// Resolves the destination among the entities of the relationship's model.
     func connect(_ entities: [String: NSEntityDescription]) {
         if destinationEntity == nil { destinationEntity = entities[destinationName ?? ""] }
     }

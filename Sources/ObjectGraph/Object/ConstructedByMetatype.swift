@@ -3,16 +3,16 @@
 
 import Foundation
 
-/// Lets generic code construct Core Data's classes: `T(context: c)`, `Self(entity:insertInto:)`,
-/// `type(of: object).init(context:)`.
+/// Lets generic code construct Core Data's classes: `T(context: c)`, `Self(entity:insertInto:)`, `type(of:
+/// object).init(context:)`.
 ///
-/// Swift demands a `required` initialiser there, except of classes that are imported from Objective-C. Were these
-/// required, each existing `override init(entity:insertInto:)` would be an error. So the classes conform to this protocol,
-/// whose extensions add a second set of the initialisers. Overload resolution takes them only where the class's own are
-/// not allowed; `Note(context: c)` and `super.init(entity:insertInto:)` call the class's.
+/// Swift demands a `required` initializer there, except of classes imported from Objective-C. If these were required,
+/// each existing `override init(entity:insertInto:)` would be an error. So the classes conform to this protocol, and its
+/// extensions add a second set of initializers. Overload resolution takes them only where the class's own are not
+/// allowed; `Note(context: c)` and `super.init(entity:insertInto:)` call the class's.
 ///
-/// Each initialiser has no body, and shares its symbol with a static method. In a method `self` is the metatype that the
-/// caller has, which may be that of a subclass; in an initialiser `Self` is the static type only.
+/// Each initializer has no body, and shares its symbol with a static method. In a method `self` is the caller's metatype,
+/// which may be a subclass's; in an initializer `Self` is the static type only.
 public protocol ConstructedByMetatype: AnyObject {}
 
 extension NSManagedObject: ConstructedByMetatype {}
@@ -20,7 +20,7 @@ extension NSManagedObjectContext: ConstructedByMetatype {}
 extension NSPersistentStoreCoordinator: ConstructedByMetatype {}
 extension NSPersistentContainer: ConstructedByMetatype {}
 
-/// Returns an object as the type that its metatype promises.
+/// Returns an object as the type of its metatype.
 private func checked<Object, Wanted>(_ object: Object, _ type: Wanted.Type) -> Wanted {
     guard let wanted = object as? Wanted else {
         preconditionFailure("\(Swift.type(of: object)) was constructed where \(type) was wanted")
@@ -29,7 +29,7 @@ private func checked<Object, Wanted>(_ object: Object, _ type: Wanted.Type) -> W
 }
 
 extension ConstructedByMetatype where Self: NSManagedObject {
-    /// Creates an object of the class that the metatype stands for, and of its entity.
+    /// Creates an object of the metatype's class, and of its entity.
     @_silgen_name("tarn_construct_object_in_context")
     public init(context: NSManagedObjectContext)
 
@@ -40,7 +40,7 @@ extension ConstructedByMetatype where Self: NSManagedObject {
         return checked(type.construct(of: type.entity(in: context), context), Self.self)
     }
 
-    /// Creates an object of the entity's class where that is the metatype's class or a subclass, as Apple's framework does.
+    /// Creates an object of the entity's class if it is the metatype's class or a subclass, as Apple's framework does.
     @_silgen_name("tarn_construct_object_of_entity")
     public init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?)
 
@@ -53,6 +53,7 @@ extension ConstructedByMetatype where Self: NSManagedObject {
 }
 
 extension ConstructedByMetatype where Self: NSManagedObjectContext {
+    /// Creates a context of the metatype's class.
     @_silgen_name("tarn_construct_context")
     public init(concurrencyType: NSManagedObjectContextConcurrencyType)
 
@@ -65,6 +66,7 @@ extension ConstructedByMetatype where Self: NSManagedObjectContext {
 }
 
 extension ConstructedByMetatype where Self: NSPersistentStoreCoordinator {
+    /// Creates a coordinator of the metatype's class.
     @_silgen_name("tarn_construct_coordinator")
     public init(managedObjectModel: NSManagedObjectModel)
 
@@ -77,6 +79,7 @@ extension ConstructedByMetatype where Self: NSPersistentStoreCoordinator {
 }
 
 extension ConstructedByMetatype where Self: NSPersistentContainer {
+    /// Creates a container of the metatype's class.
     @_silgen_name("tarn_construct_container")
     public init(name: String, managedObjectModel: NSManagedObjectModel)
 
@@ -87,6 +90,7 @@ extension ConstructedByMetatype where Self: NSPersistentContainer {
         return checked(type.dynamicInit(name, managedObjectModel), Self.self)
     }
 
+    /// Creates a container of the metatype's class, for the model of that name.
     @_silgen_name("tarn_construct_named_container")
     public init(name: String)
 

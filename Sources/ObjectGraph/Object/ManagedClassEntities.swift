@@ -3,7 +3,7 @@
 
 import Synchronization
 
-/// Which entity a class stands for, among the models that are in use.
+/// The entities of managed object classes, among the frozen models.
 enum ManagedClassEntities {
     private struct Reference: Sendable {
         private let link: Backlink<NSEntityDescription>
@@ -11,7 +11,7 @@ enum ManagedClassEntities {
         init(entity: NSEntityDescription) { link = entity.backlink }
     }
 
-    /// Of each class the entities of all models in use, the latest last: when a coordinator goes, others may stay.
+    /// For each class its entities in all frozen models, latest last: another model may outlive the latest one.
     private static let entities = Mutex<[ObjectIdentifier: [Reference]]>([:])
 
     static func remember(_ layouts: [EntityLayout]) {

@@ -4,14 +4,16 @@
 import ManagedModel
 import Synchronization
 
-/// A property's name, with a memory of where objects of one layout keep it.
+/// A property's name, with a cache of its location in objects of one layout.
 ///
-/// Generated accessors hold one per property: the name is looked up once, not at each access.
+/// Generated accessors have one per property: the name is looked up once, not at each access.
 public final class ManagedPropertyKey: Sendable {
+    /// The property's name.
     public let name: String
     /// Layout number in the upper half, location in the lower; 0 before the first use.
     private let remembered = Atomic<UInt64>(0)
 
+    /// Creates the key of a property.
     public init(_ name: String) { self.name = name }
 
     /// - Precondition: The entity has the property, and it is an attribute or a to-one relationship.

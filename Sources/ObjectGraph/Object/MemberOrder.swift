@@ -3,21 +3,21 @@
 
 import ManagedModel
 
-/// The order of the members of an ordered relationship. It says where members stand, not which they are.
+/// The order of the members of an ordered relationship. Has positions only; the caller knows the members.
 struct MemberOrder {
-    /// What the store holds; empty while that is not known.
+    /// The store's order; empty while it isn't loaded.
     var stored: [RowKey] = []
-    /// What was put in order here; nil while only newcomers were added at the end.
+    /// The order set in this context; nil if members were only appended.
     private(set) var arranged: [RowKey]?
-    /// Joined here, in this order, after everything else.
+    /// Members appended in this context, in order.
     private(set) var newcomers: [RowKey] = []
-    /// At least the keys of both, once one was to be removed: searching the lists for each key that joins would take the square of their
-    /// number.
+    /// A superset of the keys in both lists, built by the first removal: searching the lists for each appended key would
+    /// cost the square of their number.
     private var keys: Set<RowKey>?
 
     var hasChanges: Bool { arranged != nil || !newcomers.isEmpty }
 
-    /// What was arranged here comes first, then what the store holds besides, then the newcomers.
+    /// Members in order: those arranged in this context, then the store's others, then appended ones.
     func sorted(_ members: Set<RowKey>) -> [RowKey] {
         let last = newcomers.filter(members.contains)
         var rest = members.subtracting(last)
@@ -25,7 +25,7 @@ struct MemberOrder {
         result.reserveCapacity(members.count)
         for key in arranged ?? [] where rest.remove(key) != nil { result.append(key) }
         for key in stored where rest.remove(key) != nil { result.append(key) }
-        // Both kinds of key grow with time, temporary ones downwards.
+        // Both kinds of key follow time, temporary ones downwards.
         result += rest.sorted { abs($0.primaryKey) < abs($1.primaryKey) }
         return result + last
     }
@@ -37,7 +37,7 @@ struct MemberOrder {
     }
 
     mutating func remove(_ key: RowKey) {
-        // Taken out, so that it isn't copied.
+        // Moved out, so that it isn't copied.
         var known = keys.take() ?? Set(newcomers).union(arranged ?? [])
         if known.remove(key) != nil {
             if let index = newcomers.lastIndex(of: key) { newcomers.remove(at: index) }

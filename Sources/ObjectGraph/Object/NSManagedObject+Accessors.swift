@@ -4,7 +4,7 @@
 public import Foundation
 import ManagedModel
 
-/// What generated properties call: one function per type, so that each compiles to a slot access.
+/// The functions that generated properties call: one per type, so that each compiles to a slot access.
 extension NSManagedObject {
     @inline(__always)
     private final func read(_ key: ManagedPropertyKey) -> StoredValue {

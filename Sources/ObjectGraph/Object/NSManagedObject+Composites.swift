@@ -8,7 +8,7 @@ import PredicateKit
 // Composite attributes: dictionaries over the slots of their leaves.
 
 extension NSManagedObject {
-    /// - Returns: Values by name, those that are nil left out; nil where all of them are.
+    /// - Returns: Values by name without nil values; nil if all values are nil.
     final func composite(_ path: String, _ source: ContiguousArray<StoredValue>) -> [String: Any]? {
         var result: [String: Any] = [:]
         for name in layout.entity.composites[path] ?? [] {
@@ -22,7 +22,7 @@ extension NSManagedObject {
         return result.isEmpty ? nil : result
     }
 
-    /// Sets every leaf; what the dictionary does not have becomes nil.
+    /// Sets every leaf; leaves missing in the dictionary become nil.
     ///
     /// - Precondition: The value is a dictionary or nil, and its keys are names of the composite's attributes.
     final func setComposite(_ path: String, _ value: Any?) {
@@ -42,7 +42,7 @@ extension NSManagedObject {
         }
     }
 
-    /// The property that a slot belongs to, and its value: the whole composite for a part of one.
+    /// The property of a slot, and its value: the whole composite for a slot inside one.
     final func property(of slot: Int, _ source: ContiguousArray<StoredValue>) -> (name: String, value: Any) {
         let name = layout.entity.slots[slot].name
         guard !layout.entity.composites.isEmpty, let dot = name.firstIndex(of: ".") else {

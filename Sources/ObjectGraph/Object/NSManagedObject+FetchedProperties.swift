@@ -5,7 +5,7 @@ import Foundation
 import ManagedModel
 import PredicateKit
 
-/// What fetched properties found. Kept by the context, since few objects have any.
+/// Cached results of fetched properties. In the context, since few objects have any.
 struct FetchedPropertyResults {
     private struct Key: Hashable {
         let sequence: Int64
@@ -18,7 +18,7 @@ struct FetchedPropertyResults {
     subscript(object: NSManagedObject, name: String) -> [Any]? {
         get { results[Key(sequence: object.sequence, name: name)] }
         set {
-            // Of objects that are gone nobody asks again.
+            // Drops the results of deallocated objects, among others.
             if results.count >= Self.countMax { results = [:] }
             results[Key(sequence: object.sequence, name: name)] = newValue
         }
@@ -31,13 +31,13 @@ struct FetchedPropertyResults {
 }
 
 extension NSManagedObject {
-    /// - Returns: What the property's request finds; what it found before, until the object is refreshed.
+    /// - Returns: The result of the property's request, cached until the object is refreshed.
     final func fetched(_ property: NSFetchedPropertyDescription) -> [Any] {
         guard let context = contextReference, let request = property.fetchRequest, !flags.contains(.detached) else { return [] }
         if let known = context.fetchedPropertyResults[self, property.name] { return known }
         let bound = NSFetchRequest<any NSFetchRequestResult>(copying: request)
         bound.predicate = request.predicate?.withSubstitutionVariables(["FETCH_SOURCE": self, "FETCHED_PROPERTY": property])
-        // What cannot be fetched now is asked for again by the next one who reads.
+        // After a failed fetch, the next read fetches again.
         guard let result = try? context.fetch(bound) else { return [] }
         context.fetchedPropertyResults[self, property.name] = result
         return result

@@ -4,18 +4,18 @@
 import Foundation
 import ManagedModel
 
-/// Where a value is passed that may be replaced. The name is that of Objective-C's runtime, so that overrides of
-/// `validateValue(_:forKey:)` compile here, too.
+/// A replaceable value. The name is that of Objective-C's runtime, so that overrides of `validateValue(_:forKey:)`
+/// compile here, too.
 public typealias AutoreleasingUnsafeMutablePointer<Pointee> = UnsafeMutablePointer<Pointee>
 
-// Key-value coding beyond the properties of an entity.
+// Key-value coding of properties outside the model, and of key paths.
 
 extension NSManagedObject {
     final func undefined(_ key: String) -> Never {
         preconditionFailure("entity '\(layout.name)' is not key value coding-compliant for the key '\(key)'")
     }
 
-    /// Fetched properties, and what every object has.
+    /// Fetched properties, and properties of every object.
     final func unmodelled(_ key: String) -> Any? {
         if let property = layout.fetchedProperties[key] { return fetched(property) }
         if layout.entity.composites[key] != nil {
@@ -57,7 +57,7 @@ extension NSManagedObject {
     }
 
     final func setFollowed(_ keyPath: String, _ value: Any?) {
-        // A part of a composite has a slot of its own.
+        // A part of a composite has its own slot.
         if layout.entity.location(of: keyPath) != nil || layout.entity.composites[keyPath] != nil { return setValue(value, forKey: keyPath) }
         guard let (owner, key) = owner(keyPath) else { return }
         owner.setValue(value, forKey: key)
@@ -68,7 +68,7 @@ extension NSManagedObject {
         try owner.validateValue(value, forKey: key)
     }
 
-    /// The object that the last key belongs to; nil where a relationship on the way is nil.
+    /// Returns the object of the last key; nil if a relationship on the path is nil.
     private final func owner(_ keyPath: String) -> (NSManagedObject, String)? {
         guard let dot = keyPath.lastIndex(of: ".") else { return (self, keyPath) }
         let owner = value(forKeyPath: String(keyPath[..<dot])) as? NSManagedObject

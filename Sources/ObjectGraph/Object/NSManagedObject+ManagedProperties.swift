@@ -4,8 +4,8 @@
 public import Foundation
 import ManagedModel
 
-/// What the bodies of hand-written `@NSManaged` properties call when their type has no function of its own: any type
-/// that the property's value can be cast to, raw-representable wrappers and primitive values.
+/// The functions that hand-written `@NSManaged` properties call when their type has no function of its own: any type that
+/// the property's value can be cast to, raw-representable wrappers and primitive values.
 extension NSManagedObject {
     // MARK: Values of any type
 
@@ -23,7 +23,7 @@ extension NSManagedObject {
         readProperty(key.name) as? Set<T>
     }
 
-    /// For classes that are no managed objects: values of transformable attributes.
+    /// For classes other than managed objects: values of transformable attributes.
     public final func _object<T>(_ key: ManagedPropertyKey, as type: T.Type) -> T? { _value(key) }
 
     public final func _setObject<T>(_ key: ManagedPropertyKey, _ value: T?) { _setValue(key, value) }
@@ -58,20 +58,21 @@ extension NSManagedObject {
         return layout.entity.location(of: lowercase) == nil ? String(name) : lowercase
     }
 
-    // MARK: Values that must be there
+    // MARK: Required values
 
-    /// The value of a property whose type is not optional.
+    /// Returns the value of a property with a non-optional type.
     ///
-    /// - Parameter standIn: What an object that is gone, or was never one, answers with.
-    /// - Precondition: There is a value. Source: Apple's frameworks end the process where nil is bridged to such a type.
+    /// - Parameter standIn: The value for a deleted object and a probe.
+    /// - Precondition: The value isn't nil. Source: Apple's frameworks end the process when nil is bridged to such a
+    ///   type.
     public final func _present<T>(_ value: T?, _ key: ManagedPropertyKey, or standIn: @autoclosure () -> T) -> T {
         if let value { return value }
         if !flags.isDisjoint(with: [.probe, .detached]) || isMarkedDeleted { return standIn() }
         preconditionFailure("\(layout.name).\(key.name) is nil, and its property in Swift is not optional")
     }
 
-    /// As above, for types of which there is nothing to stand in. A wrapper of a number is that of 0, as a number itself
-    /// would be.
+    /// Returns the value of a property with a non-optional type without a default. A wrapper of a number stands in as
+    /// that of 0, as a number would.
     public final func _present<T>(_ value: T?, _ key: ManagedPropertyKey) -> T {
         if let value { return value }
         if let wrapper = T.self as? any RawRepresentable.Type, let zero = zero(of: wrapper) as? T { return zero }
@@ -141,7 +142,7 @@ extension NSManagedObject {
     private final func cast<T>(_ value: Any?) -> T? {
         guard let value else { return nil }
         if let value = value as? T { return value }
-        // A property may be of another numeric type than the attribute, and a scalar date counts seconds since 2001.
+        // A property may have another numeric type than the attribute, and a scalar date counts seconds since 2001.
         switch value {
         case let value as Date: return value.timeIntervalSinceReferenceDate as? T
         case let value as NSDecimalNumber: return (value.decimalValue as? T) ?? number(value)
@@ -167,6 +168,6 @@ extension NSManagedObject {
         return raw.flatMap(T.init)
     }
 
-    /// A wrapper is kept as its raw value where the attribute is a plain one.
+    /// A wrapper is stored as its raw value if the attribute is a plain one.
     private final func stored<T: RawRepresentable>(_ value: T?) -> Any? { value?.rawValue }
 }

@@ -4,8 +4,8 @@
 import ManagedModel
 public import Observation
 
-// Observation of properties. Reading costs ordinary objects nothing: a context's objects carry a flag that is tested
-// together with those that every read tests anyway.
+// Observation of properties. Reads of unobserved objects cost nothing more: the flag is tested together with those that
+// every read tests.
 
 extension NSManagedObject: Observable {
     /// One key path for each property: trackers only compare them.
@@ -30,7 +30,7 @@ extension NSManagedObject: Observable {
 
     @inline(never)
     private final func observed(_ name: String, _ mutation: PropertyMutation, _ change: () -> Void) {
-        // A part of a composite is written to: the property is the composite.
+        // A part of a composite changed: the property is the composite.
         let property = layout.entity.composites.isEmpty ? name : String(name.prefix { $0 != "." })
         let open = beginChange(property, mutation)
         if flags.contains(.observed), let registrar = observers?.registrar {
@@ -41,9 +41,9 @@ extension NSManagedObject: Observable {
         if let open { finishChange(open) }
     }
 
-    /// Called before all properties may change at once, as by a merge.
+    /// Called before all properties may change, as by a merge.
     ///
-    /// - Parameter isLeaving: The object leaves its context, of which key-value observers aren't told.
+    /// - Parameter isLeaving: Whether the object leaves its context; key-value observers aren't notified then.
     @inline(__always)
     final func willChangeAll(isLeaving: Bool = false) {
         guard !flags.isDisjoint(with: .anyObserver) else { return }
@@ -60,7 +60,7 @@ extension NSManagedObject: Observable {
         }
     }
 
-    /// Nobody has seen the values of a fault.
+    /// No observer has seen a fault's values.
     private final func noteReplacement() {
         guard flags.contains(.keyValueObserved), flags.isDisjoint(with: [.fault, .detached]), let observers, !observers.isEmpty else { return }
         contextReference?.observedChanges.append(ReplacedValues(self, observers))

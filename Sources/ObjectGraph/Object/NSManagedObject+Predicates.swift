@@ -38,13 +38,13 @@ extension NSManagedObject: PredicateSubject {
         case .data(let value): .data(value)
         case .uuid(let value): .uuid(value)
         case .url(let value): .url(value)
-        // Whether there is a value is all that a predicate can ask.
+        // A predicate can only test for the presence of a value.
         case .object(let box): .data(box.data ?? Data())
         }
     }
 }
 
-// An object and its ID answer with the same key, so that either may stand for the other in a predicate.
+// An object and its ID have the same key, so that a predicate may compare them.
 extension NSManagedObject: RowIdentified {
     package var rowKey: RowKey? { key }
 }

@@ -4,7 +4,7 @@
 import Foundation
 import ManagedModel
 
-// Relationships and their inverses. Both sides change together, at once.
+// Relationships and their inverses. Both sides change together.
 
 extension NSManagedObject {
     final func toOne(_ slot: Int) -> NSManagedObject? {
@@ -32,7 +32,7 @@ extension NSManagedObject {
         destination.remember(self, at: inverse)
     }
 
-    /// The members: in their order if there is one.
+    /// The members, in order if the relationship is ordered.
     final func toManyObjects(_ index: Int) -> [NSManagedObject] {
         guard layout.entity.toMany[index].declaration.isOrdered else {
             return toManyKeys(index).map { requireContext().object(for: $0) }
@@ -52,7 +52,7 @@ extension NSManagedObject {
         let relationship = layout.entity.toMany[index]
         willRead()
         guard flags.isDisjoint(with: [.detached, .deleted]), let destination = living(destination, for: relationship) else { return }
-        // Taking a child away from its former parent is the parent's change too.
+        // Moving a child changes its former parent, too.
         if case .slot(let inverseSlot) = relationship.inverse {
             destination.setToOne(inverseSlot, to: self)
         } else {
@@ -68,21 +68,22 @@ extension NSManagedObject {
         deliverObservedChanges()
     }
 
-    /// Observers are told of all of them at once.
+    /// Adds members. Observers are notified once.
     final func addMembers(_ index: Int, _ members: [NSManagedObject]) {
         asOneChange(layout.entity.toMany[index].name, .insertion(members)) {
             for member in members { addToMany(index, member) }
         }
     }
 
-    /// Observers are told of all of them at once.
+    /// Removes members. Observers are notified once.
     final func removeMembers(_ index: Int, _ members: [NSManagedObject]) {
         asOneChange(layout.entity.toMany[index].name, .removal(members)) {
             for member in members { removeFromMany(index, member) }
         }
     }
 
-    /// Lets single members join and leave an ordered relationship. Observers are told of those, not of a new value.
+    /// Sets the members of an ordered relationship. Observers are notified of joined and left members, not of a new
+    /// value.
     final func changeMembers(_ index: Int, to objects: [NSManagedObject]) {
         asOneChange(layout.entity.toMany[index].name, mutation(index, to: objects)) { setToMany(index, to: objects) }
     }
@@ -114,13 +115,13 @@ extension NSManagedObject {
 
     final var hasNewOrder: Bool { layout.orderedToMany != 0 && toMany.contains { $0.order?.hasChanges == true } }
 
-    /// One-to-many relationships whose members were put into another order here.
+    /// One-to-many relationships that were reordered in this context.
     final var rearranged: [Int] {
         guard layout.orderedToMany != 0 else { return [] }
         return toMany.indices.filter { toMany[$0].order?.arranged != nil && layout.entity.toMany[$0].shape != .manyToMany }
     }
 
-    /// One side of a relationship only: the caller takes care of the other.
+    /// Changes one side of a relationship; the caller changes the other.
     private final func remember(_ object: NSManagedObject, at location: PropertyLocation) {
         switch location {
         case .slot(let slot): setSlot(slot, to: .reference(object.key))
@@ -145,8 +146,8 @@ extension NSManagedObject {
         }
     }
 
-    /// - Returns: nil for an object that is deleted, here or by somebody else. Relating to it is as good as relating to
-    ///   it just before, after which the deletion would have emptied the relationship.
+    /// - Returns: nil for a deleted object, also if it was deleted concurrently. Relating to it equals relating to it
+    ///   just before the deletion, which would have emptied the relationship.
     private final func living(_ destination: NSManagedObject, for relationship: ResolvedRelationship) -> NSManagedObject? {
         if destination.flags.contains(.detached) { return nil }
         preconditionCanRelate(destination, by: relationship)

@@ -4,40 +4,40 @@
 import ManagedModel
 import SQLiteStore
 
-// Between an object and its row: filling, merging, faulting.
+// Between an object and its row: reading, merging, faulting.
 
 extension NSManagedObject {
-    /// Puts a row's values at hand. The object stays a fault until somebody reads.
+    /// Caches a row's values. The object stays a fault until a property is read.
     final func take(_ row: Row) {
         replaceValues(row.values)
         version = row.version
         flags.insert(.hasRow)
     }
 
-    /// The same for a row that was not made into values.
+    /// Caches a packed row.
     final func take(_ chunk: RowChunk, at offset: Int) {
         pack(chunk, at: offset)
         version = chunk.version(at: offset)
         flags.insert(.hasRow)
     }
 
-    /// The values are being read: the object stops being a fault.
+    /// The values are read: the object stops being a fault.
     final func fire() {
         flags.remove(.fault)
         awakeFromFetch()
     }
 
-    /// A to-one relationship that was changed here while the store's value changed, too.
+    /// A to-one relationship changed both here and in the store.
     struct KeptReference {
         let object: NSManagedObject
         let slot: Int
-        /// What the store held when the relationship was changed here.
+        /// The store's destination when the relationship was changed here.
         let base: RowKey?
     }
 
-    /// What the store holds changed: unsaved changes stay on top of the new values.
+    /// Merges a newer row: unsaved changes stay, applied to the new values.
     ///
-    /// - Returns: Relationships whose other sides must follow, by ``followKept(_:)``, once all rows are merged.
+    /// - Returns: Relationships with inverses to update, by ``followKept(_:)``, once all rows are merged.
     final func merge(_ row: Row) -> [KeptReference] {
         willChangeAll()
         toMany.fault()
@@ -58,7 +58,7 @@ extension NSManagedObject {
         return kept
     }
 
-    /// What was changed here is a change of what the store holds now: the object leaves the owner that it has there.
+    /// Rebases changed relationships: the object leaves the owner that it has in the store.
     static func followKept(_ kept: [KeptReference]) {
         for reference in kept {
             let (object, slot) = (reference.object, reference.slot)
@@ -81,7 +81,7 @@ extension NSManagedObject {
         }
     }
 
-    /// Back to what was last fetched or saved.
+    /// Restores the values last fetched or saved.
     final func revert() {
         willChangeAll()
         if let committed { values = committed }
@@ -101,7 +101,7 @@ extension NSManagedObject {
         didTurnIntoFault()
     }
 
-    /// The row is missing: the object is deleted, and every property is empty.
+    /// The row is missing: the object becomes a deleted one with empty properties.
     ///
     /// Source: developer.apple.com/documentation/coredata/nsmanagedobjectcontext/shoulddeleteinaccessiblefaults
     final func lose() {
@@ -113,13 +113,13 @@ extension NSManagedObject {
         toMany = ToManyStates(like: toMany, isNew: true)
     }
 
-    /// A row that was missing may be there by now: the next read looks.
+    /// A missing row may exist by now: the next read looks.
     final func revive() {
         flags = flags.intersection(.anyObserver).union(.fault)
         toMany = ToManyStates(like: toMany, isNew: false)
     }
 
-    /// The save went through: what is here is what the store holds.
+    /// The save succeeded: current values equal the store's.
     final func didCommit(version: Int64) {
         self.version = version
         toMany.commit()
@@ -131,9 +131,9 @@ extension NSManagedObject {
 // One side of a relationship is about to lose its changes: the other side, which changed with it, follows.
 
 extension NSManagedObject {
-    /// Forgets every unsaved change of this object alone.
+    /// Discards the unsaved changes of this object only.
     ///
-    /// The members of its one-to-many relationships are the members' changes, and stay.
+    /// Members of its one-to-many relationships are changes of the members, and stay.
     final func revertAlone() {
         willChangeAll()
         retractDeletion()
@@ -161,7 +161,7 @@ extension NSManagedObject {
         flags.subtract([.updated, .deleted, .propagated, .unannounced])
     }
 
-    /// Takes back that the deletion of this object emptied relationships to it. What was deleted along stays deleted.
+    /// Restores the relationships that this object's deletion emptied. Objects deleted by its cascade stay deleted.
     final func retractDeletion() {
         guard flags.contains(.propagated), let context = contextReference else { return }
         flags.subtract([.deleted, .propagated])
@@ -180,7 +180,7 @@ extension NSManagedObject {
         }
     }
 
-    /// After its deletion was taken back: does not refer to what was deleted meanwhile and spared this one.
+    /// After its deletion was reverted: clears references to objects deleted concurrently.
     final func leaveDeleted() {
         guard let context = contextReference, context.pending.contains(where: \.isMarkedDeleted) else { return }
         willRead()
@@ -194,7 +194,7 @@ extension NSManagedObject {
         }
     }
 
-    /// Refers to an object again that a deletion made this one forget.
+    /// Restores a reference that a deletion cleared.
     private final func restore(_ object: NSManagedObject, at location: PropertyLocation) {
         switch location {
         case .toMany(let index): toMany[index].retract(object.key)
@@ -212,7 +212,7 @@ extension NSManagedObject {
         }
     }
 
-    /// A to-one relationship got another value than was set here: the owners' members are read anew.
+    /// A merge changed a to-one relationship's unsaved value: the owners' members are reloaded.
     final func reloadOwners(_ slot: Int, _ references: [StoredValue]) {
         guard case .toOne(let relationship) = layout.entity.slots[slot], case .toMany(let index)? = relationship.inverse else { return }
         for key in references.compactMap(\.reference) {

@@ -4,9 +4,10 @@
 import Foundation
 import ManagedModel
 
-// What a model demands of values, checked before a save.
+// The model's rules for values, checked before a save.
 //
-// Source: Core Data Programming Guide, "Object Validation"; codes from developer.apple.com/documentation/coredata/error_codes
+// Source: Core Data Programming Guide, "Object Validation"; codes from
+// developer.apple.com/documentation/coredata/error_codes
 
 extension NSManagedObject {
     /// - Throws: ``CocoaError`` of the violated rule, or 1560 with all of them under `NSDetailedErrorsKey`.
@@ -28,8 +29,7 @@ extension NSManagedObject {
         try Self.throwCombined(errors)
     }
 
-    /// What an override of ``validateValue(_:forKey:)`` finds beyond the rules of the model; values that it replaces
-    /// are set.
+    /// Errors of an override of ``validateValue(_:forKey:)`` beyond the model's rules. Sets values that it replaces.
     private final func overriddenViolations() throws -> [CocoaError] {
         var errors: [CocoaError] = []
         for slot in layout.entity.slots {
@@ -40,7 +40,7 @@ extension NSManagedObject {
                 try validateValue(&value, forKey: slot.name)
                 if value !== given { setValue(value, forKey: slot.name) }
             } catch let error as CocoaError {
-                // The model's own rules were checked already.
+                // The model's rules were checked already.
                 if (try? check(given, forKey: slot.name)) != nil { errors.append(error) }
             } catch {
                 errors.append(
@@ -83,7 +83,7 @@ extension NSManagedObject {
     private final func violations(
         of checks: [(predicate: NSPredicate, warning: Any?)], by value: Any?, _ name: String
     ) -> [CocoaError] {
-        // Whether there has to be a value is said by another rule.
+        // Another rule reports a missing value.
         guard let value, !(value is NSNull) else { return [] }
         return checks.filter { !$0.predicate.evaluate(with: value) }.map { check in
             let number = (check.warning as? NSNumber)?.intValue ?? (check.warning as? String).flatMap { Int($0) }
@@ -129,7 +129,7 @@ extension NSManagedObject {
         }
         switch value {
         case .null:
-            // A store computes a derived value when it saves.
+            // The store computes a derived value when it saves.
             if !attribute.isOptional, attribute.derivationExpression == nil { report(.validationMissingMandatoryProperty, "has no value but is required") }
         case .int(let value):
             checkNumber(Double(value), attribute, report)
@@ -141,7 +141,7 @@ extension NSManagedObject {
             if let bound = attribute.maximum, value > bound { report(.validationDateTooLate, "is later than the model allows") }
             if let bound = attribute.minimum, value < bound { report(.validationDateTooSoon, "is earlier than the model allows") }
         case .string(let value):
-            // Apple counts what NSString counts: UTF-16 code units.
+            // Apple counts as NSString does: in UTF-16 code units.
             let length = Double(value.utf16.count)
             if let bound = attribute.maximum, length > bound { report(.validationStringTooLong, "is longer than \(Int(bound))") }
             if let bound = attribute.minimum, length < bound { report(.validationStringTooShort, "is shorter than \(Int(bound))") }
@@ -162,7 +162,7 @@ extension NSManagedObject {
     private final func violations(of relationship: ResolvedRelationship, at index: Int) -> [CocoaError] {
         let declaration = relationship.declaration
         let isBounded = declaration.minimumCount > 0 || declaration.maximumCount > 1
-        // Counting fires the relationship; unbounded ones need not be counted.
+        // Counting fires the relationship; unbounded ones need no count.
         guard isBounded, isMarkedInserted || toMany[index].hasChanges else { return [] }
         return violations(of: relationship, count: toManyKeys(index).count)
     }
@@ -170,7 +170,7 @@ extension NSManagedObject {
     private final func violations(of relationship: ResolvedRelationship, count: Int) -> [CocoaError] {
         let declaration = relationship.declaration
         if count == 0 {
-            // A required relationship may be empty unless the model asks for a minimum count (seen in public test suites that
+            // A required relationship may be empty unless the model sets a minimum count (seen in public test suites that
             // save such objects with Apple's framework).
             return declaration.isOptional || declaration.minimumCount == 0 ? [] : [violation(.validationMissingMandatoryProperty, relationship.name, "is empty but is required")]
         }

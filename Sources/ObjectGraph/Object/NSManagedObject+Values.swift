@@ -4,10 +4,10 @@
 import Foundation
 import ManagedModel
 
-// Reading and writing slots, and key-value coding over them.
+// Access to slots, and key-value coding on top of it.
 
 extension NSManagedObject {
-    /// Makes sure the object's values are here. Call before every read.
+    /// Loads the object's values. Call before every read.
     @inline(__always)
     final func willRead() {
         if !flags.isDisjoint(with: [.fault, .detached]) { realise() }
@@ -29,17 +29,17 @@ extension NSManagedObject {
 
     final func setSlot(_ slot: Int, to value: StoredValue) {
         guard willWrite() else { return }
-        // Without a closure: this is the path of every write.
+        // Without a closure: every write takes this path.
         guard !flags.isDisjoint(with: .anyObserver) else { return values[slot] = value }
         observing(layout.entity.slots[slot].name) { values[slot] = value }
     }
 
-    /// Takes the snapshot that changes are measured against, and tells the context.
+    /// Takes the snapshot that changes are based on, and notifies the context.
     ///
-    /// - Returns: false for an object that is gone. Writing to it has no effect: what is edited here may be deleted by
-    ///   another context, another process or another device at any time, and that must not end the process.
+    /// - Returns: false for a deleted object. Writing to it has no effect: another context, process or device may delete
+    ///   an object that is being edited at any time, and that must not end the process.
     final func willWrite() -> Bool {
-        // Written to since the last notification: everybody knows.
+        // Written to since the last notification: the context and the undo manager know.
         let known = flags.intersection([.fault, .detached, .updated, .unannounced])
         if known == [.updated, .unannounced], committed != nil { return true }
         return beginWriting()
@@ -93,7 +93,7 @@ extension NSManagedObject {
         }
         willRead()
         guard flags.isDisjoint(with: [.fault, .detached]) else { return }
-        // The object does not count as changed, but a save that it takes part in for another reason writes the value.
+        // The object does not count as changed, but a save for another reason writes the value.
         if committed == nil { committed = values }
         values[index] = stored(value, for: attribute)
     }
@@ -127,7 +127,7 @@ extension NSManagedObject {
         return result
     }
 
-    /// What KVC gives for a to-many relationship.
+    /// The KVC value of a to-many relationship.
     final func collection(_ objects: [NSManagedObject], _ index: Int) -> Any {
         layout.entity.toMany[index].declaration.isOrdered ? NSOrderedSet(array: objects) : NSSet(array: objects)
     }

@@ -6,68 +6,68 @@ package import ManagedModel
 import SQLiteStore
 import Synchronization
 
-/// One object of an app's data, backed by a row of a store.
+/// An object of an app's data, backed by a row of a store.
 ///
-/// An object belongs to one context and is used on that context's queue only; what travels between queues is
-/// its ``objectID``. Until a property is read an object may be a fault: it knows its identity and nothing else.
+/// An object belongs to one context and is used on that context's queue only; pass its ``objectID`` to other queues.
+/// Until a property is read an object may be a fault: only its identity is loaded.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsmanagedobject
 open class NSManagedObject: NSObject {
     struct Flags: OptionSet {
         let rawValue: UInt32
-        /// Values have not been asked for. They may be at hand all the same (``hasRow``).
+        /// No value was read yet. The row may be cached all the same (``hasRow``).
         static let fault = Flags(rawValue: 1)
         static let inserted = Flags(rawValue: 2)
         static let updated = Flags(rawValue: 4)
         static let deleted = Flags(rawValue: 8)
         /// `values` holds the row, so that firing the fault needs no read.
         static let hasRow = Flags(rawValue: 16)
-        /// Deleted and saved, its row found to be missing, or let go by its context: it holds nothing any more.
+        /// Deleted and saved, its row missing, or released by its context: the object has no values any more.
         static let detached = Flags(rawValue: 32)
-        /// Changed since the context last told anybody about changes.
+        /// Changed since the context's last notification.
         static let unannounced = Flags(rawValue: 64)
         /// Delete rules were applied for this deletion.
         static let propagated = Flags(rawValue: 128)
-        /// Somebody was told that the object was inserted.
+        /// A notification announced the object's insertion.
         static let presented = Flags(rawValue: 256)
-        /// Holds nothing, and tells what is read: see ``KeyPathProbe``.
+        /// Has no values, and records reads: see ``KeyPathProbe``.
         static let probe = Flags(rawValue: 512)
-        /// Reads and changes are told to observation: see ``NSManagedObjectContext/isObservationEnabled``.
+        /// Observation tracks reads and changes: see ``NSManagedObjectContext/isObservationEnabled``.
         static let observed = Flags(rawValue: 1024)
-        /// Key-value observers may be waiting for changes: see ``PropertyObservers``.
+        /// Key-value observers may exist: see ``PropertyObservers``.
         static let keyValueObserved = Flags(rawValue: 2048)
         static let pending: Flags = [.inserted, .updated, .deleted]
-        /// Something may wait for changes.
+        /// An observer of either kind may exist.
         static let anyObserver: Flags = [.observed, .keyValueObserved]
     }
 
     package final let layout: EntityLayout
     @exclusivity(unchecked) final var flags: Flags = []
-    /// Where the context's pending objects hold this one; -1 for an object that waits for nothing.
+    /// Index in the context's pending objects; -1 if it isn't pending.
     @exclusivity(unchecked) final var pendingPlace: Int32 = -1
     /// The values, unless they are ``packed`` still.
     @exclusivity(unchecked) private final var storage: ContiguousArray<StoredValue>
-    /// The row that the values are in, until somebody reads or writes one.
+    /// The packed row, until more values are read or one is written.
     @exclusivity(unchecked) private final var packed: RowChunk?
     @exclusivity(unchecked) private final var packedOffset: UInt32 = 0
-    /// How many values were read while the row was packed.
+    /// The number of values read while the row was packed.
     @exclusivity(unchecked) private final var packedReads: UInt16 = 0
-    /// What the store holds, while `values` differs or may differ from it.
+    /// The store's values, while `values` differs or may differ from them.
     @exclusivity(unchecked) final var committed: ContiguousArray<StoredValue>?
     @exclusivity(unchecked) final var toMany: ToManyStates
-    /// The context is not the object's any more, though ``map`` still names the stores of its ID.
+    /// Whether the object left its context, though ``map`` still names the stores of its ID.
     @exclusivity(unchecked) private final var hasLeft = false
     /// Optimistic-lock version of the row that `values` came from; 0 before the first save.
     @exclusivity(unchecked) final var version: Int64 = 0
-    /// Made by the first read of an object that can be tracked, and by key-value observers.
+    /// Created by the first read with tracking enabled, and by key-value observers.
     final var observers: PropertyObservers?
-    /// Rises with creation: saves and notifications go in the order in which objects came to be.
+    /// Increases with creation: saves and notifications are in order of creation.
     final let sequence: Int64
     /// Changed by ``setKey(_:)`` only.
     @exclusivity(unchecked) package private(set) final var key: RowKey
-    /// Where the object is registered: nil for one that never was in a context.
+    /// The registry of the object; nil if it never was in a context.
     @exclusivity(unchecked) private final var map: IdentityMap?
-    /// Made when asked for.
+    /// Created on demand.
     @exclusivity(unchecked) private final var identity: NSManagedObjectID?
 
     private static let counter = Atomic<Int64>(0)
@@ -75,7 +75,7 @@ open class NSManagedObject: NSObject {
 
     /// Creates an object with a temporary ID and its entity's default values.
     ///
-    /// - Precondition: The entity is part of a valid model and not abstract.
+    /// - Precondition: The entity belongs to a valid model and isn't abstract.
     public init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
         let layout = Self.layout(of: entity)
         sequence = Self.counter.add(1, ordering: .relaxed).newValue
@@ -92,22 +92,25 @@ open class NSManagedObject: NSObject {
 
     deinit { map?.remove(self) }
 
+    /// Creates an object of this class's entity in a context.
+    ///
+    /// - Precondition: The context's model has one entity of the class.
     public convenience init(context: NSManagedObjectContext) {
         self.init(entity: Self.entity(in: context), insertInto: context)
     }
 
-    // A class's own override of the designated initialiser runs, because a convenience initialiser delegates
-    // through the vtable; the symbol lets a metatype that is known only at run time be instantiated.
+    // A convenience initializer delegates through the vtable, so a class's override of the designated initializer runs;
+    // the symbol creates an instance of a metatype known only at run time.
     @_silgen_name("tarn_managed_object_init")
     convenience init(dynamicEntity entity: NSEntityDescription, context: NSManagedObjectContext?) {
         self.init(entity: entity, insertInto: context)
     }
 
-    /// Whether setting a property that the entity does not have leaves the context without changes. Always so here:
-    /// the context does not observe such properties.
+    /// Whether setting a property outside the model leaves the context without changes. Always true here: the context
+    /// does not observe such properties.
     open class var contextShouldIgnoreUnmodeledPropertyChanges: Bool { true }
 
-    /// The entity that belongs to this class in any model that is in use.
+    /// Returns the entity of this class in any frozen model.
     open class func entity() -> NSEntityDescription {
         guard let entity = ManagedClassEntities.entity(for: self) else {
             preconditionFailure(
@@ -116,12 +119,16 @@ open class NSManagedObject: NSObject {
         return entity
     }
 
+    /// Returns a request for the objects of this class's entity.
     open class func fetchRequest() -> NSFetchRequest<any NSFetchRequestResult> {
         NSFetchRequest(entityName: entity().name ?? "")
     }
 
+    /// The object's ID.
     open var objectID: NSManagedObjectID { withIdentityLock { knownIdentity() } }
+    /// The object's entity.
     open var entity: NSEntityDescription { layout.description }
+    /// The object's context; nil after it has left the context.
     open var managedObjectContext: NSManagedObjectContext? { contextReference }
 
     final var contextReference: NSManagedObjectContext? {
@@ -137,10 +144,10 @@ open class NSManagedObject: NSObject {
 
     final func isIn(_ context: NSManagedObjectContext) -> Bool { !hasLeft && map === context.registry }
 
-    /// Whether no living context has the object.
+    /// Whether the object has no living context.
     final var isAlone: Bool { map == nil || contextReference == nil }
 
-    /// Enters an object that was just made into the map of its context.
+    /// Registers a new object in its context.
     fileprivate final func join(_ map: IdentityMap, as key: RowKey) {
         self.key = key
         self.map = map
@@ -149,7 +156,7 @@ open class NSManagedObject: NSObject {
         map.insert(self)
     }
 
-    /// Gives the object another identity. The caller keeps the context's map in step.
+    /// Sets the object's key. The caller updates the context's registry.
     final func setKey(_ key: RowKey) {
         let former = withIdentityLock {
             self.key = key
@@ -170,12 +177,12 @@ open class NSManagedObject: NSObject {
         }
     }
 
-    /// One of the values, for readers.
+    /// Returns one value, for reads.
     @inline(__always)
     final func value(at slot: Int) -> StoredValue { packed == nil ? storage[slot] : packedValue(at: slot) }
 
-    /// Most objects are read once, value by value: those are made from the row, and nothing is kept. What is read more
-    /// often than that is unpacked.
+    /// Most objects are read once, value by value: those values are decoded without caching. The row is unpacked after
+    /// more reads.
     @inline(never)
     private final func packedValue(at slot: Int) -> StoredValue {
         guard let packed, packed.promise == nil, Int(packedReads) < layout.entity.slots.count else { return values[slot] }
@@ -189,14 +196,14 @@ open class NSManagedObject: NSObject {
         storage = chunk.values(at: Int(packedOffset))
     }
 
-    /// Puts a row at hand that is made into values when somebody reads one.
+    /// Caches a packed row; values are decoded when they are read.
     final func pack(_ chunk: RowChunk, at offset: Int) {
         packed = chunk
         packedOffset = UInt32(truncatingIfNeeded: offset)
         packedReads = 0
     }
 
-    /// Who brings the row of a fault that was fetched in a batch.
+    /// The batch that reads the row of a fault.
     final var promise: AnyObject? { packed?.promise }
 
     /// The destination of a to-one relationship, without unpacking the values.
@@ -205,7 +212,7 @@ open class NSManagedObject: NSObject {
         return packed.reference(slot, at: Int(packedOffset))
     }
 
-    /// Forgets the values for those of another row, without unpacking them first.
+    /// Replaces the values by those of another row, without unpacking them first.
     final func replaceValues(_ values: ContiguousArray<StoredValue>) {
         packed = nil
         storage = values
@@ -222,155 +229,193 @@ open class NSManagedObject: NSObject {
         return made
     }
 
-    // What the library itself asks. The open properties below are for apps: a subclass may answer something else there.
+    // The library's own flags. The open properties below are for apps: a subclass may override them.
     final var isMarkedInserted: Bool { flags.contains(.inserted) }
     final var isMarkedUpdated: Bool { flags.contains(.updated) && !flags.contains(.inserted) }
     final var isMarkedDeleted: Bool { flags.contains(.deleted) }
     final var isMarkedFault: Bool { flags.contains(.fault) }
     final var isMarkedChanged: Bool { !flags.isDisjoint(with: .pending) && !flags.contains(.detached) }
 
+    /// Whether the next save inserts the object.
     open var isInserted: Bool { isMarkedInserted }
+    /// Whether the object has unsaved changes.
     open var isUpdated: Bool { isMarkedUpdated }
+    /// Whether the next save deletes the object.
     open var isDeleted: Bool { isMarkedDeleted }
+    /// Whether the object's values aren't loaded.
     open var isFault: Bool { isMarkedFault }
-    /// 0 for an object whose values are here, 1 for a fault.
+    /// 0 for an object with loaded values, 1 for a fault.
     open var faultingState: Int { isMarkedFault ? 1 : 0 }
+    /// Whether the object is inserted, updated or deleted.
     open var hasChanges: Bool { isMarkedChanged }
 
-    /// Whether a persistent value differs from what was last saved.
+    /// Whether a persistent value differs from the last saved one.
     open var hasPersistentChangedValues: Bool { !changedValuesImplementation().isEmpty || isMarkedInserted || isMarkedDeleted }
 
     // MARK: Life cycle, for subclasses
 
-    /// Called once, when the object is inserted; defaults are set already.
+    /// Called once, after the insertion; defaults are set already.
     open func awakeFromInsert() {}
-    /// Called when the object's values have come from the store.
+    /// Called after the object's values were read from the store.
     open func awakeFromFetch() {}
-    /// Called when values were replaced by earlier or other ones: by undo, redo, rollback, refresh or a merge policy.
+    /// Called after undo, redo, rollback, refresh or a merge policy replaced the values.
     open func awake(fromSnapshotEvents flags: NSSnapshotEventType) {}
     /// Called before a save. Changes made here are part of the save.
     open func willSave() {}
+    /// Called after a save.
     open func didSave() {}
     /// Called when the object is marked for deletion, before delete rules are applied.
     open func prepareForDeletion() {}
+    /// Called before the object becomes a fault.
     open func willTurnIntoFault() {}
+    /// Called after the object became a fault.
     open func didTurnIntoFault() {}
 
+    /// Validates a new object before its save.
+    ///
+    /// - Throws: ``CocoaError`` of the violated rule (1570–1680), or 1560 with several; the save fails with it.
     open func validateForInsert() throws { try validateProperties() }
+    /// Validates a changed object before its save.
+    ///
+    /// - Throws: ``CocoaError`` of the violated rule (1570–1680), or 1560 with several; the save fails with it.
     open func validateForUpdate() throws { try validateProperties() }
+    /// Validates an object's deletion before the save.
+    ///
+    /// - Throws: ``CocoaError`` 1600 for a relationship that denies the deletion; the save fails with it.
     open func validateForDelete() throws { try validateDeletion() }
 
     // MARK: Key-value coding, open to subclasses
 
-    /// - Precondition: The entity has a property of that name.
-    /// An accessor written by hand is called where the class has one for Objective-C.
+    /// Returns the value of a property. Calls a hand-written accessor that the class declares for Objective-C.
     ///
+    /// - Precondition: The entity has a property of that name.
     /// - Returns: A value of the attribute's type, an object, or a set of objects.
     open func value(forKey key: String) -> Any? {
         if let property = layout.keyedProperties[key] { return property.get(self) }
         return readProperty(key)
     }
 
-    /// - Precondition: The entity has a property of that name, and the value is of its type.
+    /// Sets the value of a property.
+    ///
+    /// - Precondition: The entity has a property of that name, and the value has its type.
     open func setValue(_ value: Any?, forKey key: String) {
         if let set = layout.keyedProperties[key]?.set { return set(self, value) }
         writeProperty(key, value)
     }
 
-    /// What ``value(forKey:)`` gives for a name that the entity does not have.
+    /// Returns the value of a property outside the model, for ``value(forKey:)``.
     ///
     /// - Precondition: A subclass overrides this.
     open func value(forUndefinedKey key: String) -> Any? { undefined(key) }
 
+    /// Sets a property outside the model, for ``setValue(_:forKey:)``.
+    ///
     /// - Precondition: A subclass overrides this.
     open func setValue(_ value: Any?, forUndefinedKey key: String) { undefined(key) }
 
-    /// For subclasses whose own properties cannot be nil; attributes can.
+    /// Sets nil for a subclass's own property that cannot be nil; attributes can.
     ///
     /// - Precondition: A subclass overrides this.
     open func setNilValueForKey(_ key: String) { preconditionFailure("'\(layout.name).\(key)' cannot be nil") }
 
+    /// Returns the values of several properties; `NSNull` stands for nil.
     open func dictionaryWithValues(forKeys keys: [String]) -> [String: Any] {
         Dictionary(keys.map { ($0, value(forKey: $0) ?? NSNull()) }, uniquingKeysWith: { first, _ in first })
     }
 
+    /// Sets several properties; `NSNull` stands for nil.
     open func setValuesForKeys(_ keyedValues: [String: Any]) {
         for (key, value) in keyedValues { setValue(value is NSNull ? nil : value, forKey: key) }
     }
 
-    /// Follows relationships; `@count`, `@sum` and the like stand in front of what they are about.
+    /// Returns the value at the end of a path of relationships; `@count`, `@sum` and other operators precede their
+    /// property.
     open func value(forKeyPath keyPath: String) -> Any? { followed(keyPath) }
 
+    /// Sets the property at the end of a path of relationships.
     open func setValue(_ value: Any?, forKeyPath keyPath: String) { setFollowed(keyPath, value) }
 
-    /// Checks one value; overrides may put another in its place.
+    /// Validates one value; overrides may replace it.
     ///
-    /// - Throws: ``CocoaError`` of the rule that the value violates, or 1560 with several.
+    /// - Throws: ``CocoaError`` of the violated rule, or 1560 with several. The object is unchanged then.
     open func validateValue(_ value: AutoreleasingUnsafeMutablePointer<AnyObject?>, forKey key: String) throws {
         try check(value.pointee, forKey: key)
     }
 
+    /// Validates a value for the property at the end of a path of relationships.
+    ///
+    /// - Throws: The errors of the last object's ``validateValue(_:forKey:)``.
     open func validateValue(_ value: AutoreleasingUnsafeMutablePointer<AnyObject?>, forKeyPath keyPath: String) throws {
         try checkFollowed(value, keyPath)
     }
 
-    /// Whether saves ask ``validateValue(_:forKey:)`` about each property, for classes that override it.
+    /// Whether saves call ``validateValue(_:forKey:)`` for each property, for classes that override it.
     ///
-    /// Not Apple's, which finds overrides by itself: here it would make every save slower.
+    /// Tarn's own: Apple's framework finds overrides by itself, which would make every save slower here.
     open class var validatesEachValue: Bool { false }
 
+    /// Returns a value without calling accessors.
     open func primitiveValue(forKey key: String) -> Any? { readProperty(key) }
 
-    /// Sets a value without marking the object as changed and without touching inverses.
+    /// Sets a value without marking the object as changed and without changing inverses.
     open func setPrimitiveValue(_ value: Any?, forKey key: String) { writePrimitive(key, value) }
 
-    /// Values that differ from what was last saved, by property name.
+    /// Returns the values that differ from the last saved ones, by property name.
     open func changedValues() -> [String: Any] { changedValuesImplementation() }
 
-    /// What was last fetched or saved.
+    /// Returns the values last fetched or saved.
     ///
-    /// - Parameter keys: Names of properties; nil for all of them, except to-many relationships that nobody has read.
+    /// - Parameter keys: Names of properties; nil for all of them, except unread to-many relationships.
     open func committedValues(forKeys keys: [String]?) -> [String: Any] { committedValuesImplementation(forKeys: keys) }
 
-    /// Whether reading the relationship would need the store.
+    /// Whether reading the relationship would read from the store.
     open func hasFault(forRelationshipNamed key: String) -> Bool { hasFaultImplementation(forRelationshipNamed: key) }
 
-    /// IDs of the members, without making objects of them.
+    /// Returns the IDs of the members, without creating objects.
     open func objectIDs(forRelationshipNamed key: String) -> [NSManagedObjectID] { objectIDsImplementation(forRelationshipNamed: key) }
 
-    /// Values that changed since the context last told of changes, as they were before, by property name.
+    /// Returns the former values of properties that changed since the context's last notification, by name.
     ///
     /// Source: developer.apple.com/documentation/coredata/nsmanagedobject/changedvaluesforcurrentevent()
     open func changedValuesForCurrentEvent() -> [String: Any] { changedValuesForCurrentEventImplementation() }
 
+    /// Returns a set through which the relationship at the end of a path can be changed.
     open func mutableSetValue(forKeyPath keyPath: String) -> NSMutableSet { mutableSetValueImplementation(forKeyPath: keyPath) }
 
+    /// Returns an ordered set through which the relationship at the end of a path can be changed.
     open func mutableOrderedSetValue(forKeyPath keyPath: String) -> NSMutableOrderedSet { mutableOrderedSetValueImplementation(forKeyPath: keyPath) }
 
-    // For code that brackets its accessors.
+    /// Loads the object's values before an accessor of the app reads one.
     open func willAccessValue(forKey key: String?) { willRead() }
+    /// Called after an accessor of the app has read a value.
     open func didAccessValue(forKey key: String?) {}
+    /// Announces a change. Call ``didChangeValue(forKey:)`` after it.
     open func willChangeValue(forKey key: String) {
         _ = willWrite()
         announceChange(key, .setting)
     }
+    /// Ends a change announced by ``willChangeValue(forKey:)``.
     open func didChangeValue(forKey key: String) { finishAnnounced(key) }
+    /// Announces a change of a to-many relationship's members.
     open func willChangeValue(forKey key: String, withSetMutation mutation: NSKeyValueSetMutationKind, using objects: Set<AnyHashable>) {
         _ = willWrite()
         announceChange(key, self.mutation(mutation, objects, of: key))
     }
+    /// Ends an announced change of a to-many relationship.
     open func didChangeValue(forKey key: String, withSetMutation mutation: NSKeyValueSetMutationKind, using objects: Set<AnyHashable>) {
         finishAnnounced(key)
     }
+    /// Announces a change of an ordered relationship's members at some indices.
     open func willChange(_ change: NSKeyValueChange, valuesAt indexes: IndexSet, forKey key: String) {
         _ = willWrite()
         announceChange(key, mutation(change, at: indexes, of: key), at: indexes)
     }
+    /// Ends an announced change of an ordered relationship.
     open func didChange(_ change: NSKeyValueChange, valuesAt indexes: IndexSet, forKey key: String) {
         finishAnnounced(key, members: change == .removal ? nil : { [self] in members(at: indexes, of: key) })
     }
 
-    // Foundation's hash is as costly as a dictionary's own; the address tells objects apart as well.
+    // Foundation's hash costs as much as a dictionary's own; the address is as distinct.
     open override var hash: Int { Int(bitPattern: ObjectIdentifier(self)) >> 4 }
 
     open override var description: String {
@@ -423,7 +468,7 @@ extension NSManagedObject {
         layout(of: entity).managedClass.dynamicInit(entity, context)
     }
 
-    /// Creates an object of this class that tells what is read from it.
+    /// Creates an object of this class that records reads.
     static func makeProbe(_ layout: EntityLayout) -> NSManagedObject {
         let object = dynamicInit(layout.description, nil)
         object.flags = [.fault, .probe]

@@ -9,15 +9,15 @@ import Synchronization
 ///
 /// Source: developer.apple.com/documentation/coredata/nsmanagedobjectid
 open class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
-    // Unchecked: nothing is written after init.
+    // Unchecked: immutable after init.
     package final let key: RowKey
     private final let layout: EntityLayout?
     private final let ticket: StoreTicket?
     private static let counter = Atomic<Int64>(Int64.min)
 
-    /// Creates an ID of no object, for tests that need any ID.
+    /// Creates an ID without an object, for tests.
     ///
-    /// It is temporary and equal to itself only. A context's `object(with:)` gives a fault without a row.
+    /// It is temporary and equals only itself. A context's `object(with:)` returns a fault without a row.
     public override init() {
         layout = nil
         ticket = nil
@@ -34,17 +34,18 @@ open class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
         self.init(key: key, layout: layout, ticket: store.ticket)
     }
 
-    /// The entity of the object; without a name for an ID that belongs to no object.
+    /// The entity of the object; an unnamed one for an ID without an object.
     open var entity: NSEntityDescription { layout?.description ?? NSEntityDescription() }
+    /// The store of the object; nil for a temporary ID, and once the store is deallocated.
     open var persistentStore: NSPersistentStore? { ticket?.store }
     private final var storeIdentifier: String? { ticket?.identifier }
 
-    /// Whether the object has not been saved, nor asked for a permanent ID, yet.
+    /// Whether the object was neither saved nor assigned a permanent ID.
     open var isTemporaryID: Bool { key.isTemporary }
 
-    /// `x-coredata://STORE/ENTITY/pKEY`, or `x-coredata:///ENTITY/tKEY` for a temporary ID.
+    /// Returns `x-coredata://STORE/ENTITY/pKEY`, or `x-coredata:///ENTITY/tKEY` for a temporary ID.
     ///
-    /// The form of the temporary address is Tarn's choice; Apple does not document its own.
+    /// Differs: the form of temporary URIs is Tarn's; Apple does not document its own.
     open func uriRepresentation() -> URL {
         let text =
             if let ticket, !key.isTemporary {
@@ -60,7 +61,7 @@ open class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
 
     open override var hash: Int { Int(truncatingIfNeeded: key.primaryKey) }
 
-    /// The same row of the same store file is equal even when the file was added to two coordinators.
+    /// Rows of the same store file are equal even if the file was added to two coordinators.
     open override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? NSManagedObjectID else { return false }
         if key == other.key { return true }
@@ -68,5 +69,6 @@ open class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
             && storeIdentifier == other.storeIdentifier && entity.name == other.entity.name
     }
 
+    /// Returns the ID itself, which is immutable.
     open func copy(with zone: NSZone? = nil) -> Any { self }
 }

@@ -4,15 +4,15 @@
 public import Foundation
 import ManagedModel
 
-/// An ordered set that an app got to change a to-many relationship by. It shows the members at any time.
+/// An ordered set through which an app changes a to-many relationship. It shows the current members at any time.
 ///
-/// Foundation's ordered set reads its own contents in ways that cannot be overridden, so this one holds the members, is
-/// told of changes made elsewhere, and hands every change of its own to the relationship.
+/// Foundation's ordered set reads its own contents in ways that cannot be overridden, so this one stores the members, is
+/// updated by changes elsewhere, and forwards each of its own changes to the relationship.
 protocol RelationshipView: AnyObject {
     func show(_ members: [NSManagedObject], of owner: NSManagedObject, _ index: Int)
 }
 
-/// The ordered sets of a context that are in somebody's hands.
+/// A context's ordered sets that the app still references.
 struct RelationshipViews {
     private struct Entry { weak var view: (any RelationshipView)? }
 
@@ -34,14 +34,14 @@ struct RelationshipViews {
 }
 
 extension NSManagedObject {
-    /// A set through which the relationship can be changed.
+    /// Returns a set through which the relationship can be changed.
     ///
     /// - Precondition: The property is a to-many relationship.
     public func mutableSetValue(forKey key: String) -> NSMutableSet {
         RelationshipSet(owner: self, index: toManyIndex(key))
     }
 
-    /// An ordered set through which the relationship can be changed.
+    /// Returns an ordered set through which the relationship can be changed.
     ///
     /// - Precondition: The property is an ordered to-many relationship.
     public func mutableOrderedSetValue(forKey key: String) -> NSMutableOrderedSet {
@@ -134,12 +134,12 @@ private final class RelationshipOrderedSet: NSMutableOrderedSet, RelationshipVie
 
     func show(_ members: [NSManagedObject], of owner: NSManagedObject, _ index: Int) {
         guard owner === self.owner, index == self.index else { return }
-        // Foundation's other methods may come back through the ones below.
+        // Foundation's other methods may call the ones below.
         for place in (0..<count).reversed() { super.removeObject(at: place) }
         for (place, object) in members.enumerated() { super.insert(object, at: place) }
     }
 
-    /// Lets `body` change a copy, which then becomes the relationship's value.
+    /// Changes a copy by `body`, and sets it as the relationship's value.
     private func change(_ body: (NSMutableOrderedSet) -> Void) {
         let copy = NSMutableOrderedSet(array: owner.toManyObjects(index))
         body(copy)
@@ -174,7 +174,7 @@ private final class RelationshipOrderedSet: NSMutableOrderedSet, RelationshipVie
     override func removeObjects(in range: NSRange) { change { $0.removeObjects(in: range) } }
     override func removeObjects(at indexes: IndexSet) { change { $0.removeObjects(at: indexes) } }
     override func removeAllObjects() { change { $0.removeAllObjects() } }
-    // Foundation's own never ends.
+    // Foundation's own implementation never returns.
     override func intersect(_ other: NSOrderedSet) { keep { other.contains($0) } }
     override func intersectSet(_ other: Set<AnyHashable>) { keep { other.contains($0) } }
     override func sort(comparator cmptr: (Any, Any) -> ComparisonResult) { change { $0.sort(comparator: cmptr) } }

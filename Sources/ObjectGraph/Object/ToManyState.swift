@@ -3,19 +3,19 @@
 
 import ManagedModel
 
-/// The members of one to-many relationship of one object: what the store holds, and what changed since.
+/// The members of one to-many relationship of one object: the store's members, and the unsaved changes.
 ///
-/// Changes are kept beside the stored members, so that adding to a relationship that was never read needs no read.
+/// Changes are separate from the stored members, so that adding to an unread relationship reads nothing.
 ///
 /// Invariants:
 /// - `added` and `removed` share no key
-/// - when `stored` is known, `added` shares no key with it and every key in `removed` is in it
+/// - when `stored` is loaded, `added` shares no key with it and it contains every key in `removed`
 struct ToManyState {
-    /// nil until somebody asked: a relationship fault.
+    /// nil until it is loaded: a relationship fault.
     private(set) var stored: Set<RowKey>?
     private(set) var added: Set<RowKey> = []
     private(set) var removed: Set<RowKey> = []
-    /// nil for a relationship without order.
+    /// nil for an unordered relationship.
     private(set) var order: MemberOrder?
 
     init(stored: Set<RowKey>?, isOrdered: Bool = false) {
@@ -36,12 +36,12 @@ struct ToManyState {
         return stored.subtracting(removed).union(added)
     }
 
-    /// The members in their order; in no particular one where the relationship has none.
+    /// The members in order; in no particular one for an unordered relationship.
     ///
     /// - Precondition: The relationship was loaded.
     var orderedMembers: [RowKey] { order.map { $0.sorted(members) } ?? Array(members) }
 
-    /// The members that the store holds, in their order.
+    /// The store's members, in order.
     var storedMembers: [RowKey] { order?.stored ?? Array(stored ?? []) }
 
     mutating func load(_ members: [RowKey]) {
@@ -52,7 +52,7 @@ struct ToManyState {
         order?.stored = members
     }
 
-    /// Forgets what the store holds, keeps what changed here.
+    /// Drops the store's members, keeps unsaved changes.
     mutating func fault() {
         stored = nil
         order?.stored = []
@@ -61,38 +61,38 @@ struct ToManyState {
     mutating func insert(_ key: RowKey) {
         if order != nil, stored?.contains(key) != true || removed.contains(key), !added.contains(key) { order?.append(key) }
         removed.remove(key)
-        // Until the members are known, nobody can say whether the key is one of them: the last word is kept.
+        // Until the members are loaded, it is unknown whether the key is one of them: the last change is recorded.
         if stored?.contains(key) != true { added.insert(key) }
     }
 
-    /// - Parameter mayBeStored: Whether the key may be among those that the store, or the parent, holds. An object
-    ///   without a row cannot.
+    /// - Parameter mayBeStored: Whether the store, or the parent, may have the key. It cannot for an object without a
+    ///   row.
     mutating func remove(_ key: RowKey, mayBeStored: Bool) {
         added.remove(key)
         if stored?.contains(key) ?? mayBeStored { removed.insert(key) }
         order?.remove(key)
     }
 
-    /// Puts the members into an order; those that are not named come after the others.
+    /// Sets the order; members not named follow the others.
     mutating func arrange(_ keys: [RowKey]) { order?.arrange(keys) }
 
-    /// Takes what was put in order at another time.
+    /// Applies another state's order.
     mutating func resume(_ other: MemberOrder, _ translation: [RowKey: RowKey]) { order?.resume(other, translation) }
 
-    /// What is known of the members without a look at the store.
+    /// The members as far as they are loaded.
     var currentMembers: Set<RowKey> { (stored ?? []).subtracting(removed).union(added) }
 
-    /// Back to the order that the store has.
+    /// Restores the store's order.
     mutating func forgetArrangement() { order?.forgetArrangement() }
 
-    /// Takes back what was changed here about one member.
+    /// Reverts the unsaved changes of one member.
     mutating func retract(_ key: RowKey) {
         added.remove(key)
         removed.remove(key)
         order?.remove(key)
     }
 
-    /// Rows that are gone are no members, whatever was changed here about them.
+    /// Removes deleted rows, whatever the unsaved changes are.
     mutating func drop(_ keys: Set<RowKey>) {
         added.subtract(keys)
         removed.subtract(keys)
@@ -100,7 +100,7 @@ struct ToManyState {
         order?.drop(keys)
     }
 
-    /// The changes are in the store now.
+    /// The changes were saved.
     mutating func commit() {
         if stored != nil {
             let now = orderedMembers
@@ -110,7 +110,7 @@ struct ToManyState {
         rollback()
     }
 
-    /// Replaces temporary keys of objects that were given permanent ones.
+    /// Replaces temporary keys by the permanent ones.
     mutating func translate(_ translation: [RowKey: RowKey]) {
         added = Set(added.map { translation[$0] ?? $0 })
         removed = Set(removed.map { translation[$0] ?? $0 })
@@ -125,11 +125,11 @@ struct ToManyState {
     }
 }
 
-/// The to-many relationships of one object. Until one of them is used they need no memory.
+/// The to-many relationships of one object. Unused ones need no memory.
 struct ToManyStates: RandomAccessCollection, MutableCollection {
     private var states: ContiguousArray<ToManyState> = []
     private let width: Int32
-    /// A new object's relationships are empty; a fault's are not known.
+    /// A new object's relationships are empty; a fault's are not loaded.
     private var isNew: Bool
     /// See ``EntityLayout/orderedToMany``.
     private let ordered: UInt64
@@ -140,7 +140,7 @@ struct ToManyStates: RandomAccessCollection, MutableCollection {
         self.ordered = ordered
     }
 
-    /// Those of the same object at another time.
+    /// Empty states of the same object at another time.
     init(like other: ToManyStates, isNew: Bool) { self.init(count: other.count, isNew: isNew, ordered: other.ordered) }
 
     var startIndex: Int { 0 }
@@ -168,14 +168,14 @@ struct ToManyStates: RandomAccessCollection, MutableCollection {
         }
     }
 
-    /// Forgets what the store holds of every relationship, keeps what changed here.
+    /// Drops the store's members of every relationship, keeps unsaved changes.
     mutating func fault() {
         if states.isEmpty { isNew = false } else { for index in indices { states[index].fault() } }
     }
 
     mutating func rollback() { for index in states.indices { states[index].rollback() } }
 
-    /// The changes are in the store now.
+    /// The changes were saved.
     mutating func commit() { for index in states.indices { states[index].commit() } }
 
     var hasChanges: Bool { states.contains(where: \.hasChanges) }

@@ -64,7 +64,7 @@ extension PredicateExpressions.RangeExpressionContains: MacroNode {
 }
 
 extension PredicateExpressions.TypeCheck: MacroNode {
-    /// An object is of a class when its entity is one of those below the class's.
+    /// An object has a class if its entity is one of the class's entity and its subentities.
     func read(_ reader: inout MacroReader) throws -> MacroReader.Node {
         guard let type = Desired.self as? NSManagedObject.Type, let layout = KeyPathProbe.layout(of: type),
             let layouts = try layout.model?.freeze().layouts

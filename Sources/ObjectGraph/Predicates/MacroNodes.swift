@@ -194,26 +194,34 @@ extension PredicateExpressions.CollectionIndexSubscript: MacroNode {
 // MARK: Text
 
 extension PredicateExpressions {
-    /// `text.localizedStandardContains(part)`, which Foundation on Linux lacks: case and accents do not count.
+    /// `text.localizedStandardContains(part)`, which Foundation on Linux lacks: ignores case and accents.
     ///
     /// Source: developer.apple.com/documentation/foundation/predicateexpressions/stringlocalizedstandardcontains
     public struct StringLocalizedStandardContains<Root: PredicateExpression, Other: PredicateExpression>: PredicateExpression
     where Root.Output: StringProtocol, Other.Output: StringProtocol {
+        /// A Boolean.
         public typealias Output = Bool
+        /// The text.
         public let root: Root
+        /// The part to search for.
         public let other: Other
 
+        /// Creates the expression.
         public init(root: Root, other: Other) {
             self.root = root
             self.other = other
         }
 
+        /// Whether the text contains the part, regardless of case and accents.
+        ///
+        /// - Throws: The errors of evaluating either side.
         public func evaluate(_ bindings: PredicateBindings) throws -> Bool {
             let (text, part) = (String(try root.evaluate(bindings)), String(try other.evaluate(bindings)))
             return try StringMatching.matches(text, .contains, part, [.caseInsensitive, .diacriticInsensitive])
         }
     }
 
+    /// Called by the `#Predicate` macro.
     public static func build_localizedStandardContains<Root, Other>(
         _ root: Root, _ other: Other
     ) -> StringLocalizedStandardContains<Root, Other> {

@@ -4,9 +4,10 @@
 public import Foundation
 import PredicateKit
 
-/// Reads what `#Predicate` made: its tree is public, and each kind of node says below what it means as a predicate.
+/// Translates predicates of the `#Predicate` macro: the macro's tree is public, and each kind of node has its translation
+/// below.
 struct MacroReader {
-    /// A part that has no counterpart in the predicate language.
+    /// A part without a counterpart in the predicate language.
     struct Unreadable: Error {}
 
     enum Node {
@@ -14,7 +15,7 @@ struct MacroReader {
         case value(PredicateKit.Expression)
     }
 
-    /// What the variables of closures stand for.
+    /// The values of closures' variables.
     private var variables: [PredicateExpressions.VariableID: PredicateKit.Expression] = [:]
     private var iteratorCount = 0
 
@@ -60,7 +61,7 @@ struct MacroReader {
         .value(.function(name, try arguments.map { try value($0) }))
     }
 
-    /// The members of a sequence for which a test is true.
+    /// The members of a sequence that pass a test.
     mutating func members(
         _ sequence: any PredicateExpression, _ variable: PredicateExpressions.VariableID, _ test: any PredicateExpression,
         negated: Bool = false
@@ -73,7 +74,7 @@ struct MacroReader {
         return .subquery(collection, variable: name, negated ? .not(condition) : condition)
     }
 
-    /// Reads a part in which a variable stands for a value.
+    /// Translates a part in which a variable has a value.
     mutating func node(_ expression: any PredicateExpression, where variable: PredicateExpressions.VariableID, is value: PredicateKit.Expression) throws
         -> Node
     {
@@ -82,18 +83,18 @@ struct MacroReader {
     }
 }
 
-/// A node of a macro's tree that can be read.
+/// A translatable node of a macro's tree.
 protocol MacroNode {
     func read(_ reader: inout MacroReader) throws -> MacroReader.Node
 }
 
 extension NSPredicate {
-    /// The same condition as a Swift predicate, so that a store can run it.
+    /// Creates the same condition as a Swift predicate, so that a store can evaluate it.
     ///
-    /// Properties are those of a loaded model. Text is compared as a format without options does;
+    /// Properties are those of a loaded model. Text is compared as by a format without options;
     /// `localizedStandardContains` ignores case and accents.
     ///
-    /// - Returns: nil when a part of it has no counterpart, such as a regular expression or a computed property.
+    /// - Returns: nil if a part has no counterpart, such as a regular expression or a computed property.
     ///
     /// Source: developer.apple.com/documentation/foundation/nspredicate/init(_:)
     public convenience init?<Input: NSObject>(_ predicate: Foundation.Predicate<Input>) {

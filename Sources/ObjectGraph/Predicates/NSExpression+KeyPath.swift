@@ -4,7 +4,9 @@
 public import class PredicateKit.NSExpression
 
 extension NSExpression {
-    /// The property that a Swift key path names. One that names none of a loaded model ends the process.
+    /// Creates an expression for the property of a Swift key path.
+    ///
+    /// - Precondition: The key path names a property of a loaded model.
     ///
     /// Source: developer.apple.com/documentation/foundation/nsexpression/init(forkeypath:)
     public convenience init<Root: NSManagedObject, Value>(forKeyPath keyPath: KeyPath<Root, Value>) {

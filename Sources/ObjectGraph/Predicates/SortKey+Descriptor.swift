@@ -5,7 +5,7 @@ public import Foundation
 import PredicateKit
 
 extension SortKey {
-    /// What a sort descriptor of a fetch request asks of the stores.
+    /// Creates the stores' sort key for a descriptor of a fetch request.
     ///
     /// - Throws: ``CocoaError`` 134070 for a comparator, and for a key path that leads to no property.
     package init(_ descriptor: NSSortDescriptor, of entity: String, layouts: [EntityLayout]) throws {
@@ -24,8 +24,9 @@ extension SortKey {
 }
 
 extension NSSortDescriptor {
-    /// A descriptor that sorts by the same property as a Swift one. Text is ordered as by `compare:`; Differs: Apple's
-    /// orders it as a file manager does unless the Swift descriptor has another comparator, which Linux does not tell.
+    /// Creates a descriptor that sorts by the property of a Swift descriptor. Text is ordered as by `compare:`; Differs:
+    /// Apple orders it as a file manager does unless the Swift descriptor has another comparator, which Linux does not
+    /// reveal.
     ///
     /// Source: developer.apple.com/documentation/foundation/nssortdescriptor/init(_:)
     public convenience init<Compared: NSObject>(_ sortDescriptor: SortDescriptor<Compared>) {

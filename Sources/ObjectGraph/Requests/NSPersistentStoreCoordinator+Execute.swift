@@ -10,7 +10,7 @@ extension NSPersistentStoreCoordinator {
     }
 }
 
-/// A fetch request of whatever results.
+/// A fetch request with an erased result type.
 private protocol AnyFetchRequest {
     func results(in context: NSManagedObjectContext) throws -> [Any]
 }

@@ -3,12 +3,17 @@
 
 public import Foundation
 
-/// Raw values are Apple's.
+/// The type of a request. Raw values are Apple's.
 public enum NSPersistentStoreRequestType: UInt, Sendable {
+    /// A fetch or a history request.
     case fetchRequestType = 1
+    /// A save request.
     case saveRequestType = 2
+    /// A batch insertion.
     case batchInsertRequestType = 5
+    /// A batch update.
     case batchUpdateRequestType = 6
+    /// A batch deletion.
     case batchDeleteRequestType = 7
 }
 
@@ -16,17 +21,17 @@ public enum NSPersistentStoreRequestType: UInt, Sendable {
 ///
 /// Source: developer.apple.com/documentation/coredata/nspersistentstorerequest
 open class NSPersistentStoreRequest: NSObject {
-    /// The stores to ask; nil for all of the coordinator that hold the entity.
+    /// The stores of the request; nil for all of the coordinator's stores that hold the entity.
     open var affectedStores: [NSPersistentStore]?
 
-    /// What kind of request this is. Requests for history count as fetches.
+    /// The type of the request. History requests count as fetches.
     open var requestType: NSPersistentStoreRequestType { .fetchRequestType }
 }
 
-/// What ``NSManagedObjectContext/execute(_:)`` answers with.
+/// The result of ``NSManagedObjectContext/execute(_:)``.
 open class NSPersistentStoreResult: NSObject {}
 
-/// A request that a context can carry out.
+/// A request that a context executes.
 package protocol ExecutableRequest: NSPersistentStoreRequest {
     /// Called on the context's queue.
     func execute(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult

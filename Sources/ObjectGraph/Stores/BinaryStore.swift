@@ -4,10 +4,10 @@
 import Foundation
 import ManagedModel
 
-/// A store in one file that is written anew, whole, with every save: it holds the old or the new state.
+/// A store in one file that each save replaces atomically: it holds the old or the new state.
 ///
-/// The file is a property list of Tarn's own; Apple's binary stores are archives of private classes, and neither side
-/// reads the other's.
+/// The file is a property list in Tarn's format; Apple's binary stores are archives of private classes, and neither
+/// framework reads the other's.
 final class BinaryStore: NSAtomicStore, @unchecked Sendable {
     private static let version = 1
 
@@ -37,7 +37,7 @@ final class BinaryStore: NSAtomicStore, @unchecked Sendable {
 
     override func load() throws {
         guard let url, let contents = try Self.contents(of: url) else {
-            // A new store is a file at once, so that a folder that cannot be written to shows now.
+            // Writes a new store's file right away, so that a read-only folder is reported now.
             return try save()
         }
         let entities = persistentStoreCoordinator?.managedObjectModel.entitiesByName ?? [:]
@@ -89,7 +89,7 @@ final class BinaryStore: NSAtomicStore, @unchecked Sendable {
         try Self.write(contents, to: url)
     }
 
-    /// How another row refers to this one.
+    /// The reference to a row from another row.
     private func name(of key: RowKey) -> [String: Any]? {
         guard let layout = layout(key), let reference = table.object(key.primaryKey) as? NSNumber else { return nil }
         return [Key.entity: layout.name, Key.reference: reference]
@@ -124,7 +124,7 @@ final class BinaryStore: NSAtomicStore, @unchecked Sendable {
         static let last = "TarnLastReference"
     }
 
-    /// - Returns: nil when there is no file, or an empty one.
+    /// - Returns: nil for a missing or empty file.
     private static func contents(of url: URL) throws -> [String: Any]? {
         guard FileManager.default.fileExists(atPath: url.path) else { return nil }
         let data = try Data(contentsOf: url)
@@ -153,7 +153,7 @@ final class BinaryStore: NSAtomicStore, @unchecked Sendable {
     }
 }
 
-/// Attribute values as a property list can hold them.
+/// Attribute values as property-list values.
 private enum BinaryValue {
     static func archived(_ value: Any, of attribute: Attribute) -> Any? {
         guard let stored = AttributeCoding.stored(value, as: attribute.type) else { return nil }

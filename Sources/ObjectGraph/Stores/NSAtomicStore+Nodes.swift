@@ -10,20 +10,25 @@ import SQLiteStore
 ///
 /// Source: developer.apple.com/documentation/coredata/nsatomicstorecachenode
 open class NSAtomicStoreCacheNode: NSObject {
+    /// The ID of the object.
     open private(set) var objectID: NSManagedObjectID
+    /// The node's values by property name.
     open var propertyCache: NSMutableDictionary?
 
+    /// Creates a node without values.
     public init(objectID moid: NSManagedObjectID) { objectID = moid }
 
+    /// Returns a value by property name.
     open func value(forKey key: String) -> Any? { propertyCache?[key] }
 
+    /// Sets a value by property name.
     open func setValue(_ value: Any?, forKey key: String) {
         if propertyCache == nil { propertyCache = NSMutableDictionary() }
         propertyCache?[key] = value
     }
 }
 
-// Between nodes, objects and rows.
+// Conversion between nodes, objects and rows.
 
 extension NSAtomicStore {
     func copy(_ object: NSManagedObject, to node: NSAtomicStoreCacheNode) {
@@ -60,7 +65,7 @@ extension NSAtomicStore {
                 }
                 values[slot] = stored
             case .toOne:
-                // A node that was taken out leads nowhere.
+                // A reference to a removed node is nil.
                 let destination = (value as? NSAtomicStoreCacheNode)?.objectID.key
                 values[slot] = destination.flatMap { self.node($0) }.map { .reference($0.objectID.key) } ?? .null
             }
@@ -80,7 +85,7 @@ extension NSAtomicStore {
         return members.compactMap { ($0 as? NSAtomicStoreCacheNode)?.objectID.key }.filter { node($0) != nil }
     }
 
-    /// What a query finds, in its order, without its window.
+    /// The results of a query, in its order, without its window.
     func matching(_ query: StoreQuery) throws -> [(key: RowKey, node: NSAtomicStoreCacheNode)] {
         guard let layouts = persistentStoreCoordinator?.layouts else { return [] }
         let entities = query.includesSubentities ? Set(layouts[query.entity].entity.hierarchy) : [query.entity]
@@ -109,7 +114,7 @@ extension NSAtomicStore {
     }
 }
 
-/// A node under a predicate.
+/// A node as the subject of a predicate.
 private final class NodeSubject: PredicateSubject, RowIdentified {
     private let key: RowKey
     private let store: NSAtomicStore
@@ -131,14 +136,14 @@ private final class NodeSubject: PredicateSubject, RowIdentified {
                 let destination = (node.value(forKey: name) as? NSAtomicStoreCacheNode)?.objectID.key
                 return destination.flatMap { store.node($0) }.map { .object(PredicateObject(NodeSubject($0.objectID.key, store))) } ?? .null
             }
-            // Read as the row holds it, so that all stores compare the same values.
+            // Read in the row's form, so that all stores compare the same values.
             return AttributeCoding.stored(node.value(forKey: name), as: attribute.type).map { PredicateValue($0, attribute) } ?? .null
         }
     }
 }
 
 extension PredicateValue {
-    /// What an attribute's stored value is to a predicate.
+    /// A predicate's value for an attribute's stored value.
     init(_ stored: StoredValue, _ attribute: Attribute) {
         self =
             switch stored {

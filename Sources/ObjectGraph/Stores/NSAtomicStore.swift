@@ -6,16 +6,16 @@ import ManagedModel
 import PredicateKit
 import SQLiteStore
 
-/// A store that is read and written as a whole. Between the two it is a set of nodes in memory.
+/// A store that reads and writes its file as a whole. In between it is a set of nodes in memory.
 ///
-/// A subclass reads its file in ``load()`` and writes it in ``save()``; ``newReferenceObject(for:)`` gives new objects
-/// a name. What nodes hold is copied from objects unless the subclass does it itself.
+/// A subclass reads its file in ``load()`` and writes it in ``save()``; ``newReferenceObject(for:)`` assigns reference
+/// objects to new objects. Values are copied from objects to nodes unless the subclass does it.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsatomicstore
 open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
     // Unchecked: nodes are used with `lock` held.
     let table = ReferenceTable()
-    /// Recursive: what a subclass does in a save may read the store.
+    /// Recursive: a subclass's save may read the store.
     let lock = NSRecursiveLock()
     private var nodes: [RowKey: NSAtomicStoreCacheNode] = [:]
     private var versions: [RowKey: Int64] = [:]
@@ -30,33 +30,41 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
     // MARK: For subclasses
 
     /// Reads the file and adds a node for each object, by ``addCacheNodes(_:)``.
+    ///
+    /// - Throws: ``CocoaError`` 134080 unless a subclass overrides the method, or the override's error; the store isn't
+    ///   added then.
     open func load() throws {
         throw CocoaError(.persistentStoreOpen, sentence: "\(Swift.type(of: self)) does not override load().")
     }
 
     /// Writes the nodes and the metadata to the file.
+    ///
+    /// - Throws: ``CocoaError`` 134030 unless a subclass overrides the method, or the override's error; the context's
+    ///   changes stay pending then.
     open func save() throws {
         throw CocoaError(.persistentStoreSave, sentence: "\(Swift.type(of: self)) does not override save().")
     }
 
-    /// A node with the values of a new object.
+    /// Returns a node with the values of a new object.
     open func newCacheNode(for managedObject: NSManagedObject) -> NSAtomicStoreCacheNode {
         let node = node(managedObject.key) ?? NSAtomicStoreCacheNode(objectID: managedObject.objectID)
         copy(managedObject, to: node)
         return node
     }
 
-    /// Brings the values of a changed object into its node.
+    /// Copies the values of a changed object to its node.
     open func updateCacheNode(_ node: NSAtomicStoreCacheNode, from managedObject: NSManagedObject) { copy(managedObject, to: node) }
 
-    /// What the store is to know a new object by: a text, a number or a UUID, unlike that of any other of its entity.
+    /// Returns the reference object of a new object: a text, a number or a UUID, unique in its entity.
     open func newReferenceObject(for managedObject: NSManagedObject) -> Any { UUID().uuidString }
 
-    /// Called before nodes are taken out.
+    /// Called before nodes are removed.
     open func willRemoveCacheNodes(_ cacheNodes: Set<NSAtomicStoreCacheNode>) {}
 
+    /// Returns all nodes.
     public final func cacheNodes() -> Set<NSAtomicStoreCacheNode> { lock.withLock { Set(nodes.values) } }
 
+    /// Adds nodes.
     public final func addCacheNodes(_ cacheNodes: Set<NSAtomicStoreCacheNode>) {
         lock.withLock {
             for node in cacheNodes {
@@ -66,9 +74,10 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
         }
     }
 
+    /// Returns the node of an object; nil if it does not exist.
     public final func cacheNode(for objectID: NSManagedObjectID) -> NSAtomicStoreCacheNode? { lock.withLock { nodes[objectID.key] } }
 
-    /// The ID of the object that the store knows by a text, a number or a UUID.
+    /// Returns the ID of the object with a reference object.
     public final func objectID(for entity: NSEntityDescription, withReferenceObject data: Any) -> NSManagedObjectID {
         guard let layout = persistentStoreCoordinator?.layout(named: entity.name ?? "") else {
             preconditionFailure("entity '\(entity.name ?? "")' is not one of the store's coordinator")
@@ -77,6 +86,7 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
         return NSManagedObjectID(key: key, layout: layout, store: self)
     }
 
+    /// Returns the reference object of an object.
     public final func referenceObject(for objectID: NSManagedObjectID) -> Any {
         guard let object = table.object(objectID.key.primaryKey) else {
             preconditionFailure("\(objectID) was not made by this store's objectID(for:withReferenceObject:)")
@@ -161,7 +171,7 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
 
     private func apply(_ changes: StoreChanges, _ objects: [NSManagedObject]) {
         let byKey = Dictionary(objects.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
-        // All nodes are there before relationships look for them.
+        // All nodes are added before relationships look for them.
         addCacheNodes(Set(changes.inserts.map { row in nodes[row.key] ?? byKey[row.key].map { NSAtomicStoreCacheNode(objectID: $0.objectID) } }.compactMap(\.self)))
         addCacheNodes(Set(changes.inserts.compactMap { byKey[$0.key].map(newCacheNode) }))
         for object in objects where object.isMarkedUpdated && !object.isMarkedDeleted {
@@ -184,7 +194,7 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
 
     func node(_ key: RowKey) -> NSAtomicStoreCacheNode? { nodes[key] }
 
-    /// Nodes of some entities, in the order in which they came.
+    /// Nodes of some entities, in order of insertion.
     func nodes(of entities: Set<Int>) -> [(key: RowKey, node: NSAtomicStoreCacheNode)] {
         nodes.filter { entities.contains($0.key.entityIndex) }.sorted { $0.key.primaryKey < $1.key.primaryKey }.map { ($0.key, $0.value) }
     }

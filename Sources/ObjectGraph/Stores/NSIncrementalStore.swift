@@ -6,17 +6,17 @@ import ManagedModel
 import SQLiteStore
 import Synchronization
 
-/// A store that a subclass makes out of anything: a service, a folder, another database.
+/// A store with rows from anything that a subclass reads: a service, a folder, another database.
 ///
-/// The subclass says what its rows are by reference objects, and answers requests:
-/// ``loadMetadata()``, ``execute(_:with:)``, ``newValuesForObject(with:with:)``,
-/// ``newValue(forRelationship:forObjectWith:with:)``, and ``obtainPermanentIDs(for:)`` where it takes new objects.
+/// The subclass identifies rows by reference objects, and responds to requests: ``loadMetadata()``, ``execute(_:with:)``,
+/// ``newValuesForObject(with:with:)``, ``newValue(forRelationship:forObjectWith:with:)``, and
+/// ``obtainPermanentIDs(for:)`` if it accepts new objects.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsincrementalstore
 open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
-    // Unchecked: what is here is behind locks; a subclass keeps its own.
+    // Unchecked: this class's state is behind locks; a subclass guards its own.
     private let table = ReferenceTable()
-    /// How often a row was saved here: stores need not count versions themselves.
+    /// The number of saves of each row here: stores need not count versions themselves.
     private let saves = Mutex<[RowKey: Int64]>([:])
     private let helper = Mutex<NSManagedObjectContext?>(nil)
 
@@ -30,26 +30,36 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
     // MARK: For subclasses
 
     /// Sets ``NSPersistentStore/metadata``: at least the store's UUID and type.
+    ///
+    /// - Throws: ``CocoaError`` 134070 unless a subclass overrides the method, or the override's error; the store isn't
+    ///   added then.
     open override func loadMetadata() throws {
         throw CocoaError(.persistentStoreOperation, sentence: "\(Swift.type(of: self)) does not override loadMetadata().")
     }
 
-    /// Carries out a request.
+    /// Executes a request.
     ///
-    /// - Returns: For a fetch, an array of objects, object IDs or dictionaries, or of one number for a count, as the
-    ///   request's result type says. For a save, an empty array.
+    /// - Returns: For a fetch, an array of objects, object IDs or dictionaries, or of one number for a count, by the
+    ///   request's result type. For a save, an empty array.
+    /// - Throws: ``CocoaError`` 134091 unless a subclass overrides the method, or the override's error; the context's
+    ///   changes stay pending then.
     open func execute(_ request: NSPersistentStoreRequest, with context: NSManagedObjectContext?) throws -> Any {
         throw CocoaError(.persistentStoreUnsupportedRequestType, sentence: "\(Swift.type(of: self)) does not override execute(_:with:).")
     }
 
-    /// The attributes and to-one relationships of an object.
+    /// Returns the attributes and to-one relationships of an object.
     ///
-    /// - Throws: An error, 133000 if there is no such object.
+    /// - Throws: ``CocoaError`` 134070 unless a subclass overrides the method. An override throws 133000 for a missing
+    ///   object.
     open func newValuesForObject(with objectID: NSManagedObjectID, with context: NSManagedObjectContext) throws -> NSIncrementalStoreNode {
         throw CocoaError(.persistentStoreOperation, sentence: "\(Swift.type(of: self)) does not override newValuesForObject(with:with:).")
     }
 
+    /// Returns the destinations of a relationship.
+    ///
     /// - Returns: For a to-one relationship the ID or `NSNull`; for a to-many relationship an array or set of IDs.
+    /// - Throws: ``CocoaError`` 134070 unless a subclass overrides the method, or the override's error; the relationship
+    ///   stays a fault then.
     open func newValue(
         forRelationship relationship: NSRelationshipDescription, forObjectWith objectID: NSManagedObjectID,
         with context: NSManagedObjectContext?
@@ -58,19 +68,24 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
             .persistentStoreOperation, sentence: "\(Swift.type(of: self)) does not override newValue(forRelationship:forObjectWith:with:).")
     }
 
-    /// IDs for objects that are about to be saved for the first time, in their order.
+    /// Returns IDs for objects before their first save, in their order.
+    ///
+    /// - Throws: ``CocoaError`` 134030 unless a subclass overrides the method, or the override's error; the objects keep
+    ///   their temporary IDs then.
     open func obtainPermanentIDs(for array: [NSManagedObject]) throws -> [NSManagedObjectID] {
         throw CocoaError(
             .persistentStoreSave, sentence: "\(Swift.type(of: self)) takes no new objects: it does not override obtainPermanentIDs(for:).")
     }
 
+    /// Returns the UUID of a new store.
     open class func identifierForNewStore(at storeURL: URL) -> Any { UUID().uuidString }
 
-    /// Differs: never called; contexts keep what they read.
+    /// Differs: never called; contexts cache their own rows.
     open func managedObjectContextDidRegisterObjects(with objectIDs: [NSManagedObjectID]) {}
+    /// Differs: never called; contexts cache their own rows.
     open func managedObjectContextDidUnregisterObjects(with objectIDs: [NSManagedObjectID]) {}
 
-    /// The ID of the row that the store knows by a text, a number or a UUID.
+    /// Returns the ID of the row with a reference object: a text, a number or a UUID.
     public final func newObjectID(for entity: NSEntityDescription, referenceObject data: Any) -> NSManagedObjectID {
         guard let layout = persistentStoreCoordinator?.layout(named: entity.name ?? "") else {
             preconditionFailure("entity '\(entity.name ?? "")' is not one of the store's coordinator")
@@ -79,7 +94,7 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
         return NSManagedObjectID(key: key, layout: layout, store: self)
     }
 
-    /// What the store knows a row by.
+    /// Returns the reference object of a row.
     public final func referenceObject(for objectID: NSManagedObjectID) -> Any {
         guard let object = table.object(objectID.key.primaryKey) else {
             preconditionFailure("\(objectID) was not made by this store's newObjectID(for:referenceObject:)")
@@ -222,7 +237,7 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
         return NSManagedObjectID(key: key, layout: layout, store: self)
     }
 
-    /// The context whose block runs, or one for the store's own use.
+    /// Runs a block with the context of the current block, or with one of the store's own.
     private func withContext<T>(_ body: (NSManagedObjectContext) throws -> T) throws -> T {
         let coordinator = persistentStoreCoordinator
         if let current = NSManagedObjectContext.current.value, current.persistentStoreCoordinator === coordinator { return try body(current) }
@@ -237,27 +252,34 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
     }
 }
 
-/// What an incremental store knows about one object.
+/// The values of one object in an incremental store.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsincrementalstorenode
 open class NSIncrementalStoreNode: NSObject {
+    /// The ID of the object.
     open private(set) var objectID: NSManagedObjectID
+    /// The version of the row.
     open private(set) var version: UInt64
     private var values: [String: Any]
 
-    /// - Parameter values: Attributes by name, IDs for to-one relationships. A to-one relationship that is left out is
-    ///   asked for when the object is read.
+    /// Creates a node.
+    ///
+    /// - Parameter values: Attributes by name, IDs for to-one relationships. A missing to-one relationship is requested
+    ///   when the object is read.
     public init(objectID: NSManagedObjectID, withValues values: [String: Any], version: UInt64) {
         self.objectID = objectID
         self.values = values
         self.version = version
     }
 
+    /// Replaces the values.
     open func update(withValues values: [String: Any], version: UInt64) {
         self.values = values
         self.version = version
     }
 
-    /// - Returns: nil for a value that is not there; `NSNull` for a relationship that leads nowhere.
+    /// Returns a value.
+    ///
+    /// - Returns: nil for a missing value; `NSNull` for an empty relationship.
     open func value(for property: NSPropertyDescription) -> Any? { values[property.name] }
 }

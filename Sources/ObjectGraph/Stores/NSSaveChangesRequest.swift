@@ -3,16 +3,20 @@
 
 import Foundation
 
-/// What a context hands to a custom store to be saved.
+/// The changes of a context that a custom store saves.
 ///
 /// Source: developer.apple.com/documentation/coredata/nssavechangesrequest
 open class NSSaveChangesRequest: NSPersistentStoreRequest {
+    /// The new objects.
     open private(set) var insertedObjects: Set<NSManagedObject>?
+    /// The changed objects.
     open private(set) var updatedObjects: Set<NSManagedObject>?
+    /// The deleted objects.
     open private(set) var deletedObjects: Set<NSManagedObject>?
-    /// Objects that were only marked for a check of their version.
+    /// Unchanged objects with a version to check.
     open private(set) var lockedObjects: Set<NSManagedObject>?
 
+    /// Creates a save request.
     public init(
         inserted insertedObjects: Set<NSManagedObject>?, updated updatedObjects: Set<NSManagedObject>?,
         deleted deletedObjects: Set<NSManagedObject>?, locked lockedObjects: Set<NSManagedObject>?

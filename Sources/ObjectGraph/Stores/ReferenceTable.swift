@@ -4,7 +4,7 @@
 import Foundation
 import Synchronization
 
-/// Which numbers stand for the reference objects of a custom store: keys are numbers everywhere else.
+/// The numbers of a custom store's reference objects: row keys are numbers everywhere else.
 final class ReferenceTable: Sendable {
     private struct Name: Hashable {
         let entity: Int
@@ -21,7 +21,7 @@ final class ReferenceTable: Sendable {
 
     private let state = Mutex(State())
 
-    /// The number of a reference object, the same each time.
+    /// Returns the number of a reference object, the same each time.
     func number(of reference: Any, entity: Int) -> Int64 {
         let name = Name(entity: entity, value: Self.normal(reference))
         let box = Unchecked(reference)
@@ -37,13 +37,13 @@ final class ReferenceTable: Sendable {
 
     func object(_ number: Int64) -> Any? { state.withLock { Unchecked($0.objects[number]) }.value }
 
-    /// What stands for a reference object in an address, after the `p`.
+    /// Returns the text of a reference object that follows the `p` in a URI.
     func text(_ number: Int64) -> String {
         let text = object(number).map { "\(Self.normal($0).base)" } ?? "\(number)"
         return text.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed.subtracting(CharacterSet(charactersIn: "/"))) ?? text
     }
 
-    /// The number for what an address says. Digits mean a number, unless the store's reference objects are texts.
+    /// Returns the number for a URI's text. Digits mean a number, unless the store's reference objects are texts.
     func number(ofText text: String, entity: Int) -> Int64 {
         let text = text.removingPercentEncoding ?? text
         let hasTexts = state.withLock { $0.hasTexts }
@@ -55,7 +55,7 @@ final class ReferenceTable: Sendable {
         return number(of: text, entity: entity)
     }
 
-    /// One form for what Foundation and Swift write in two ways.
+    /// Returns the same value for Foundation's and Swift's representation.
     private static func normal(_ reference: Any) -> AnyHashable {
         switch reference {
         case let value as String: AnyHashable(value)

@@ -5,7 +5,7 @@ import Foundation
 import ManagedModel
 import SQLiteStore
 
-/// A store in SQLite: a file, or a database in memory.
+/// A SQLite store: a file, or a database in memory.
 final class SQLitePersistentStore: NSPersistentStore, @unchecked Sendable {
     // Unchecked, like its superclass: set while the store is added or moved.
     private var plan: StorePlan?
@@ -28,13 +28,13 @@ final class SQLitePersistentStore: NSPersistentStore, @unchecked Sendable {
         if !plan.description.isHistoryTracked, try hasHistory() { isReadOnly = true }
     }
 
-    /// Whether the store has a history. Without going on with it, a save would leave a gap that whoever reads the
-    /// history does not see; such a store is opened for reading.
+    /// Whether the store has a history. A save that does not continue it would leave a gap that readers of the history
+    /// cannot detect, so such a store is opened read-only.
     ///
     /// Source: core-data-api, "Persistent history" (the framework's log says that it forces the store read-only).
     private func hasHistory() throws -> Bool { try translated { try storage.read { try $0.latestTransaction() } > 0 } }
 
-    /// An app that is told of another version finds out by the metadata which.
+    /// The metadata tell the app which version the store has.
     private static func cocoaError(_ error: StoreError, _ plan: StorePlan) -> CocoaError {
         let cocoa = CocoaError(error)
         guard error.code == .incompatibleModel, let url = plan.description.url, let metadata = try? SQLiteStore.metadata(at: url) else { return cocoa }

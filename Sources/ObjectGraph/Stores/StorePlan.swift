@@ -4,7 +4,7 @@
 import Foundation
 import ManagedModel
 
-/// What a store is made with, in one object, so that an initialiser found at run time takes one argument.
+/// A store's arguments in one object, so that an initializer called by symbol takes one argument.
 final class StorePlace {
     let coordinator: NSPersistentStoreCoordinator?
     let configuration: String?
@@ -19,23 +19,23 @@ final class StorePlace {
     }
 }
 
-/// How a store is to be opened: everything the coordinator has looked up.
+/// The opening of a store: the results of the coordinator's lookups.
 struct StorePlan {
     let model: ResolvedModel
     let layouts: [EntityLayout]
-    /// Those of the store's configuration.
+    /// The entities of the store's configuration.
     let entities: [ResolvedEntity]
     let number: UInt16
     let description: NSPersistentStoreDescription
-    /// By entity, of the store's configuration.
+    /// Version hashes of the configuration's entities, by name.
     let versionHashes: [String: Data]
-    /// As earlier releases wrote them.
+    /// The hashes that earlier releases wrote.
     let earlierVersionHashes: [String: Data]
     let versionIdentifiers: [String]
-    /// Of the whole model.
+    /// The checksum of the whole model.
     let versionChecksum: String
 
-    /// What a store's metadata says about the model it was made for.
+    /// The model's part of the store's metadata.
     var versionMetadata: [String: Any] {
         [NSStoreModelVersionHashesKey: versionHashes, NSStoreModelVersionIdentifiersKey: versionIdentifiers,
             NSPersistentStoreModelVersionChecksumKey: versionChecksum, tarnHashVersionKey: 1]

@@ -6,7 +6,7 @@ import PredicateKit
 import SQLiteStore
 
 extension StoreQuery {
-    /// The request that asks a custom store for the same.
+    /// Returns the same query as a request to a custom store.
     func request(_ layouts: [EntityLayout], _ type: NSFetchRequestResultType) -> NSFetchRequest<any NSFetchRequestResult> {
         let layout = layouts[entity]
         let request = NSFetchRequest<any NSFetchRequestResult>(entityName: layout.name)

@@ -3,10 +3,10 @@
 
 import ManagedModel
 
-/// An object as it was before the current event: the changes since the context last told of changes.
+/// An object before the current event: before the changes since the context's last notification.
 struct EventSnapshot {
     let object: NSManagedObject
-    /// Of `NSManagedObject.Flags.pending`; nil for an object that was not in the context.
+    /// The pending flags; nil for an object that was not in the context.
     let flags: NSManagedObject.Flags?
     let values: ContiguousArray<StoredValue>
     let toMany: ToManyStates
@@ -19,14 +19,14 @@ struct EventSnapshot {
     }
 }
 
-/// What takes the changes of one event to one object back.
+/// The change that reverts one event's changes of one object.
 struct UndoChange {
     enum Presence {
-        /// The object was there before and after.
+        /// The object exists before and after.
         case stays
-        /// The event brought it: it goes again.
+        /// The event inserted it: undo removes it.
         case goes
-        /// The event deleted it: it comes back as it was.
+        /// The event deleted it: undo restores this snapshot.
         case returns(EventSnapshot)
     }
 
@@ -36,7 +36,7 @@ struct UndoChange {
     private(set) var members: [(relationship: Int, joined: Set<RowKey>, left: Set<RowKey>)] = []
     private(set) var orders: [(relationship: Int, order: MemberOrder)] = []
 
-    /// - Returns: nil when the object is as it was.
+    /// - Returns: nil when the object is unchanged.
     init?(_ before: EventSnapshot) {
         object = before.object
         let isGone = object.flags.contains(.deleted) || object.flags.contains(.detached)
@@ -61,7 +61,7 @@ struct UndoChange {
 }
 
 extension ToManyState {
-    /// Who joined and who left between two states of one relationship.
+    /// The members that joined and left between two states of one relationship.
     func difference(to after: ToManyState) -> (joined: Set<RowKey>, left: Set<RowKey>) {
         var before = self
         if before.stored == nil, let stored = after.stored { before.load(after.order?.stored ?? Array(stored)) }

@@ -4,8 +4,8 @@
 import Foundation
 import ManagedModel
 
-// Undo: each event, which is what lies between two notifications about changes, registers one action. Taking an event
-// back is an event itself, and so registers what does it again.
+// Undo: each event, from one notification about changes to the next, registers one action. Undoing an event is an event
+// itself, and so registers the action that redoes it.
 
 extension NSManagedObjectContext {
     func undoImplementation() {
@@ -20,7 +20,7 @@ extension NSManagedObjectContext {
         undoManager?.redo()
     }
 
-    /// Registers what is outstanding whenever the undo manager is about to look at its groups.
+    /// Registers the current event whenever the undo manager is about to inspect its groups.
     func observeCheckpoints() {
         if let checkpoints { NotificationCenter.default.removeObserver(checkpoints) }
         checkpoints = nil
@@ -31,11 +31,11 @@ extension NSManagedObjectContext {
         }
     }
 
-    /// Keeps how an object is before it changes for the first time in this event.
+    /// Snapshots an object before its first change in this event.
     @inline(__always)
     func willChange(_ object: NSManagedObject, isPresent: Bool = true) {
         guard !object.flags.contains(.unannounced) else { return }
-        // Without undo only the current event's old values are asked for, which clean and new objects know otherwise.
+        // Without undo only the current event's old values are needed, which clean and new objects have elsewhere.
         guard undoManager != nil || (isPresent && !object.flags.isDisjoint(with: .pending)) else { return }
         keep(EventSnapshot(object, isPresent: isPresent))
     }
@@ -45,7 +45,7 @@ extension NSManagedObjectContext {
         if eventSnapshots[id] == nil { eventSnapshots[id] = snapshot }
     }
 
-    /// Makes the event's changes an action of the undo manager. Called before what came and went is let go.
+    /// Registers the event's changes with the undo manager. Called before inserted and deleted objects are released.
     func registerEvent() {
         let snapshots = eventSnapshots
         eventSnapshots = [:]
@@ -53,7 +53,7 @@ extension NSManagedObjectContext {
         let changes = snapshots.values.compactMap { UndoChange($0) }.sorted { $0.object.sequence < $1.object.sequence }
         guard !changes.isEmpty else { return }
         if undoManager.groupingLevel == 0, !undoManager.groupsByEvent {
-            // Nobody opened a group for this event: it is one.
+            // No group is open: the event forms one.
             undoManager.beginUndoGrouping()
             defer { undoManager.endUndoGrouping() }
             undoManager.registerUndo(withTarget: self) { $0.takeBack(changes) }
@@ -86,7 +86,7 @@ extension NSManagedObjectContext {
         processPendingChanges()
     }
 
-    /// An object that the event brought leaves: what refers to it is taken back along with it.
+    /// Removes an object that the event inserted; references to it are reverted, too.
     private func takeOut(_ object: NSManagedObject) {
         willChange(object)
         markDeleted(object)
@@ -102,7 +102,8 @@ extension NSManagedObjectContext {
             noteChanged(object)
             return settle(object, snapshot.flags ?? [])
         }
-        // It was let go: it never had a row, or the deletion was saved. It is new, under the identity that it had.
+        // The object was released: it never had a row, or its deletion was saved. It becomes a new object with its former
+        // identity.
         willChange(object, isPresent: false)
         if let usurper = registry[object.key], usurper !== object { forget(usurper) }
         object.resurrect(snapshot)
@@ -123,7 +124,7 @@ extension NSManagedObjectContext {
         settle(object, [])
     }
 
-    /// What is as the store has it again is not pending.
+    /// An object that equals its row again isn't pending.
     private func settle(_ object: NSManagedObject, _ before: NSManagedObject.Flags) {
         guard !before.contains(.updated), object.flags.isDisjoint(with: [.inserted, .deleted]), object.changedSlots().isEmpty,
             !object.toMany.hasChanges
@@ -133,12 +134,12 @@ extension NSManagedObjectContext {
         pending.remove(object)
     }
 
-    /// References to what somebody else deleted meanwhile lead nowhere.
+    /// References to concurrently deleted objects become nil.
     private func living(_ value: StoredValue) -> StoredValue {
         guard let reference = value.reference else { return value }
         let key = aliases[reference] ?? reference
         guard let known = registry[key] else {
-            // Nobody here holds it: only its row says whether it is there.
+            // The object isn't registered: only its row tells whether it exists.
             let isGone = key.isTemporary ? parent == nil : (try? sourceRows([key]))?.isEmpty == true
             return isGone ? .null : .reference(key)
         }
@@ -147,7 +148,7 @@ extension NSManagedObjectContext {
 }
 
 extension NSManagedObject {
-    /// Becomes a new object with the values that it had.
+    /// Becomes a new object with its former values.
     fileprivate final func resurrect(_ snapshot: EventSnapshot) {
         flags = flags.intersection(.keyValueObserved)
         values = snapshot.values

@@ -4,13 +4,13 @@
 import Dispatch
 public import Foundation
 
-/// Records what takes changes back, in groups that are undone and redone as one.
+/// Records actions that revert changes, in groups that are undone and redone as one.
 ///
-/// What is registered while a group is being undone becomes the group that redoes it.
+/// Actions registered during the undo of a group form the group that redoes it.
 ///
-/// Foundation off Apple's platforms has no such class. Differs: an event ends where the main queue's turn ends, for
-/// changes made on the main thread, and with the block of a context's `perform`; elsewhere a group that was opened by
-/// an event is closed by the next ``undo()``.
+/// Foundation off Apple's platforms has no such class. Differs: an event ends with the main queue's turn, for changes on
+/// the main thread, and with the block of a context's `perform`; elsewhere a group that an event opened is closed by the
+/// next ``undo()``.
 ///
 /// Used on one thread, or one queue, at a time.
 ///
@@ -53,17 +53,19 @@ open class UndoManager: NSObject {
 
     private var undoStack: [Group] = []
     private var redoStack: [Group] = []
-    /// Groups that are open, the outermost first.
+    /// Open groups, outermost first.
     private var open: [Group] = []
-    /// The outermost group was opened by an event, not by ``beginUndoGrouping()``.
+    /// Whether an event opened the outermost group, not ``beginUndoGrouping()``.
     private var isEventGroup = false
     private var disablings = 0
 
+    /// Whether a group is being undone.
     public private(set) var isUndoing = false
+    /// Whether a group is being redone.
     public private(set) var isRedoing = false
-    /// Whether registering opens a group by itself, which ends with the event.
+    /// Whether registering an action opens a group, which ends with the event.
     open var groupsByEvent = true
-    /// How many groups are kept; 0 for all.
+    /// The largest number of groups; 0 for no limit.
     open var levelsOfUndo = 0 {
         didSet { trim() }
     }
@@ -72,11 +74,11 @@ open class UndoManager: NSObject {
 
     // MARK: Registering
 
-    /// Registers what takes a change back.
+    /// Registers an action that reverts a change.
     ///
     /// - Parameters:
-    ///   - target: Not held; when it is gone the action does nothing.
-    ///   - handler: Called with the target when the change is undone, or redone.
+    ///   - target: Not retained; once it is deallocated the action has no effect.
+    ///   - handler: Called with the target when the change is undone or redone.
     /// - Precondition: A group is open, or ``groupsByEvent`` is on.
     open func registerUndo<TargetType: AnyObject>(withTarget target: TargetType, handler: @escaping (TargetType) -> Void) {
         guard isUndoRegistrationEnabled else { return }
@@ -94,11 +96,15 @@ open class UndoManager: NSObject {
             })
     }
 
+    /// Whether actions are registered.
     open var isUndoRegistrationEnabled: Bool { disablings == 0 }
 
-    /// Calls nest: as many of ``enableUndoRegistration()`` end it.
+    /// Ignores registrations until as many calls of ``enableUndoRegistration()``.
     open func disableUndoRegistration() { disablings += 1 }
 
+    /// Reverts one call of ``disableUndoRegistration()``.
+    ///
+    /// - Precondition: Registration is disabled.
     open func enableUndoRegistration() {
         precondition(disablings > 0, "enableUndoRegistration was called without disableUndoRegistration before")
         disablings -= 1
@@ -106,8 +112,10 @@ open class UndoManager: NSObject {
 
     // MARK: Groups
 
+    /// The number of open groups.
     open var groupingLevel: Int { open.count }
 
+    /// Opens a group, inside the open one if there is one.
     open func beginUndoGrouping() {
         if open.isEmpty {
             isEventGroup = false
@@ -121,6 +129,8 @@ open class UndoManager: NSObject {
         openGroup()
     }
 
+    /// Closes the innermost group.
+    ///
     /// - Precondition: A group is open.
     open func endUndoGrouping() {
         precondition(!open.isEmpty, "endUndoGrouping was called without beginUndoGrouping before")
@@ -167,9 +177,9 @@ open class UndoManager: NSObject {
 
     // MARK: Undoing
 
-    /// Ends the event's group and takes back the last group.
+    /// Ends the event's group and undoes the last group.
     ///
-    /// - Precondition: No group is open that ``beginUndoGrouping()`` opened.
+    /// - Precondition: No group opened by ``beginUndoGrouping()`` is open.
     open func undo() {
         post(.NSUndoManagerCheckpoint)
         endEvent()
@@ -177,7 +187,7 @@ open class UndoManager: NSObject {
         undoNestedGroup()
     }
 
-    /// Takes back the last group; one that is open, if it is the innermost, is none.
+    /// Undoes the last closed group.
     open func undoNestedGroup() {
         post(.NSUndoManagerCheckpoint)
         precondition(open.isEmpty, "undoNestedGroup was called with a group open; call endUndoGrouping first")
@@ -189,6 +199,7 @@ open class UndoManager: NSObject {
         post(.NSUndoManagerDidUndoChange)
     }
 
+    /// Redoes the group undone last.
     open func redo() {
         post(.NSUndoManagerCheckpoint)
         endEvent()
@@ -209,19 +220,23 @@ open class UndoManager: NSObject {
         while !open.isEmpty { endUndoGrouping() }
     }
 
+    /// Whether ``undo()`` has a group to undo.
     open var canUndo: Bool { !undoStack.isEmpty || open.contains { !$0.actions.isEmpty } }
 
+    /// Whether ``redo()`` has a group to redo.
     open var canRedo: Bool {
         post(.NSUndoManagerCheckpoint)
         return !redoStack.isEmpty
     }
 
-    /// How many groups can be undone, the open one not counted.
+    /// The number of groups to undo, without the open one.
     open var undoCount: Int { undoStack.count }
+    /// The number of groups to redo.
     open var redoCount: Int { redoStack.count }
 
-    // MARK: Forgetting
+    // MARK: Removing
 
+    /// Removes all groups, and enables registration.
     open func removeAllActions() {
         undoStack = []
         redoStack = []
@@ -229,6 +244,7 @@ open class UndoManager: NSObject {
         disablings = 0
     }
 
+    /// Removes the actions of a target.
     open func removeAllActions(withTarget target: Any) {
         let target = target as AnyObject
         for group in undoStack + redoStack + open { group.removeActions(of: target) }
@@ -238,20 +254,28 @@ open class UndoManager: NSObject {
 
     // MARK: Names
 
+    /// The name of the next group to undo; empty without a name.
     open var undoActionName: String { (open.first { !$0.actions.isEmpty } ?? undoStack.last)?.name ?? "" }
+    /// The name of the next group to redo; empty without a name.
     open var redoActionName: String { redoStack.last?.name ?? "" }
 
     /// Names the open group, or the last one.
     open func setActionName(_ actionName: String) { (open.first ?? undoStack.last)?.name = actionName }
 
+    /// The title of a menu item that undoes the next group.
     open var undoMenuItemTitle: String { undoMenuTitle(forUndoActionName: undoActionName) }
+    /// The title of a menu item that redoes the next group.
     open var redoMenuItemTitle: String { redoMenuTitle(forUndoActionName: redoActionName) }
+    /// Returns the title of a menu item that undoes a group of that name.
     open func undoMenuTitle(forUndoActionName actionName: String) -> String { actionName.isEmpty ? "Undo" : "Undo \(actionName)" }
+    /// Returns the title of a menu item that redoes a group of that name.
     open func redoMenuTitle(forUndoActionName actionName: String) -> String { actionName.isEmpty ? "Redo" : "Redo \(actionName)" }
 
-    /// Whether a document without the open group's changes may count as unchanged.
+    /// Sets whether a document without the open group's changes counts as unchanged.
     open func setActionIsDiscardable(_ discardable: Bool) { (open.last ?? undoStack.last)?.isDiscardable = discardable }
+    /// Whether the next group to undo is discardable.
     open var undoActionIsDiscardable: Bool { undoStack.last?.isDiscardable ?? false }
+    /// Whether the next group to redo is discardable.
     open var redoActionIsDiscardable: Bool { redoStack.last?.isDiscardable ?? false }
 
     private func post(_ name: Notification.Name, _ userInfo: [AnyHashable: Any]? = nil) {
@@ -259,16 +283,24 @@ open class UndoManager: NSObject {
     }
 }
 
+/// The user-info key of a group's discardability.
 public let NSUndoManagerGroupIsDiscardableKey = "NSUndoManagerGroupIsDiscardableKey"
 
 extension Notification.Name {
-    /// Who changes things lazily registers what is outstanding now.
+    /// Posted before the groups are inspected: code with deferred changes registers them now.
     public static let NSUndoManagerCheckpoint = Notification.Name("NSUndoManagerCheckpointNotification")
+    /// Posted before a group is undone.
     public static let NSUndoManagerWillUndoChange = Notification.Name("NSUndoManagerWillUndoChangeNotification")
+    /// Posted before a group is redone.
     public static let NSUndoManagerWillRedoChange = Notification.Name("NSUndoManagerWillRedoChangeNotification")
+    /// Posted after a group was undone.
     public static let NSUndoManagerDidUndoChange = Notification.Name("NSUndoManagerDidUndoChangeNotification")
+    /// Posted after a group was redone.
     public static let NSUndoManagerDidRedoChange = Notification.Name("NSUndoManagerDidRedoChangeNotification")
+    /// Posted after a group was opened.
     public static let NSUndoManagerDidOpenUndoGroup = Notification.Name("NSUndoManagerDidOpenUndoGroupNotification")
+    /// Posted before a group is closed.
     public static let NSUndoManagerWillCloseUndoGroup = Notification.Name("NSUndoManagerWillCloseUndoGroupNotification")
+    /// Posted after a group was closed.
     public static let NSUndoManagerDidCloseUndoGroup = Notification.Name("NSUndoManagerDidCloseUndoGroupNotification")
 }

@@ -4,10 +4,10 @@
 import Foundation
 import ManagedModel
 
-/// How a transformable attribute's values become data and come back.
+/// The conversion of a transformable attribute's values into data, and back.
 ///
-/// A transformer of an app's own turns values into data; one that unarchives does so in reverse. Without a name, what
-/// property lists hold and the attribute's own class are archived.
+/// An app's transformer converts values into data; one that unarchives does so in reverse. Without a name, property-list
+/// values and instances of the attribute's class are archived.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsattributedescription/valuetransformername
 struct AttributeTransformer {
@@ -40,7 +40,7 @@ struct AttributeTransformer {
         return (result as? Data) ?? (result as? NSData).map { $0 as Data }
     }
 
-    /// Why ``data(of:)`` gave nothing.
+    /// The reason why ``data(of:)`` returned nil.
     func refusal(of value: Any) -> String {
         if let name = attribute.valueTransformerName, !name.isEmpty, transformer == nil {
             return "names the value transformer '\(name)', which nobody registered"
@@ -59,7 +59,7 @@ struct AttributeTransformer {
 }
 
 extension NSManagedObject {
-    /// The value of a transformable attribute: the same object until this one becomes a fault.
+    /// The value of a transformable attribute: the same object until the managed object becomes a fault.
     final func transformed(_ slot: Int) -> Any? {
         guard case .attribute(let attribute) = layout.entity.slots[slot] else { return nil }
         guard case .data(let data) = values[slot] else { return AttributeCoding.value(values[slot], of: attribute.type) }
@@ -70,7 +70,7 @@ extension NSManagedObject {
         return value
     }
 
-    /// Turns what was set into what a store keeps.
+    /// Encodes changed transformable attributes for the store.
     ///
     /// - Throws: ``CocoaError`` 134030 that names the attribute.
     final func encodeTransformables() throws {

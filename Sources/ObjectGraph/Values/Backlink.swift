@@ -4,18 +4,18 @@
 import CRuntimeRecords
 import Synchronization
 
-/// A reference that does not keep its object alive, for objects that are retained very often.
+/// A zeroing weak reference for objects that are retained very often.
 ///
-/// A weak reference would move the object's reference count out of the object, after which each retain and release
+/// A Swift weak reference would move the object's reference count out of the object, after which each retain and release
 /// costs several times as much: for contexts and entities, a fifth of an insert.
 ///
 /// The object owns its link, and calls ``clear()`` in its `deinit`.
 final class Backlink<Object: AnyObject>: Sendable {
     private let address = Mutex<UInt>(0)
 
-    /// nil once the object is going.
+    /// The object, or nil once its `deinit` has begun.
     var object: Object? {
-        // Not released under the lock: that could be the last reference, whose end takes the lock.
+        // Not released under the lock: the last release runs `deinit`, which takes the lock.
         let held = address.withLock { address in
             address != 0 && tarn_retain_if_alive(UnsafeRawPointer(bitPattern: address)!) ? address : 0
         }

@@ -3,11 +3,11 @@
 
 import Foundation
 
-/// Archives values of a few classes with secure coding. Subclasses name the classes.
+/// Archives values of a few classes with secure coding. Subclasses list the classes.
 ///
 /// Source: developer.apple.com/documentation/foundation/nssecureunarchivefromdatatransformer
 open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
-    /// Classes that the outermost value may have, and those of what is inside of it.
+    /// The classes allowed for the outermost value and the values inside it.
     open class var allowedTopLevelClasses: [AnyClass] {
         [
             NSArray.self, NSDictionary.self, NSSet.self, NSString.self, NSNumber.self, NSDate.self, NSData.self, NSURL.self,
@@ -18,13 +18,13 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
     open override class func transformedValueClass() -> AnyClass { NSObject.self }
     open override class func allowsReverseTransformation() -> Bool { true }
 
-    /// - Returns: The value that was archived; nil for what is no archive, or has a class that is not allowed.
+    /// - Returns: The archived value; nil for other data, or a class that isn't allowed.
     open override func transformedValue(_ value: Any?) -> Any? {
         guard let data = (value as? Data) ?? (value as? NSData).map({ $0 as Data }) else { return nil }
         return Self.value(from: data, allowing: Self.allowedTopLevelClasses)
     }
 
-    /// - Returns: The archive; nil for a value that cannot be archived, or has a class that is not allowed.
+    /// - Returns: The archive; nil for a value that cannot be archived, or a class that isn't allowed.
     open override func reverseTransformedValue(_ value: Any?) -> Any? {
         value.flatMap { Self.archive($0, allowing: Self.allowedTopLevelClasses) }
     }
@@ -38,7 +38,7 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
         return try? NSKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: true)
     }
 
-    // Foundation ends the process over an object that cannot be archived securely, so what is inside is looked at first.
+    // Foundation ends the process for an object that cannot be archived securely, so nested values are checked first.
     private static func isAllowed(_ value: Any, _ classes: [AnyClass]) -> Bool {
         switch value {
         case let array as [Any]: return array.allSatisfy { isAllowed($0, classes) }

@@ -3,10 +3,11 @@
 
 import Foundation
 
-/// Decodes archives whose class names are not trusted: they come from files, and from other devices.
+/// Decodes archives with untrusted class names: they come from files, and from other devices.
 ///
 /// Foundation on Linux ends the process when an archive has a class that isn't allowed, whatever the decoding failure
-/// policy, and it doesn't accept subclasses of allowed classes. So the class names are checked before anything is decoded.
+/// policy, and it doesn't accept subclasses of allowed classes. So the class names are checked before anything is
+/// decoded.
 enum SecureArchive {
     /// - Returns: The archived object; nil for data that isn't an archive, or that has an object of another class.
     static func object(from data: Data, allowing allowed: [AnyClass]) -> Any? {
@@ -18,7 +19,7 @@ enum SecureArchive {
         return decoder.error == nil ? object : nil
     }
 
-    /// The classes that the objects of an archive have; nil if one of them is neither allowed nor a subclass of an allowed one.
+    /// The classes of the objects in an archive; nil if one of them is neither allowed nor a subclass of an allowed one.
     private static func classes(in data: Data, allowing allowed: [AnyClass]) -> [AnyClass]? {
         guard let archive = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any],
             let objects = archive["$objects"] as? [Any]

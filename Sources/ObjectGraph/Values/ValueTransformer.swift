@@ -4,55 +4,70 @@
 public import Foundation
 import Synchronization
 
-/// The name that a value transformer is registered by.
+/// The registered name of a value transformer.
 public struct NSValueTransformerName: RawRepresentable, Hashable, Sendable {
+    /// The name as text.
     public let rawValue: String
+    /// Creates a name from its text.
     public init(rawValue: String) { self.rawValue = rawValue }
+    /// Creates a name from its text.
     public init(_ rawValue: String) { self.rawValue = rawValue }
 
+    /// Negates a Boolean.
     public static let negateBooleanTransformerName = NSValueTransformerName("NSNegateBoolean")
+    /// Whether a value is nil.
     public static let isNilTransformerName = NSValueTransformerName("NSIsNil")
+    /// Whether a value isn't nil.
     public static let isNotNilTransformerName = NSValueTransformerName("NSIsNotNil")
+    /// Archives values with secure coding.
     public static let secureUnarchiveFromDataTransformerName = NSValueTransformerName("NSSecureUnarchiveFromData")
 }
 
-/// Turns values of one kind into another, and back where that is possible. Foundation on Linux has none.
+/// Converts values of one kind into another, and back if possible. Foundation on Linux has no such class.
 ///
 /// Source: developer.apple.com/documentation/foundation/valuetransformer
 open class ValueTransformer: NSObject, RegisteredTransformer {
     public override init() { super.init() }
 
-    // Subclasses override `init()` without `required`, as on Apple's platforms. A convenience initialiser delegates
-    // through the vtable, so this one makes a transformer from the name of its class.
+    // Subclasses override `init()` without `required`, as on Apple's platforms. A convenience initializer delegates
+    // through the vtable, so this one creates a transformer from the name of its class.
     @_silgen_name("tarn_value_transformer_init")
     convenience init(ofKnownClass: Void) { self.init() }
 
     @_silgen_name("tarn_value_transformer_init")
     fileprivate static func dynamicInit(_ nothing: Void) -> ValueTransformer
 
-    /// The class of what ``transformedValue(_:)`` gives.
+    /// The class of the results of ``transformedValue(_:)``.
     open class func transformedValueClass() -> AnyClass { NSObject.self }
+    /// Whether ``reverseTransformedValue(_:)`` can be called.
     open class func allowsReverseTransformation() -> Bool { true }
+    /// Converts a value. This class returns it unchanged.
     open func transformedValue(_ value: Any?) -> Any? { value }
 
+    /// Converts a value back.
+    ///
     /// - Precondition: The class allows the reverse transformation.
     open func reverseTransformedValue(_ value: Any?) -> Any? {
         precondition(Self.allowsReverseTransformation(), "\(type(of: self)) has no reverse transformation")
         return transformedValue(value)
     }
 
+    /// Registers a transformer; nil removes the registration.
     open class func setValueTransformer(_ transformer: ValueTransformer?, forName name: NSValueTransformerName) {
         TransformerRegistry.shared.set(transformer, name)
     }
 
+    /// The names of the registered transformers.
     open class func valueTransformerNames() -> [NSValueTransformerName] { TransformerRegistry.shared.names }
 }
 
-/// Lets `ValueTransformer(forName:)` give the transformer that was registered, rather than a new one.
+/// Lets `ValueTransformer(forName:)` return the registered transformer, not a new one.
 public protocol RegisteredTransformer {}
 
 extension RegisteredTransformer where Self: ValueTransformer {
-    /// The transformer that was registered by a name, else a new one of the class that has that name.
+    /// Returns the registered transformer of a name, else a new one of the class with that name.
+    ///
+    /// - Returns: nil if neither exists.
     public init?(forName name: NSValueTransformerName) {
         guard let known = TransformerRegistry.shared.transformer(name) as? Self else { return nil }
         self = known

@@ -5,16 +5,15 @@ import ManagedModel
 import SQLiteStore
 
 extension NSManagedObjectContext {
-    /// A row that was read ahead, unless rows have to be read anew.
+    /// Returns a prefetched row, unless reads are pinned elsewhere.
     func prefetchedRow(_ key: RowKey) -> Row? {
         guard !prefetched.isEmpty, stalenessInterval < 0 else { return nil }
         return prefetched.row(key)
     }
 
-    /// Reads what the plan's relationships lead to, step by step, a statement or two for each.
+    /// Prefetches the destinations of the plan's relationships, step by step, with one or two statements each.
     ///
-    /// Objects that are here with their values are not read again. A context with a parent has nothing to do: its
-    /// parent reads ahead.
+    /// Registered objects with values are not read again. A context with a parent does nothing: its parent prefetches.
     func prefetch(_ plan: PrefetchPlan, for objects: [NSManagedObject]) throws {
         guard !plan.isEmpty, parent == nil, !objects.isEmpty else { return }
         prefetched.makeRoom()
@@ -29,7 +28,7 @@ extension NSManagedObjectContext {
         }
     }
 
-    /// - Returns: What the relationship leads to, each once.
+    /// - Returns: The distinct keys of the relationship's destinations.
     private func prefetch(_ name: String, for owners: [PrefetchOwner]) throws -> [RowKey] {
         let coordinator = requireCoordinator()
         var toOne: [(PrefetchOwner, Int)] = []
@@ -63,7 +62,7 @@ extension NSManagedObjectContext {
 
     // MARK: Reading
 
-    /// Reads the rows of those that nobody has at hand, store by store.
+    /// Reads rows that are neither registered nor cached, store by store.
     private func readRows(_ keys: [RowKey], of entity: Int) throws {
         let missing = keys.filter { key in
             guard !key.isTemporary, !prefetched.contains(key) else { return false }
@@ -76,7 +75,7 @@ extension NSManagedObjectContext {
         }
     }
 
-    /// Reads the members of one to-many relationship for all owners who do not know them.
+    /// Reads the members of one to-many relationship for all owners that have not loaded them.
     private func readMembers(_ group: ToManyGroup, of owners: [PrefetchOwner], into result: inout UniqueKeys) throws {
         var wanted: [PrefetchOwner] = []
         for owner in owners {
@@ -98,7 +97,7 @@ extension NSManagedObjectContext {
             }
         }
         if let chunks, case .slot(let inverse) = relationship.inverse {
-            // References may name the declared entity where owners are known by their own.
+            // References may name the declared entity; owners are keyed by their own entity.
             let ownKeys = Dictionary(keys.map { ($0.primaryKey, $0) }, uniquingKeysWith: { first, _ in first })
             for chunk in chunks {
                 chunk.forEach { offset in
@@ -114,7 +113,7 @@ extension NSManagedObjectContext {
             let keys = members[owner.key] ?? []
             if let object = owner.object {
                 object.toMany[group.index].load(keys)
-                // What is unsaved here counts.
+                // Unsaved changes count.
                 for key in object.toMany[group.index].orderedMembers { result.insert(key) }
             } else {
                 prefetched.keep(keys, of: owner.key, toMany: group.index)
@@ -130,13 +129,13 @@ extension NSManagedObjectContext {
     }
 }
 
-/// Somebody whose relationships are read ahead: an object that is here, or a row that was read ahead itself.
+/// An owner of prefetched relationships: a registered object, or a prefetched row.
 private struct PrefetchOwner {
     let key: RowKey
     let object: NSManagedObject?
 }
 
-/// Owners whose members one statement finds.
+/// Owners with members that one statement finds.
 private struct ToManyGroup: Hashable, Comparable {
     let store: UInt16
     let declaringEntity: Int
@@ -147,7 +146,7 @@ private struct ToManyGroup: Hashable, Comparable {
     }
 }
 
-/// Keys in the order in which they were first met.
+/// Distinct keys in order of first insertion.
 private struct UniqueKeys {
     private(set) var keys: [RowKey] = []
     private var seen: Set<RowKey> = []

@@ -4,7 +4,7 @@
 import Foundation
 import ManagedModel
 
-/// Key paths of relationships, with steps that they share taken once.
+/// Key paths of relationships as a tree: shared steps are read once.
 ///
 ///     author, author.agent, chapters   ▶   author ── agent
 ///                                          chapters
@@ -20,8 +20,8 @@ struct PrefetchPlan {
 
     init() {}
 
-    /// - Parameter entities: What the key paths start from, as indices.
-    /// - Throws: ``CocoaError`` 134070 for a step that is no relationship of the entity or of an heir.
+    /// - Parameter entities: The indices of the entities that the key paths start from.
+    /// - Throws: ``CocoaError`` 134070 for a step that isn't a relationship of the entity or of a subentity.
     init(_ keyPaths: [String], from entities: some Sequence<Int>, _ layouts: [EntityLayout]) throws {
         for keyPath in keyPaths {
             let keys = keyPath.split(separator: ".").map(String.init)

@@ -4,13 +4,13 @@
 import ManagedModel
 import SQLiteStore
 
-/// Rows, and members of relationships, that were read ahead of those who will ask for them.
+/// A cache of prefetched rows and relationship members.
 ///
-/// A context's objects do not hold each other, so what was read for an object that nobody met yet is kept here, as a
-/// row, and once somebody met it, so is the object: else it would be made anew for each that leads to it. What is
-/// saved, merged or refreshed meanwhile is forgotten.
+/// A context's objects do not retain each other, so the row of an unregistered object is cached here, and with it the
+/// object once it is registered: otherwise each reference to it would create it again. Saved, merged and refreshed rows
+/// are evicted.
 struct PrefetchedRows {
-    /// More rows than these are kept of the last prefetch only.
+    /// Above this number, only the last prefetch's rows stay cached.
     private static let rowsMax = 100_000
 
     private struct Place {
@@ -29,7 +29,7 @@ struct PrefetchedRows {
 
     var isEmpty: Bool { rows.isEmpty && members.isEmpty }
 
-    /// Called before a fetch reads ahead.
+    /// Called before a prefetch.
     mutating func makeRoom() { if rows.count > Self.rowsMax { self = PrefetchedRows() } }
 
     func contains(_ key: RowKey) -> Bool { rows[key] != nil }
@@ -41,15 +41,15 @@ struct PrefetchedRows {
 
     mutating func keep(_ chunk: RowChunk, at offset: Int) { rows[chunk.key(at: offset)] = Place(chunk: chunk, offset: offset) }
 
-    /// Keeps an object as long as its row, if that was read ahead.
+    /// Retains an object as long as its row is cached.
     mutating func keep(_ object: NSManagedObject) { rows[object.key]?.object = object }
 
-    /// - Returns: nil when they were not read ahead.
+    /// - Returns: nil if the members were not prefetched.
     func members(of key: RowKey, toMany index: Int) -> [RowKey]? { members.isEmpty ? nil : members[Owner(key: key, relationship: index)] }
 
     mutating func keep(_ keys: [RowKey], of owner: RowKey, toMany index: Int) { members[Owner(key: owner, relationship: index)] = keys }
 
-    /// Any of the rows may have joined or left a relationship, so that no members are certain any more.
+    /// Evicts rows. Any of them may have joined or left a relationship, so all members are evicted.
     mutating func forget(_ keys: some Sequence<RowKey>) {
         guard !isEmpty else { return }
         members = [:]

@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 
 extension FetchedResults {
-    /// Tells the delegate in the one form that it has: a snapshot, else a difference, else each change, sections first.
+    /// Notifies the delegate in its one form: a snapshot, else a difference, else single changes, sections first.
     ///
     /// Source: developer.apple.com/documentation/coredata/nsfetchedresultscontrollerdelegate
     func announce(_ changes: ResultsChanges, from before: ResultsState) {
@@ -24,7 +24,7 @@ extension FetchedResults {
         tell(changes, before, after, delegate, controller)
     }
 
-    /// A delegate that takes snapshots gets one when the results are fetched, too.
+    /// Calls a delegate's snapshot method after a fetch.
     func presentFirst() {
         let state = ResultsState(list: list, sections: sections)
         streams.send(state, reloaded: ResultsChanges())
@@ -32,7 +32,7 @@ extension FetchedResults {
         _ = present(state, ResultsChanges(), to: delegate, controller)
     }
 
-    /// - Returns: Whether the delegate takes snapshots.
+    /// - Returns: Whether the delegate implements the snapshot method.
     private func present(
         _ state: ResultsState, _ changes: ResultsChanges, to delegate: any NSFetchedResultsControllerDelegate,
         _ controller: NSFetchedResultsController<any NSFetchRequestResult>
@@ -76,7 +76,7 @@ extension FetchedResults {
     static func defaultTitle(ofSection name: String) -> String? { name.first.map { String($0).uppercased() } }
 }
 
-/// The streams that a controller's snapshots go to.
+/// The open streams of a controller's snapshots.
 final class SnapshotStreams: Sendable {
     typealias Snapshot = NSDiffableDataSourceSnapshot<String, NSManagedObjectID>
 
@@ -89,7 +89,7 @@ final class SnapshotStreams: Sendable {
 
     var isWanted: Bool { state.withLock { !$0.streams.isEmpty } }
 
-    /// - Parameter first: What the stream begins with.
+    /// - Parameter first: The stream's first element.
     func stream(startingWith first: Snapshot?) -> AsyncStream<Snapshot> {
         let (stream, continuation) = AsyncStream<Snapshot>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let number = state.withLock { state in

@@ -6,8 +6,8 @@ import ManagedModel
 
 /// The state behind a fetched results controller, without its result type.
 ///
-/// Used on the context's queue only. What a change costs depends on how many objects changed, and a little on how many
-/// sections and pieces of the list there are; the results themselves are not gone through.
+/// Used on the context's queue only. The cost of a change depends on the number of changed objects and, a little, on the
+/// number of sections and of the list's chunks; the results are not traversed.
 final class FetchedResults {
     let context: NSManagedObjectContext
     let sectionNameKeyPath: String?
@@ -27,9 +27,9 @@ final class FetchedResults {
     private var observations: [any NSObjectProtocol] = []
     private var flat: [NSManagedObject]?
     private var infos: [FetchedSection]?
-    /// Which of the delegate's methods is called, once that is known.
+    /// The form of the delegate's methods, once determined.
     var form: DelegateForm = .unknown
-    /// Set by the delegate's default method for differences, which nobody wrote.
+    /// Set by the default implementation of the difference method.
     var isDifferenceUnwanted = false
     let streams = SnapshotStreams()
 
@@ -97,7 +97,7 @@ final class FetchedResults {
         return entries
     }
 
-    // MARK: What is there
+    // MARK: Access
 
     var objects: [NSManagedObject] {
         if let flat { return flat }
@@ -106,7 +106,7 @@ final class FetchedResults {
         return objects
     }
 
-    /// Made when they are asked for; the ones that were handed out before stay as they were.
+    /// Created on demand; earlier ones keep their contents.
     var sectionInfos: [FetchedSection] {
         if let infos { return infos }
         let made = Self.infos(sections, list, titled: self)
@@ -125,9 +125,9 @@ final class FetchedResults {
         return index?.index(of: object, in: list)
     }
 
-    // MARK: Following
+    // MARK: Following changes
 
-    /// Whoever has no delegate and no stream is not told, so nothing is followed.
+    /// Follows the context's changes. Without a delegate and a stream it is not called.
     ///
     /// Source: developer.apple.com/documentation/coredata/nsfetchedresultscontroller, "Modes of Operation"
     func follow() {
@@ -137,13 +137,13 @@ final class FetchedResults {
             NotificationCenter.default.addObserver(
                 forName: .NSManagedObjectContextObjectsDidChange, object: context, queue: nil
             ) { notification in
-                // Posted on the context's queue, synchronously.
+                // Posted synchronously on the context's queue.
                 reference.value.results?.contextDidChange(notification)
             },
             NotificationCenter.default.addObserver(
                 forName: .NSPersistentStoreCoordinatorStoresDidChange, object: context.persistentStoreCoordinator, queue: nil
             ) { notification in
-                // Posted wherever the store is removed.
+                // Posted on the thread that removes the store.
                 guard let removed = notification.userInfo?[NSRemovedPersistentStoresKey] as? [NSPersistentStore] else { return }
                 let numbers = Set(removed.map(\.number))
                 guard let context = reference.value.results?.context else { return }
@@ -162,7 +162,7 @@ final class FetchedResults {
         let touched = Set(changed(NSInsertedObjectsKey) + changed(NSUpdatedObjectsKey) + changed(NSRefreshedObjectsKey)).subtracting(deleted)
         guard !deleted.isEmpty || !touched.isEmpty else { return }
         let accepted = touched.filter { object in
-            // Reading a fault may find that its row is gone.
+            // Reading a fault may find its row missing.
             object.willRead()
             return !object.isMarkedDeleted && plan.accepts(object)
         }
@@ -208,10 +208,10 @@ final class FetchedResults {
         announce(changes, from: before)
     }
 
-    /// As the number, for what is a number on Apple's platforms.
+    /// Returns the text of a section name; values that are numbers on Apple's platforms print as numbers.
     private static func text(of value: Any?) -> String {
         guard let value else { return "" }
-        // By type: on Linux a cast also bridges, so that any number would pass for a Boolean.
+        // By type: on Linux a cast also bridges, so any number would pass for a Boolean.
         let type = type(of: value)
         if type == Bool.self { return value as? Bool == true ? "1" : "0" }
         if type == Double.self || type == Float.self { return (value as? Double).map { NSNumber(value: $0).stringValue } ?? "\(value)" }
@@ -219,7 +219,7 @@ final class FetchedResults {
     }
 }
 
-/// Results at one moment.
+/// The results at one moment.
 struct ResultsState {
     let list: ResultsList
     let sections: ResultsSections
@@ -230,7 +230,7 @@ private final class WeakResults {
     init(_ results: FetchedResults) { self.results = results }
 }
 
-/// One section at the moment when it was made.
+/// One section at the moment of its creation.
 final class FetchedSection: NSFetchedResultsSectionInfo {
     let name: String
     private let list: ResultsList

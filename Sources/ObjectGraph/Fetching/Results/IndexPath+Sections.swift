@@ -3,8 +3,8 @@
 
 public import Foundation
 
-/// The members that UIKit adds to index paths. Off Apple's platforms nothing else declares them, and the index paths of
-/// ``NSFetchedResultsController`` are useless without.
+/// The members that UIKit adds to index paths. Off Apple's platforms no other module declares them, and index paths of
+/// ``NSFetchedResultsController`` need them.
 ///
 /// Source: developer.apple.com/documentation/foundation/indexpath, "Working with UIKit"
 extension IndexPath {

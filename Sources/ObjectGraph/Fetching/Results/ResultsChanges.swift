@@ -3,13 +3,13 @@
 
 import Foundation
 
-/// What turned one state of the results into the next, as a table view needs to hear it: deletions by their old place,
-/// insertions by their new one, moves by both; an object that only changed keeps its place among the others.
+/// The difference of two states of the results, in a table view's terms: deletions by former index, insertions by new
+/// index, moves by both. An object that only changed keeps its index relative to the others.
 struct ResultsChanges {
     struct Change {
         let object: NSManagedObject
         let type: NSFetchedResultsChangeType
-        /// Index in the list before, and in the list after.
+        /// Indices in the former and in the new list.
         let from: Int?
         let to: Int?
     }
@@ -20,7 +20,7 @@ struct ResultsChanges {
 
     var isEmpty: Bool { deletedSections.isEmpty && insertedSections.isEmpty && changes.isEmpty }
 
-    /// An object that somebody touched, with its places and sections before and after.
+    /// A changed object with its former and new index and section.
     struct Touched {
         let object: NSManagedObject
         var before: (index: Int, section: String)?
@@ -29,7 +29,7 @@ struct ResultsChanges {
 
     init() {}
 
-    /// - Parameter touched: Everything that went, came or changed. The others kept their order.
+    /// - Parameter touched: All deleted, inserted and changed objects. The others kept their order.
     init(_ touched: [Touched]) {
         let gone = touched.filter { $0.before != nil && $0.after == nil }.sorted { ($0.before?.index ?? 0) < ($1.before?.index ?? 0) }
         changes = gone.map { Change(object: $0.object, type: .delete, from: $0.before?.index, to: nil) }
@@ -41,9 +41,9 @@ struct ResultsChanges {
         }
     }
 
-    /// The objects that are in another section, or in another order among those that stayed.
+    /// The objects that changed section, or their order among the remaining ones.
     private static func moved(_ touched: [Touched]) -> Set<ObjectIdentifier> {
-        // How many of the others stand before each: what nobody touched keeps its order.
+        // The number of untouched objects before each one: untouched objects keep their order.
         let oldPlaces = touched.compactMap(\.before?.index).sorted()
         let newPlaces = touched.compactMap(\.after?.index).sorted()
         func rank(_ index: Int, _ places: [Int]) -> Int {
@@ -64,14 +64,14 @@ struct ResultsChanges {
                 rest.append((ObjectIdentifier(touch.object), before.index, after.index))
             }
         }
-        // They may also have changed order among themselves: as many as can keep theirs.
+        // The changed objects may have changed order among each other: as many as possible keep theirs.
         rest.sort { $0.before < $1.before }
         let kept = longestIncreasing(rest.map(\.after))
         for (place, entry) in rest.enumerated() where !kept.contains(place) { moved.insert(entry.id) }
         return moved
     }
 
-    /// - Returns: Places of a longest increasing subsequence.
+    /// - Returns: The indices of a longest increasing subsequence.
     static func longestIncreasing(_ values: [Int]) -> Set<Int> {
         var tails: [Int] = []
         var previous = Array(repeating: -1, count: values.count)
@@ -93,7 +93,7 @@ struct ResultsChanges {
         return result
     }
 
-    /// The same as a difference of identifiers. An object that only changed is taken out and put in again.
+    /// The changes as a difference of identifiers. An object that only changed is removed and inserted.
     func difference() -> CollectionDifference<NSManagedObjectID>? {
         var entries: [CollectionDifference<NSManagedObjectID>.Change] = []
         for change in changes {

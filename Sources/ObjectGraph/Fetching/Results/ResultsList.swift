@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Objects in order, in pieces: inserting and removing touch one piece, and a copy shares all pieces but those that
-/// change.
+/// Objects in order, in chunks: insertion and removal modify one chunk, and a copy shares all unmodified chunks.
 ///
 /// Invariants:
-/// - no piece is empty, and none is longer than ``pieceMax``
-/// - `starts` has the index of each piece's first object
+/// - no chunk is empty, and none is longer than ``pieceMax``
+/// - `starts` has the index of each chunk's first object
 struct ResultsList {
     static let pieceMax = 512
 
@@ -28,7 +27,7 @@ struct ResultsList {
         return pieces[piece][index - starts[piece]]
     }
 
-    /// The objects of a range, or of all of the list.
+    /// The objects of a range, or all objects.
     func objects(_ range: Range<Int>? = nil) -> [NSManagedObject] {
         let range = range ?? 0..<count
         var result: [NSManagedObject] = []
@@ -44,7 +43,7 @@ struct ResultsList {
         return result
     }
 
-    /// The piece that holds an index; the last one for the list's end.
+    /// Returns the chunk that holds an index; the last chunk for the list's end.
     func piece(at index: Int) -> Int {
         var (low, high) = (0, starts.count)
         while low < high {
@@ -54,11 +53,11 @@ struct ResultsList {
         return max(low - 1, 0)
     }
 
-    /// What an insertion or a removal did to the pieces.
+    /// The effect of an insertion or removal on the chunks.
     enum Effect: Equatable {
-        /// Only one piece is longer or shorter.
+        /// One chunk's length changed.
         case piece(Int)
-        /// Pieces came or went: from this one on their numbers are others.
+        /// Chunks were added or removed: chunk numbers changed from this one on.
         case pieces(from: Int)
     }
 
@@ -95,9 +94,9 @@ struct ResultsList {
     }
 }
 
-/// Where in a list an object is: made when it is first asked for, then kept in step.
+/// The index of each object in a list: built on first access, then updated.
 struct ResultsIndex {
-    /// Pieces are known by a name of their own, since their numbers change.
+    /// Stable names of chunks, since chunk numbers change.
     private var names: [Int] = []
     private var numbers: [Int: Int] = [:]
     private var places: [ObjectIdentifier: Int] = [:]
@@ -119,7 +118,7 @@ struct ResultsIndex {
         switch effect {
         case .piece(let piece): places[ObjectIdentifier(object)] = names[piece]
         case .pieces(let first):
-            // The only piece is new, or a piece was cut and its second half is new.
+            // The first chunk is new, or a chunk was split and its second half is new.
             name(names.isEmpty ? 0 : first + 1, in: list)
             if places[ObjectIdentifier(object)] == nil { places[ObjectIdentifier(object)] = names[first] }
         }
@@ -132,7 +131,7 @@ struct ResultsIndex {
         for later in piece..<names.count { numbers[names[later]] = later }
     }
 
-    /// Gives a piece that is new a name, and its objects their place.
+    /// Names a new chunk, and records it as the chunk of its objects.
     private mutating func name(_ piece: Int, in list: ResultsList) {
         names.insert(nextName, at: piece)
         nextName += 1

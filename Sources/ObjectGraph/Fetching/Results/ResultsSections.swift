@@ -3,7 +3,7 @@
 
 import Foundation
 
-/// How a list of results is cut into sections: names and lengths, no objects.
+/// The division of a result list into sections: names and lengths, no objects.
 struct ResultsSections: Equatable {
     struct Entry: Equatable, Codable {
         var name: String
@@ -23,7 +23,7 @@ struct ResultsSections: Equatable {
         }
     }
 
-    /// The section that holds the object at an index; the last one for the end.
+    /// Returns the section that holds an index; the last section for the list's end.
     func section(at index: Int) -> Int {
         var (low, high) = (0, starts.count)
         while low < high {
@@ -41,13 +41,13 @@ struct ResultsSections: Equatable {
     func range(_ section: Int) -> Range<Int> { starts[section]..<(starts[section] + entries[section].count) }
 }
 
-/// Sections while objects go and come. A section that is empty meanwhile keeps its place, in case somebody joins it.
+/// Sections during an update. An empty section keeps its position, in case an object joins it.
 struct ResultsSectionsDraft {
     private struct Entry {
         var name: String
         var count: Int
         var start: Int
-        /// nil for a section that is new.
+        /// nil for a new section.
         let before: Int?
     }
 
@@ -59,18 +59,18 @@ struct ResultsSectionsDraft {
         }
     }
 
-    /// Call it with indices of the list before anything was inserted.
+    /// Pass indices of the list before any insertion.
     mutating func remove(fromSection section: Int) { change(section, by: -1) }
 
-    /// - Parameter index: Where the order puts the object.
-    /// - Returns: Where it goes: there, or, when the order does not group what belongs together, to the end of its section.
+    /// - Parameter index: The index by the sort order.
+    /// - Returns: The same index, or the end of the object's section if the order splits the section.
     mutating func insert(_ name: String, at index: Int) -> Int {
         var (low, high) = (0, entries.count)
         while low < high {
             let middle = (low + high) / 2
             if entries[middle].start + entries[middle].count < index { low = middle + 1 } else { high = middle }
         }
-        // The sections that end, begin or go on at the index.
+        // The sections that end, begin or continue at the index.
         let around = low..<(entries[low...].firstIndex { $0.start > index } ?? entries.count)
         if let section = around.first(where: { entries[$0].name == name }) {
             change(section, by: 1)
@@ -102,7 +102,7 @@ struct ResultsSectionsDraft {
         for later in (section + 1)..<max(entries.count, section + 1) { entries[later].start += distance }
     }
 
-    /// What is left, and which of the sections before and after have no counterpart.
+    /// Returns the remaining sections, and the former and new sections without a counterpart.
     func finish(keepingEmpty: Bool) -> (sections: ResultsSections, deleted: [Int], inserted: [Int]) {
         var (kept, deleted, inserted): ([ResultsSections.Entry], [Int], [Int]) = ([], [], [])
         for entry in entries {

@@ -5,10 +5,10 @@ import Foundation
 import PredicateKit
 import SQLiteStore
 
-/// Sections of a request's results in a file, so that the next run need not read every object to cut them.
+/// A file with the sections of a request's results, so that the next run need not read every object to compute them.
 ///
-/// A cache that was made for another request, or before the stores' files last changed, is made anew. A cache that
-/// cannot be read or written is none. Stores in memory have none.
+/// A cache of another request, or from before the last change of the stores' files, is stale and ignored. Errors of
+/// reading and writing are ignored. In-memory stores have no cache.
 ///
 /// The files are in `$XDG_CACHE_HOME` or `~/.cache`, in a folder with the program's name.
 struct SectionCache {
@@ -21,7 +21,7 @@ struct SectionCache {
     /// The request and the state of the stores, as text.
     private let request: String
 
-    /// - Returns: nil when a store is in memory.
+    /// - Returns: nil with an in-memory store.
     init?(_ name: String, _ query: StoreQuery, of stores: [NSPersistentStore], sectionNameKeyPath: String) {
         var parts = ["\(query.entity) \(query.includesSubentities)", sectionNameKeyPath, query.predicate?.formatDescription ?? ""]
         parts += query.sort.map { "\($0.keyPath.joined(separator: ".")) \($0.ascending) \($0.options.rawValue)" }
@@ -66,7 +66,7 @@ struct SectionCache {
         Data(name.utf8).base64EncodedString().split(separator: "/", omittingEmptySubsequences: false).joined(separator: "_") + ".json"
     }
 
-    /// Size and time of the last change; to the nanosecond where the file system tells it.
+    /// Size and modification time; in nanoseconds if the file system has them.
     private static func state(of path: String) -> String {
         var status = stat()
         guard stat(path, &status) == 0 else { return "-" }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Sections and the items in them, each identifier once.
+/// Sections and their items, with distinct identifiers.
 ///
-/// Identifiers that are used twice, or are not there when they are named, end the process with a sentence, as Apple's
-/// snapshots raise an exception.
+/// Duplicate and missing identifiers end the process with a message, as Apple's snapshots raise an exception.
 struct SnapshotContents<Section: Hashable, Item: Hashable> {
     private(set) var sections: [(id: Section, items: [Item])] = []
     private(set) var reloadedSections: [Section] = []
@@ -20,7 +19,7 @@ struct SnapshotContents<Section: Hashable, Item: Hashable> {
 
     func items(in section: Section) -> [Item] { sections[existing(section)].items }
 
-    /// - Returns: The item's place among all items.
+    /// - Returns: The item's index among all items.
     func place(ofItem item: Item) -> Int? {
         guard let owner = owners[item] else { return nil }
         var place = 0
@@ -126,7 +125,7 @@ struct SnapshotContents<Section: Hashable, Item: Hashable> {
 
     // MARK: Other identifiers
 
-    /// - Returns: nil where an identifier cannot be converted.
+    /// - Returns: nil if an identifier cannot be converted.
     func mapped<S: Hashable, I: Hashable>(_ section: (Section) -> S?, _ item: (Item) -> I?) -> SnapshotContents<S, I>? {
         var result = SnapshotContents<S, I>()
         for (id, items) in sections {
@@ -146,7 +145,7 @@ struct SnapshotContents<Section: Hashable, Item: Hashable> {
 extension SnapshotContents: Sendable where Section: Sendable, Item: Sendable {}
 
 extension SnapshotContents<String, NSManagedObjectID> {
-    /// Section names and object IDs. What changed but stayed is marked as reloaded.
+    /// Section names and object IDs. Objects that changed in their place are marked as reloaded.
     init(_ state: ResultsState, reloaded changes: ResultsChanges) {
         self.init()
         for (index, entry) in state.sections.entries.enumerated() {

@@ -5,7 +5,7 @@ import Foundation
 import ManagedModel
 import SQLiteStore
 
-/// Rows from an object that a block fills again and again.
+/// Rows from one object that a block fills repeatedly.
 final class ObjectRows: BatchRowSource {
     private let handler: (NSManagedObject) -> Bool
     private let object: NSManagedObject
@@ -23,7 +23,7 @@ final class ObjectRows: BatchRowSource {
     var givenSlots: [Int] { object.changedSlots() }
 }
 
-/// Rows from dictionaries: a list of them, or one that a block fills again and again.
+/// Rows from dictionaries: a list, or one that a block fills repeatedly.
 final class DictionaryRows: BatchRowSource {
     private let layout: EntityLayout
     private let nextDictionary: () -> [String: Any]?
@@ -47,7 +47,7 @@ final class DictionaryRows: BatchRowSource {
         }
     }
 
-    /// - Throws: ``CocoaError`` 134070 for a key that is no attribute, or a value that the attribute cannot hold.
+    /// - Throws: ``CocoaError`` 134070 for a key that isn't an attribute, or a value that the attribute cannot have.
     func next() throws -> ContiguousArray<StoredValue>? {
         guard let row = nextDictionary() else { return nil }
         var values = layout.defaults
@@ -70,7 +70,7 @@ final class DictionaryRows: BatchRowSource {
 }
 
 extension NSManagedObject {
-    /// An object in no context has its defaults again, and nothing counts as changed.
+    /// Resets an object without a context to its defaults, without changes.
     fileprivate final func beginAnew() {
         committed = nil
         values = layout.defaults

@@ -3,34 +3,39 @@
 
 public import Foundation
 
-/// Raw values are Apple's.
+/// The kind of result of a batch insertion. Raw values are Apple's.
 public enum NSBatchInsertRequestResultType: UInt, Sendable {
+    /// Whether it succeeded, as `Bool`.
     case statusOnly = 0
+    /// The IDs of the inserted rows.
     case objectIDs = 1
+    /// The number of inserted rows, as `Int`.
     case count = 2
 }
 
-/// Inserts rows without making objects of them.
+/// Inserts rows without creating objects.
 ///
-/// Attributes that are not given have their default. Nothing is validated, no object's hooks run, relationships cannot
-/// be set, and no context hears of it but through history: see
-/// ``NSManagedObjectContext/mergeChanges(fromRemoteContextSave:into:)``. One request is one transaction. Where the model
-/// has uniqueness constraints, the context's merge policy decides: a trump policy updates or keeps the stored row.
+/// Missing attributes get their defaults. Rows are not validated, objects' hooks do not run, relationships cannot be set,
+/// and contexts are notified through history only: see
+/// ``NSManagedObjectContext/mergeChanges(fromRemoteContextSave:into:)``. One request is one transaction. With uniqueness
+/// constraints, the context's merge policy decides: a trump policy updates or keeps the stored row.
 ///
-/// The form with a block for objects is the fastest: one object is used again and again, and its values go straight to
-/// the store. The blocks run while the store is being written, and must not fetch or save.
+/// The form with a block for objects is the fastest: one object is reused, and its values are written directly to the
+/// store. The blocks run during the store's write transaction, and must not fetch or save.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsbatchinsertrequest
 open class NSBatchInsertRequest: NSPersistentStoreRequest {
     private let givenEntityName: String
-    /// nil for a request that was made with a name.
+    /// The entity; nil for a request created by name.
     open private(set) var entity: NSEntityDescription?
+    /// The rows, as dictionaries by attribute.
     open var objectsToInsert: [[String: Any]]?
-    /// Fills the dictionary with the next row; true ends the request, without a row.
+    /// Fills the dictionary with the next row; returning true ends the request, without a row.
     open var dictionaryHandler: ((NSMutableDictionary) -> Bool)?
-    /// Fills the object with the next row; true ends the request, without a row. The object is in no context and is
-    /// the same each time.
+    /// Fills the object with the next row; returning true ends the request, without a row. The object has no context and
+    /// is the same each time.
     open var managedObjectHandler: ((NSManagedObject) -> Bool)?
+    /// The kind of result.
     open var resultType: NSBatchInsertRequestResultType = .statusOnly
 
     private init(_ name: String, _ entity: NSEntityDescription?) {
@@ -39,44 +44,54 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
         super.init()
     }
 
+    /// Creates a request from dictionaries by attribute.
     public convenience init(entityName: String, objects dictionaries: [[String: Any]]) {
         self.init(entityName, nil)
         objectsToInsert = dictionaries
     }
 
+    /// Creates a request from dictionaries by attribute.
     public convenience init(entity: NSEntityDescription, objects dictionaries: [[String: Any]]) {
         self.init(entity.name ?? "", entity)
         objectsToInsert = dictionaries
     }
 
+    /// Creates a request from a block that fills a dictionary for each row, and returns true at the end.
     public convenience init(entityName: String, dictionaryHandler handler: @escaping (NSMutableDictionary) -> Bool) {
         self.init(entityName, nil)
         dictionaryHandler = handler
     }
 
+    /// Creates a request from a block that fills a dictionary for each row, and returns true at the end.
     public convenience init(entity: NSEntityDescription, dictionaryHandler handler: @escaping (NSMutableDictionary) -> Bool) {
         self.init(entity.name ?? "", entity)
         dictionaryHandler = handler
     }
 
+    /// Creates a request from a block that fills an object for each row, and returns true at the end.
     public convenience init(entityName: String, managedObjectHandler handler: @escaping (NSManagedObject) -> Bool) {
         self.init(entityName, nil)
         managedObjectHandler = handler
     }
 
+    /// Creates a request from a block that fills an object for each row, and returns true at the end.
     public convenience init(entity: NSEntityDescription, managedObjectHandler handler: @escaping (NSManagedObject) -> Bool) {
         self.init(entity.name ?? "", entity)
         managedObjectHandler = handler
     }
 
+    /// The name of the entity.
     open var entityName: String { givenEntityName }
     open override var requestType: NSPersistentStoreRequestType { .batchInsertRequestType }
 }
 
+/// The result of a batch insertion.
+///
 /// Source: developer.apple.com/documentation/coredata/nsbatchinsertresult
 open class NSBatchInsertResult: NSPersistentStoreResult {
-    /// A `Bool`, an `Int`, or an array of `NSManagedObjectID`, as the request wants it.
+    /// A `Bool`, an `Int`, or an array of `NSManagedObjectID`, by the request's result type.
     open private(set) var result: Any?
+    /// The kind of result.
     open private(set) var resultType: NSBatchInsertRequestResultType
 
     init(_ result: Any?, _ type: NSBatchInsertRequestResultType) {

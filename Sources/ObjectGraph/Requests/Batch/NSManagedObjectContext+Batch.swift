@@ -139,9 +139,10 @@ extension NSBatchDeleteRequest: ExecutableRequest {
 }
 
 extension NSManagedObjectContext {
-    /// What the merge policy means for rows that are not unique.
+    /// The merge policy's rule for rows that violate a uniqueness constraint.
     ///
-    /// Source: developer.apple.com/documentation/coredata/nsbatchinsertrequest (practice: an upsert under trump policies).
+    /// Source: developer.apple.com/documentation/coredata/nsbatchinsertrequest (practice: an upsert under trump
+    /// policies).
     fileprivate var batchConflictRule: BatchConflictRule {
         switch (mergePolicy as? NSMergePolicy)?.mergeType {
         case .mergeByPropertyObjectTrumpMergePolicyType: .update
@@ -173,11 +174,11 @@ extension NSPersistentStoreCoordinator {
         commit.updated = outcome.updated
         commit.deleted = outcome.deleted
         commit.relationshipOwners = outcome.relationshipOwners
-        // Contexts hear of it as they would of another process: through history, if they are told of remote changes.
+        // Contexts are notified as of another process's commit: through history, if they observe remote changes.
         didCommit([commit], by: nil, merging: store.isHistoryTracked && store.postsRemoteChanges)
     }
 
-    /// Whether anybody is told which rows a batch request changed.
+    /// Whether a listener needs the rows that a batch request changed.
     fileprivate func listensForBatches(of store: NSPersistentStore) -> Bool { store.postsRemoteChanges || hasCommitObservers }
 }
 
