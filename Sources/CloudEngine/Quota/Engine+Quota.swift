@@ -33,12 +33,12 @@ extension Engine {
 
     /// Bytes that are left for files that are still to be sent: what was sent before and waits for its record counts, too, so
     /// that nobody fills the disk with files that no record has.
-    func uploadBytesLeft(of partition: Partition, in view: any PartitionView) throws -> Int64? {
+    package func uploadBytesLeft(of partition: Partition, in view: any PartitionView) throws -> Int64? {
         guard let left = try bytesLeft(of: partition, in: view) else { return nil }
         return max(0, left - (try view.unusedUploadBytes()))
     }
 
-    static let quotaExceeded = WireError(.quotaExceeded, "the storage quota is exceeded")
+    package static let quotaExceeded = WireError(.quotaExceeded, "the storage quota is exceeded")
 }
 
 /// Refuses the operations of one request that would take more than what is left. What makes a database smaller, or leaves

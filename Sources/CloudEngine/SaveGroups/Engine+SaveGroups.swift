@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudWire
+package import CloudWire
 
 /// Undoes a group of which operations were refused.
-struct SaveGroupRefused: Error {
+package struct SaveGroupRefused: Error {
     /// The failures.
-    let response: ModifyRecordsResponse
+    package let response: ModifyRecordsResponse
 }
 
 extension Engine {
@@ -25,7 +25,7 @@ extension Engine {
     }
 
     /// Stages a request that isn't the last one of its group. It changes nothing that anybody can read.
-    func stage(
+    package func stage(
         _ request: ModifyRecordsRequest, _ group: SaveGroup, body: [UInt8], in unit: any UnitOfWork, _ call: Call
     ) throws -> ModifyRecordsResponse {
         let zone = try liveZone(request.zoneID, in: unit, call)
@@ -89,7 +89,7 @@ extension Engine {
     ///
     /// - Parameter last: The last request; the others are staged.
     /// - Throws: ``SaveGroupRefused`` for an atomic group of which operations were refused: then the transaction is to be undone.
-    func modifyRecords(
+    package func modifyRecords(
         _ last: ModifyRecordsRequest, _ group: SaveGroup, in unit: any UnitOfWork, _ call: Call
     ) throws -> Outcome<ModifyRecordsResponse> {
         try check(group, last, in: try liveZone(last.zoneID, in: unit, call), call)
@@ -132,7 +132,7 @@ extension SaveGroup {
 }
 
 extension Call {
-    func key(of group: SaveGroup) -> StagedGroupKey {
+    package func key(of group: SaveGroup) -> StagedGroupKey {
         StagedGroupKey(userRecordName: caller.userRecordName, deviceID: caller.deviceID, id: group.id)
     }
 }

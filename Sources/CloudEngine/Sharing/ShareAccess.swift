@@ -47,7 +47,7 @@ struct ShareAccess {
 
 extension Call {
     /// Whether the caller comes through the shared database, into a partition of somebody else.
-    var isParticipant: Bool {
+    package var isParticipant: Bool {
         partition.scope == .private && caller.userRecordName != partition.owner && !caller.isOperator
     }
 

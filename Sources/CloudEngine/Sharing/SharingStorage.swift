@@ -126,10 +126,3 @@ package struct LinkTarget: Hashable, Sendable {
         self.recordName = recordName
     }
 }
-
-/// What of sharing stands outside partitions.
-package protocol SharingStorage: Sendable {
-    func target(ofLink link: Int64) async throws -> LinkTarget?
-    /// News that were not delivered, since a server ended too early, with where they come from.
-    func pendingNews(limit: Int) async throws -> [(partition: Partition, news: ShareNews)]
-}

@@ -131,7 +131,7 @@ extension Engine {
     /// The present point of a zone that others shared with the caller.
     ///
     /// - Throws: `WireError` with `.zoneNotFound` if the caller has no part in it.
-    func sharedToken(of zoneID: ZoneID, in view: any PartitionView, _ call: Call) throws -> String {
+    package func sharedToken(of zoneID: ZoneID, in view: any PartitionView, _ call: Call) throws -> String {
         let zone = try liveZone(zoneID, in: view, call)
         return token(of: zone, try view.state(), try call.feed(of: zone, in: view))
     }
