@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 package import CloudEngine
+import CloudService
 import Crypto
 import Foundation
 import GRDB
