@@ -66,7 +66,7 @@ extension Engine {
     /// The zone as it is stored, or the default zone before its first use.
     ///
     /// - Throws: `WireError` with `.zoneNotFound`.
-    func liveZone(_ zoneID: ZoneID, in view: any PartitionView, _ call: Call) throws -> StoredZone {
+    func liveZone(_ zoneID: ZoneID, in view: any PartitionReader, _ call: Call) throws -> StoredZone {
         try checkOwner(of: zoneID, call)
         if call.partition.scope == .shared {
             let name = SharedZoneName.name(owner: zoneID.ownerRecordName ?? "", zoneName: zoneID.zoneName)
@@ -117,7 +117,7 @@ extension Engine {
     ///
     /// - Parameter subscriptions: Those of the partition, where they are known.
     func notifications(
-        forChangesIn zoneNames: Set<String>, _ view: any PartitionView, _ call: Call, subscriptions: [Subscription]? = nil
+        forChangesIn zoneNames: Set<String>, _ view: any PartitionReader, _ call: Call, subscriptions: [Subscription]? = nil
     ) throws -> [PushNotification] {
         guard !zoneNames.isEmpty else { return [] }
         return try (subscriptions ?? view.subscriptions()).compactMap { subscription in

@@ -77,7 +77,7 @@ struct ChangeToken: Hashable, Sendable {
     /// Whether the history of the database contains the point. It does not when the server was restored from a backup that is older.
     ///
     /// A token from before the restore stays valid up to the last change that the backup has.
-    func isKnown(to state: PartitionState, _ view: any PartitionView) throws -> Bool {
+    func isKnown(to state: PartitionState, _ view: any PartitionReader) throws -> Bool {
         if epoch == state.epoch { return newestChange <= state.counter }
         guard let point = try view.restorePoint(), point.nextEpoch == state.epoch else { return false }
         return epoch == point.epoch && newestChange <= point.counter

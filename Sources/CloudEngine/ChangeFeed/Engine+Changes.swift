@@ -13,7 +13,7 @@ extension Engine {
     ///
     /// Source: *CloudKit Web Services Reference*, "Fetching Database Changes".
     package func databaseChanges(
-        _ request: DatabaseChangesRequest, in view: any PartitionView, _ call: Call
+        _ request: DatabaseChangesRequest, in view: any PartitionReader, _ call: Call
     ) throws -> DatabaseChangesResponse {
         let limit = try pageLimit(request.resultsLimit)
         let state = try view.state()
@@ -56,7 +56,7 @@ extension Engine {
     ///
     /// Source: *CloudKit Web Services Reference*, "Fetching Record Zone Changes".
     package func zoneChanges(
-        _ request: ZoneChangesRequest, asTexts: Bool = false, in view: any PartitionView, _ call: Call
+        _ request: ZoneChangesRequest, asTexts: Bool = false, in view: any PartitionReader, _ call: Call
     ) throws -> ZoneChangesResponse {
         let asTexts = asTexts && !request.numbersAsStrings
         try checkCount(request.zones.count, of: "zones", atMost: limits.recordsPerResponse)
@@ -83,7 +83,7 @@ extension Engine {
 
     private func page(
         _ query: ZoneChangesQuery, asTexts: Bool, limit: Int, _ room: inout PageRoom, _ addresses: AssetAddresses,
-        _ state: PartitionState, _ view: any PartitionView, _ call: Call
+        _ state: PartitionState, _ view: any PartitionReader, _ call: Call
     ) throws -> ZoneChanges {
         guard query.zoneID.zoneName != ZoneID.defaultZoneName || call.partition.scope == .public else {
             throw WireError(.badRequest, "cannot get changes in default zone")
@@ -145,14 +145,14 @@ extension Engine {
     }
 
     /// What the caller's device sent last, for who asked.
-    private func clientToken(_ zone: StoredZone, _ view: any PartitionView, _ call: Call) throws -> [UInt8]? {
+    private func clientToken(_ zone: StoredZone, _ view: any PartitionReader, _ call: Call) throws -> [UInt8]? {
         guard call.capabilities.contains(.clientChangeToken), call.caller.isSignedIn else { return nil }
         return try view.clientToken(ofUser: call.caller.userRecordName, device: call.caller.deviceID, in: zone.key)
     }
 
     /// Changes that are still to come, for who asked.
     private func remaining(
-        _ walk: ZoneWalk, _ moreComing: Bool, _ zone: StoredZone, _ access: ShareAccess, _ view: any PartitionView, _ call: Call
+        _ walk: ZoneWalk, _ moreComing: Bool, _ zone: StoredZone, _ access: ShareAccess, _ view: any PartitionReader, _ call: Call
     ) throws -> Int? {
         guard call.capabilities.contains(.remainingCount) else { return nil }
         guard moreComing else { return 0 }
@@ -165,7 +165,7 @@ extension Engine {
     ///
     /// - Returns: Also whether there are more.
     private func texts(
-        _ walk: inout ZoneWalk, _ zone: StoredZone, limit: Int, bytesMax: Int, _ addresses: AssetAddresses, _ view: any PartitionView,
+        _ walk: inout ZoneWalk, _ zone: StoredZone, limit: Int, bytesMax: Int, _ addresses: AssetAddresses, _ view: any PartitionReader,
         _ call: Call
     ) throws -> (RecordTexts, moreComing: Bool) {
         let zoneID = zoneID(of: zone, call)
@@ -194,7 +194,7 @@ extension Engine {
     /// zone's last change may lie beyond the last record there is.
     private func records(
         _ slice: ChangeSlice, _ zone: StoredZone, _ access: ShareAccess, includingDeleted: Bool, limit: Int, bytesMax: Int,
-        _ view: any PartitionView
+        _ view: any PartitionReader
     ) throws -> [StoredRecord] {
         guard let shares = access.visibleShares else {
             return try view.records(

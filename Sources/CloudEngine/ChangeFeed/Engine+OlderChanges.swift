@@ -8,7 +8,7 @@ extension Engine {
     ///
     /// - Throws: What is a failure of the zone there.
     package func recordChanges(
-        _ request: RecordChangesRequest, in view: any PartitionView, _ call: Call
+        _ request: RecordChangesRequest, in view: any PartitionReader, _ call: Call
     ) throws -> RecordChangesResponse {
         let response = try zoneChanges(ZoneChangesRequest(zones: [request.zone]), in: view, call)
         switch response.zones.first {
@@ -23,7 +23,7 @@ extension Engine {
 
     /// The custom zones that changed: ``databaseChanges(_:in:_:)`` in its older form. The tokens are the same.
     package func changedZones(
-        _ request: ChangedZonesRequest, in view: any PartitionView, _ call: Call
+        _ request: ChangedZonesRequest, in view: any PartitionReader, _ call: Call
     ) throws -> ChangedZonesResponse {
         let page = try databaseChanges(
             DatabaseChangesRequest(syncToken: request.metaSyncToken, resultsLimit: request.resultsLimit), in: view, call)

@@ -18,7 +18,7 @@ struct ZoneWalk {
     ///
     /// - Throws: `ChangeToken.expired`, `ChangeToken.historyLost`, or what the storage throws.
     init(
-        _ query: ZoneChangesQuery, _ zone: StoredZone, _ state: PartitionState, _ feed: Partition, _ sealer: Sealer, _ view: any PartitionView
+        _ query: ZoneChangesQuery, _ zone: StoredZone, _ state: PartitionState, _ feed: Partition, _ sealer: Sealer, _ view: any PartitionReader
     ) throws {
         self.zone = zone
         epoch = state.epoch

@@ -10,7 +10,7 @@ struct ShareAccess {
     private let memberships: [String: Membership]
     private let zoneWide: Membership?
 
-    init(_ view: any PartitionView, zone: StoredZone, _ call: Call) throws {
+    init(_ view: any PartitionReader, zone: StoredZone, _ call: Call) throws {
         isParticipant = call.isParticipant
         guard isParticipant else {
             (memberships, zoneWide) = ([:], nil)
@@ -52,7 +52,7 @@ extension Call {
     }
 
     /// What change tokens of a zone are sealed for: everybody sees another part of it.
-    func feed(of zone: StoredZone, in view: any PartitionView) throws -> Partition {
+    func feed(of zone: StoredZone, in view: any PartitionReader) throws -> Partition {
         guard isParticipant else { return partition }
         var feed = partition
         feed.scope = .shared

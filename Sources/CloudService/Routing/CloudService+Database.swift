@@ -194,7 +194,7 @@ extension CloudService {
 
     private func read<Response: WireMessage>(
         _ exchange: Exchange, numbersAsStrings: Bool = false, isBrief: Bool = false,
-        _ body: @escaping @Sendable (any PartitionView, Call) throws -> Response
+        _ body: @escaping @Sendable (any PartitionReader, Call) throws -> Response
     ) async throws -> ServiceResponse {
         let call = exchange.call
         let response =
@@ -208,7 +208,7 @@ extension CloudService {
     /// The answer is stored with the key in the transaction that writes. Notifications go out after the commit; if
     /// the server ends in between, devices catch up by their tokens when they listen again.
     func write<Response: WireMessage>(
-        _ exchange: Exchange, numbersAsStrings: Bool = false, _ body: @escaping @Sendable (any UnitOfWork, Call) throws -> Outcome<Response>
+        _ exchange: Exchange, numbersAsStrings: Bool = false, _ body: @escaping @Sendable (any PartitionWriter, Call) throws -> Outcome<Response>
     ) async throws -> ServiceResponse {
         do {
             return try await writeOnce(exchange, numbersAsStrings: numbersAsStrings, body)
@@ -227,7 +227,7 @@ extension CloudService {
     }
 
     private func writeOnce<Response: WireMessage>(
-        _ exchange: Exchange, numbersAsStrings: Bool, _ body: @escaping @Sendable (any UnitOfWork, Call) throws -> Outcome<Response>
+        _ exchange: Exchange, numbersAsStrings: Bool, _ body: @escaping @Sendable (any PartitionWriter, Call) throws -> Outcome<Response>
     ) async throws -> ServiceResponse {
         let call = exchange.call
         let encode = { @Sendable (response: Response) in response.encoded(numbersAsStrings: numbersAsStrings, as: call.form) }

@@ -8,13 +8,13 @@ package import CloudWire
 package protocol EngineStorage: SharingStorage {
     /// Reads from one state of the partition.
     func read<Value: Sendable>(
-        _ partition: Partition, _ body: @escaping @Sendable (any PartitionView) throws -> Value
+        _ partition: Partition, _ body: @escaping @Sendable (any PartitionReader) throws -> Value
     ) async throws -> Value
 
     /// The same for a body that only reads a few records, or a page of them: where that is over before a switch of threads
     /// would be, it happens on the caller's thread. The body may run twice.
     func readBriefly<Value: Sendable>(
-        _ partition: Partition, _ body: @escaping @Sendable (any PartitionView) throws -> Value
+        _ partition: Partition, _ body: @escaping @Sendable (any PartitionReader) throws -> Value
     ) async throws -> Value
 
     /// Carries out one unit of work and returns once it is durable. Units of a partition are serial.
@@ -22,7 +22,7 @@ package protocol EngineStorage: SharingStorage {
     /// - Throws: What `body` throws, with nothing changed; or a storage failure, after which nothing of the unit
     ///   is visible unless the failure says that the outcome is unknown.
     func write<Value: Sendable>(
-        _ partition: Partition, _ body: @escaping @Sendable (any UnitOfWork) throws -> Value
+        _ partition: Partition, _ body: @escaping @Sendable (any PartitionWriter) throws -> Value
     ) async throws -> Value
 
     /// Partitions of a container and environment that were ever written to.

@@ -3,8 +3,10 @@
 
 package import CloudWire
 
-/// Reading one partition. Functions take many keys at once so that a database over a wire needs few round trips.
-package protocol PartitionView: AccessView, SharingView, ReferenceView, QuerySubscriptionView {
+/// Reads one partition. Functions take many keys at once so that a database over a wire needs few round trips.
+package protocol PartitionReader {
+    // MARK: Zones and records
+
     func state() throws -> PartitionState
     /// Where the last restore cut the history; nil for a partition that was never restored.
     func restorePoint() throws -> RestorePoint?
@@ -72,49 +74,63 @@ package protocol PartitionView: AccessView, SharingView, ReferenceView, QuerySub
 
     /// What a device of a user sent last as its token of a zone.
     func clientToken(ofUser user: String, device: String, in zone: Int64) throws -> [UInt8]?
-}
 
-/// Changing one partition. All or nothing; nothing is visible to others before the unit's commit.
-package protocol UnitOfWork: PartitionView, AccessWork, SharingWork, ReferenceWork, QuerySubscriptionWork, SaveGroupWork {
-    /// Raises the partition's counter and returns its new value: the last of `count` new numbers.
-    func raiseCounter(by count: Int) throws -> Int64
+    // MARK: Access
 
-    /// Stores a zone under its name, in place of the one that has the name.
-    func save(_ zone: StoredZone, at now: Int64) throws
-    /// Removes the records, remembered deletions and links of a zone.
-    func removeContents(ofZone key: Int64, at now: Int64) throws
+    // Grants and roles belong to a container and environment, users to a container.
 
-    /// Stores records, deleted ones included, in place of those with the same names.
-    func save(_ records: [StoredRecord], in zone: Int64, at now: Int64) throws
+    /// Grants of a record type; nil if nobody set any.
+    func grants(ofType recordType: String) throws -> SecurityGrants?
+    /// Custom roles of this container and environment, by name.
+    func roles() throws -> [String]
+    /// Custom roles of a user.
+    func roles(ofUser userRecordName: String) throws -> Set<String>
+    /// When the account was made whose user record name in this container this is, in milliseconds since 1970; nil if
+    /// there is no such user.
+    func userSince(_ userRecordName: String) throws -> Int64?
+    /// Bytes that a user's private database may take by the operator's word, 0 for any number; nil if the operator set
+    /// nothing for this user.
+    func quota(ofUser userRecordName: String) throws -> Int64?
 
-    /// The index, made without entries if it is not there.
-    func makeIndex(_ index: RecordIndex) throws -> StoredIndex
-    /// Remembers how far the index has been built; nil means completely.
-    func setBuilt(_ index: Int64, upTo place: RecordPlace?) throws
-    func apply(_ changes: [IndexChange], in zone: Int64) throws
+    // MARK: Sharing
 
-    /// Stores what is known of a record type in place of what was; nil forgets the type.
-    func save(_ schema: RecordTypeSchema?, ofType recordType: String) throws
-    /// Leaves the type with the grants of a new one.
-    func forgetGrants(ofType recordType: String) throws
-    /// Remembers a record type and those of its fields that were not known.
-    func learn(_ fields: [String: FieldSchema], ofType recordType: String) throws
+    // Zones are named by their key. A zone has one share of the whole zone or any number of shares of hierarchies. Of a hierarchy the
+    // records are listed one by one, each with the number of the change that it last had in the share, so that participants have a
+    // change feed of the records that they see and of no others.
 
-    /// Adds to the number of fields in a zone that refer to assets. An asset without references is removed after a while.
-    ///
-    /// - Returns: The bytes of the assets that are referred to now and were not, less those of the assets that no longer are.
-    func addLinks(_ differences: [String: Int], in zone: Int64, at now: Int64) throws -> Int64
-    /// Adds to what the partition takes; what its zones take is stored with them.
-    func addUsage(_ difference: StoredBytes) throws
-    func save(_ uploads: [StoredUpload]) throws
-    /// Lets the time begin anew after which files without references go.
-    func touch(assets checksums: [String], at now: Int64) throws
+    func hasShares(inZone zone: Int64) throws -> Bool
+    func share(named name: String, in zone: Int64) throws -> StoredShare?
+    /// The share of a root record; of the zone if the root is nil.
+    func share(ofRoot root: String?, in zone: Int64) throws -> StoredShare?
+    func members(ofShare name: String, in zone: Int64) throws -> [ShareMember]
+    /// The shares that a user has accepted.
+    func memberships(ofUser user: String, in zone: Int64) throws -> [Membership]
+    /// Who has accepted a share of the zone.
+    func members(inZone zone: Int64) throws -> Set<String>
+    /// Raised whenever what a user sees of a zone changes otherwise than by changes of records, so that tokens expire.
+    func generation(ofUser user: String, in zone: Int64) throws -> Int64
 
-    func save(_ subscription: Subscription) throws
-    func removeSubscription(id: String) throws
+    func parent(of name: String, in zone: Int64) throws -> String?
+    func children(of name: String, in zone: Int64) throws -> [String]
+    /// The shares of hierarchies that records are in.
+    func shareNames(ofRecords names: [String], in zone: Int64) throws -> [String: String]
+    /// Records of shares by the numbers of their last changes, in order of change; those that left a share come as deleted
+    /// ones.
+    func sharedRecords(
+        _ slice: ChangeSlice, in zone: Int64, shares: [String], includingDeleted: Bool, limit: Int, bytesMax: Int
+    ) throws -> [StoredRecord]
 
-    /// Stored until the zone's contents are removed.
-    func setClientToken(_ token: [UInt8], ofUser user: String, device: String, in zone: Int64) throws
+    // MARK: References
 
-    func remember(_ answer: StoredAnswer, forKey key: String, at now: Int64) throws
+    // Only references with an action are remembered.
+
+    /// Records of a zone with references of an action to one record, at most `limit`.
+    func sources(
+        ofReferencesTo recordName: String, _ action: RecordReference.Action, in zone: Int64, limit: Int
+    ) throws -> [String]
+
+    // MARK: Query subscriptions
+
+    /// Query subscriptions of all users on records of a type in the public database, by user and identifier.
+    func publicQuerySubscriptions(ofType recordType: String) throws -> [OwnedSubscription]
 }

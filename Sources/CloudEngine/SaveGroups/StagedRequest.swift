@@ -65,16 +65,3 @@ package struct StagedGroupKey: Hashable, Sendable {
         self.id = id
     }
 }
-
-/// Requests that were staged and have changed nothing. They expire after a day.
-package protocol SaveGroupWork {
-    /// Stores a request in place of the one with its number.
-    func stage(_ request: StagedRequest, at now: Int64) throws
-    /// Sizes of the staged requests of a group, in order.
-    func stagedSizes(of group: StagedGroupKey) throws -> [StagedRequestSize]
-    /// The body of a staged request.
-    func stagedBody(_ part: Int, of group: StagedGroupKey) throws -> [UInt8]?
-    /// Groups of a user's devices with staged requests. The first is the one to which nothing was added for the longest time.
-    func stagedGroups(ofUser userRecordName: String) throws -> [StagedGroup]
-    func removeStaged(_ group: StagedGroupKey) throws
-}
