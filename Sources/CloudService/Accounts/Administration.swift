@@ -106,7 +106,8 @@ extension CloudService {
     package func perform(_ operation: ServicePath.Operation, _ body: [UInt8], as call: Call) async throws -> [UInt8] {
         try DatabaseRules.check(operation, in: call.partition.scope, call.caller, capabilities: call.capabilities)
         let response = try await respond(
-            Exchange(operation: operation, call: call, body: body, key: nil, credentials: Credentials()))
+            to: Exchange(
+                operation: operation, method: operation.method, call: call, body: body, key: nil, credentials: Credentials()))
         guard case .bytes(let bytes) = response.body else { return [] }
         return bytes
     }

@@ -5,18 +5,15 @@ import CloudEngine
 import CloudWire
 
 extension CloudService {
-    /// Answers `users/restrict` and `users/unrestrict`.
+    /// Responds to `users/restrict` and `users/unrestrict`.
     ///
-    /// - Returns: Nil for any other operation.
-    ///
-    /// Source: Apple, *Changing Access Controls on User Data*. The answer's body, and the error of whoever calls
-    /// meanwhile, are unverified.
-    func respondAboutRestrictions(_ operation: ServicePath.Operation, _ call: Call) async throws -> ServiceResponse? {
-        guard operation.changesRestrictions else { return nil }
+    /// Source: Apple, *Changing Access Controls on User Data*. The response's body, and the error of concurrent calls, are unverified.
+    func setRestriction(_ isRestricted: Bool, _ exchange: Exchange) async throws -> ServiceResponse {
+        let call = exchange.call
         try await accounts.setRestricted(
-            operation == .restrictUser, user: call.caller.userRecordName,
-            containerIdentifier: call.partition.containerIdentifier, environment: call.partition.environment, now: call.now)
-        return .json(Array("{}".utf8), endpoint: operation.rawValue)
+            isRestricted, user: call.caller.userRecordName, containerIdentifier: call.partition.containerIdentifier,
+            environment: call.partition.environment, now: call.now)
+        return .json(Array("{}".utf8), endpoint: exchange.operation.rawValue)
     }
 
     /// Refuses calls of and to a user whose data are not to be processed.

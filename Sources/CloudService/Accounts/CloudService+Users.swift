@@ -4,43 +4,42 @@
 import CloudEngine
 import CloudWire
 
+/// Handlers of the `users/…` operations.
+///
+/// Source: *CloudKit Web Services Reference*, "Users".
 extension CloudService {
-    /// Answers the `users/…` operations.
-    ///
-    /// - Returns: Nil for any other operation.
-    ///
-    /// Source: *CloudKit Web Services Reference*, "Users".
-    func respondAboutUsers(
-        _ operation: ServicePath.Operation, _ call: Call, _ credentials: Credentials, body: [UInt8], method: String
-    ) async throws -> ServiceResponse? {
-        switch operation {
-        case .caller:
-            let identity = CallerIdentity(
-                identity: try await own(call, credentials), quota: try await quota(call), permissions: try await permissions(call))
-            return answer(identity, operation)
-        case .currentUser:
-            let own = try await own(call, credentials)
-            var user = UserDictionary(userRecordName: own.userRecordName, firstName: own.givenName, lastName: own.familyName)
-            user.quota = try await quota(call)
-            return answer(user, operation)
-        case .discoverUsers where method == "GET":
-            // The caller's address book, and this server keeps none.
-            return answer(UserIdentitiesResponse(users: []), operation)
-        case .discoverUsers:
-            let infos = try DiscoverUsersRequest(json: body).lookupInfos
-            return answer(UserIdentitiesResponse(users: try await discover(infos, call)), operation)
-        case .lookupUsersByEmail, .lookupUsersByID:
-            let found = try await discover(try LookupUsersRequest(json: body).users, call)
-            return answer(UserDictionariesResponse(users: found.map(Self.dictionary)), operation)
-        case .lookupUsersByContacts:
-            return answer(UserDictionariesResponse(users: []), operation)
-        default:
-            return nil
-        }
+    func caller(_ exchange: Exchange) async throws -> ServiceResponse {
+        response(
+            CallerIdentity(
+                identity: try await own(exchange.call, exchange.credentials), quota: try await quota(exchange.call),
+                permissions: try await permissions(exchange.call)), exchange)
     }
 
-    private func answer(_ message: some WireMessage, _ operation: ServicePath.Operation) -> ServiceResponse {
-        .json(message.encoded(), endpoint: operation.rawValue)
+    func currentUser(_ exchange: Exchange) async throws -> ServiceResponse {
+        let own = try await own(exchange.call, exchange.credentials)
+        var user = UserDictionary(userRecordName: own.userRecordName, firstName: own.givenName, lastName: own.familyName)
+        user.quota = try await quota(exchange.call)
+        return response(user, exchange)
+    }
+
+    func discoverUsers(_ exchange: Exchange) async throws -> ServiceResponse {
+        // GET asks for the caller's address book, and this server has none.
+        guard exchange.method != "GET" else { return response(UserIdentitiesResponse(users: []), exchange) }
+        let infos = try DiscoverUsersRequest(json: exchange.body).lookupInfos
+        return response(UserIdentitiesResponse(users: try await discover(infos, exchange.call)), exchange)
+    }
+
+    func lookupUsers(_ exchange: Exchange) async throws -> ServiceResponse {
+        let identities = try await discover(try LookupUsersRequest(json: exchange.body).users, exchange.call)
+        return response(UserDictionariesResponse(users: identities.map(Self.dictionary)), exchange)
+    }
+
+    func lookupUsersByContacts(_ exchange: Exchange) -> ServiceResponse {
+        response(UserDictionariesResponse(users: []), exchange)
+    }
+
+    private func response(_ message: some WireMessage, _ exchange: Exchange) -> ServiceResponse {
+        .json(message.encoded(), endpoint: exchange.operation.rawValue)
     }
 
     private static func dictionary(_ identity: UserIdentity) -> UserDictionary {

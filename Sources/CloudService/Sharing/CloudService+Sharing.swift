@@ -56,43 +56,49 @@ extension CloudService {
         return response
     }
 
-    /// Answers `records/resolve`, `records/accept` and `records/requestAccess`.
-    func respondAboutShares(
-        _ operation: ServicePath.Operation, _ call: Call, _ credentials: Credentials, body: [UInt8]
-    ) async throws -> ServiceResponse? {
-        guard operation == .resolveRecords || operation == .acceptRecords || operation == .requestAccess else { return nil }
-        let request = try ShortGUIDsRequest(json: body)
-        try engine.checkCount(request.shortGUIDs.count, of: "short GUIDs", atMost: engine.limits.recordsPerResponse)
-        let profile: AccountProfile? =
-            if let account = credentials.account { try await accounts.profile(ofAccount: account) } else { nil }
-        if operation == .requestAccess {
-            var response = AccessRequestsResponse(results: [])
-            for shortGUID in request.shortGUIDs {
-                do {
-                    response.results.append(try await requestAccess(shortGUID, call, profile))
-                } catch let error as WireError {
-                    response.results.append(AccessRequestResult(shortGUID: shortGUID, error: error))
-                }
-            }
-            return .json(response.encoded(), endpoint: operation.rawValue)
-        }
+    func resolveShares(_ exchange: Exchange) async throws -> ServiceResponse { try await shares(exchange, accepting: false) }
+
+    func acceptShares(_ exchange: Exchange) async throws -> ServiceResponse { try await shares(exchange, accepting: true) }
+
+    private func shares(_ exchange: Exchange, accepting isAccepting: Bool) async throws -> ServiceResponse {
+        let (request, profile) = try await shortGUIDs(exchange)
         var response = ShortGUIDsResponse(results: [])
         for shortGUID in request.shortGUIDs {
             do {
-                response.results.append(.share(try await share(shortGUID, operation, call, profile)))
+                response.results.append(.share(try await share(shortGUID, accepting: isAccepting, exchange.call, profile)))
             } catch let error as WireError {
                 response.results.append(.failure(shortGUID, error))
             }
         }
-        return .json(response.encoded(as: call.form), endpoint: operation.rawValue)
+        return .json(response.encoded(as: exchange.call.form), endpoint: exchange.operation.rawValue)
+    }
+
+    func requestAccess(_ exchange: Exchange) async throws -> ServiceResponse {
+        let (request, profile) = try await shortGUIDs(exchange)
+        var response = AccessRequestsResponse(results: [])
+        for shortGUID in request.shortGUIDs {
+            do {
+                response.results.append(try await requestAccess(shortGUID, exchange.call, profile))
+            } catch let error as WireError {
+                response.results.append(AccessRequestResult(shortGUID: shortGUID, error: error))
+            }
+        }
+        return .json(response.encoded(), endpoint: exchange.operation.rawValue)
+    }
+
+    private func shortGUIDs(_ exchange: Exchange) async throws -> (ShortGUIDsRequest, AccountProfile?) {
+        let request = try ShortGUIDsRequest(json: exchange.body)
+        try engine.checkCount(request.shortGUIDs.count, of: "short GUIDs", atMost: engine.limits.recordsPerResponse)
+        guard let account = exchange.credentials.account else { return (request, nil) }
+        return (request, try await accounts.profile(ofAccount: account))
     }
 
     private func share(
-        _ shortGUID: ShortGUID, _ operation: ServicePath.Operation, _ call: Call, _ profile: AccountProfile?
+        _ shortGUID: ShortGUID, accepting isAccepting: Bool, _ call: Call, _ profile: AccountProfile?
     ) async throws -> ShareMetadata {
         let (target, reached) = try await reach(shortGUID, call)
         let engine = engine
-        guard operation == .acceptRecords else {
+        guard isAccepting else {
             return try await storage.read(reached.partition) { try engine.resolve(shortGUID, target, profile, in: $0, reached) }
         }
         let outcome = try await storage.write(reached.partition) {
