@@ -44,13 +44,15 @@ let package = Package(
         .systemLibrary(name: "CMalloc"),
         // The system's zlib, which the HTTP client links already: compressed responses, and models in stores of Apple's.
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+        // Primitives that many targets need: fingerprints, hexadecimal digits, UUID text, backoff, durable files, file locks.
+        .target(name: "SystemSupport"),
         .target(name: "CRuntimeRecords"),
         .target(name: "ManagedModel"),
         .target(name: "PredicateKit"),
         .target(
             name: "SQLiteStore",
             dependencies: [
-                "CZlib", "ManagedModel", "PredicateKit",
+                "CZlib", "ManagedModel", "PredicateKit", "SystemSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
@@ -61,7 +63,7 @@ let package = Package(
         // MARK: Models to Swift
         .target(name: "ModelCompiler", dependencies: ["ManagedModel", "PredicateKit"]),
         // Bodies for hand-written @NSManaged members, from the sources that declare them, and what models say against them.
-        .target(name: "ManagedAccessors", dependencies: ["ManagedModel", "ModelCompiler"]),
+        .target(name: "ManagedAccessors", dependencies: ["ManagedModel", "ModelCompiler", "SystemSupport"]),
         .executableTarget(name: "modelc", dependencies: ["ManagedAccessors", "ModelCompiler"]),
         .plugin(name: "ModelCompilerPlugin", capability: .buildTool(), dependencies: ["modelc"]),
 
@@ -72,7 +74,7 @@ let package = Package(
         .target(
             name: "CloudKit",
             dependencies: [
-                "CloudWire", "PredicateKit",
+                "CloudWire", "PredicateKit", "SystemSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -80,27 +82,27 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
-        .target(name: "MirroringCore", dependencies: ["CloudWire", "ManagedModel"]),
+        .target(name: "MirroringCore", dependencies: ["CloudWire", "ManagedModel", "SystemSupport"]),
         .target(
             name: "CloudMirroring",
             dependencies: [
-                "CloudKit", "CloudWire", "ManagedModel", "MirroringCore", "ObjectGraph", "PredicateKit", "SQLiteStore",
+                "CloudKit", "CloudWire", "ManagedModel", "MirroringCore", "ObjectGraph", "PredicateKit", "SQLiteStore", "SystemSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .target(name: "CoreData", dependencies: ["CloudMirroring", "ObjectGraph", "PredicateKit"]),
         // Texts and lists that several devices write, over managed objects.
-        .target(name: "CloudCollaboration", dependencies: ["CoreData"]),
+        .target(name: "CloudCollaboration", dependencies: ["CoreData", "SystemSupport"]),
 
         // MARK: Server
         // Decides on values: no concurrency, no HTTP, no database.
-        .target(name: "CloudEngine", dependencies: ["CloudWire"]),
+        .target(name: "CloudEngine", dependencies: ["CloudWire", "SystemSupport"]),
         // Requests, credentials, rate limits, push and the protocols of storages, over the engine.
-        .target(name: "CloudService", dependencies: ["CloudEngine", "CloudWire"]),
+        .target(name: "CloudService", dependencies: ["CloudEngine", "CloudWire", "SystemSupport"]),
         .target(
             name: "CloudEngineSQLite",
             dependencies: [
-                "CloudEngine", "CloudService", "CloudWire",
+                "CloudEngine", "CloudService", "CloudWire", "SystemSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -109,7 +111,7 @@ let package = Package(
         .target(
             name: "CloudServer",
             dependencies: [
-                "CZlib", "CloudEngine", "CloudService", "CloudWire",
+                "CZlib", "CloudEngine", "CloudService", "CloudWire", "SystemSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -121,15 +123,14 @@ let package = Package(
 
         .target(
             name: "CloudConsole",
-            dependencies: ["CloudEngine", "CloudService", "CloudWire", .product(name: "Mustache", package: "swift-mustache")]),
+            dependencies: ["CloudEngine", "CloudService", "CloudWire", "SystemSupport", .product(name: "Mustache", package: "swift-mustache")]),
 
         // MARK: Commands and the sample
         .target(
             name: "TarnCommands",
             dependencies: [
                 "CMalloc", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudServer", "CloudService", "CloudWire", "ManagedAccessors",
-                "ManagedModel",
-                "ModelCompiler", "SQLiteStore",
+                "ManagedModel", "ModelCompiler", "SQLiteStore", "SystemSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -160,7 +161,7 @@ let package = Package(
         // MARK: Test support
         .target(
             name: "CloudInProcess",
-            dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudKit", "CloudService", "CloudWire"]),
+            dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudKit", "CloudService", "CloudWire", "SystemSupport"]),
 
         // For the unit tests of apps: accounts, devices, a clock and faults over the engine in process.
         .target(name: "CloudKitTesting", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
@@ -170,7 +171,7 @@ let package = Package(
             name: "SimulationKit",
             dependencies: [
                 "CFaultyDisk", "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData", "ManagedModel", "ObjectGraph",
-                "SQLiteStore",
+                "SQLiteStore", "SystemSupport",
             ]),
         .executableTarget(
             name: "simulate", dependencies: ["SimulationKit", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
@@ -178,6 +179,7 @@ let package = Package(
         // MARK: Tests
         // Uses Apple's public API and nothing else, so that it compiles against Apple's frameworks, too.
         .testTarget(name: "ParityTests", dependencies: ["CoreData"]),
+        .testTarget(name: "SystemSupportTests", dependencies: ["SystemSupport"]),
         .testTarget(name: "ManagedModelTests", dependencies: ["ManagedModel"]),
         .testTarget(name: "PredicateKitTests", dependencies: ["PredicateKit"]),
         .testTarget(
@@ -221,7 +223,7 @@ let package = Package(
             name: "CloudMirroringTests",
             dependencies: [
                 "CloudCollaboration", "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData", "ManagedModel",
-                "MirroringCore", "ObjectGraph", "SQLiteStore", "StatementPlans",
+                "MirroringCore", "ObjectGraph", "SQLiteStore", "StatementPlans", "SystemSupport",
             ]),
         .testTarget(name: "SimulationTests", dependencies: ["SimulationKit"]),
         .testTarget(name: "CloudCollaborationTests", dependencies: ["CloudCollaboration", "CoreData"]),
@@ -233,7 +235,7 @@ let package = Package(
             name: "CloudServerTests",
             dependencies: [
                 "CZlib", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudInProcess", "CloudKit", "CloudServer", "CloudService",
-                "CloudWire", "ManagedModel", "SQLiteStore", "TarnCommands",
+                "CloudWire", "ManagedModel", "SQLiteStore", "SystemSupport", "TarnCommands",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),

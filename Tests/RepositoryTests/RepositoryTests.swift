@@ -35,6 +35,8 @@ import Testing
         (" async", ["Sources/MirroringCore", "Sources/CloudEngine"], "a function of CloudService that calls the engine in a unit of work"),
         ("await ", ["Sources/MirroringCore", "Sources/CloudEngine"], "a function of CloudService that calls the engine in a unit of work"),
         ("Mutex<", ["Sources/MirroringCore", "Sources/CloudEngine"], "a value that its caller owns"),
+        ("DurableFile.", ["Sources/MirroringCore", "Sources/CloudEngine"], "an effect that a shell carries out"),
+        ("FileLock", ["Sources/MirroringCore", "Sources/CloudEngine"], "an effect that a shell carries out"),
         ("Task.sleep", ["Tests"], "a signal, or the virtual clock"),
         ("Thread.sleep", ["Tests"], "a signal, or the virtual clock"),
     ]
@@ -59,6 +61,22 @@ import Testing
                         Issue.record("\(file.path):\(number + 1): '\(rule.word)'; use \(rule.instead)")
                     }
                 }
+            }
+        }
+    }
+
+    /// Primitives of `SystemSupport`, by a text that only another copy contains.
+    static let primitives: [(text: String, primitive: String, exceptions: [String])] = [
+        ("0xcbf2_9ce4", "Fingerprint", []), ("14_695_981_039", "Fingerprint", []), ("0x6c62_272e", "WideFingerprint", []),
+        ("LOCK_EX", "FileLock", ["Sources/CloudKit/Operations/LongLived/KeptFolder.swift"]),  // It locks a folder that may be renamed.
+        (" + 256, radix: 16)", "Hex", []), ("? \"0\" + text", "Hex", []),
+        ("renameat(", "DurableFile", []),
+    ]
+
+    @Test func primitivesHaveOneHome() throws {
+        for file in try Self.swiftFiles(in: "Sources") where !file.path.hasPrefix("Sources/SystemSupport/") {
+            for copy in Self.primitives where file.text.contains(copy.text) && !copy.exceptions.contains(file.path) {
+                Issue.record("\(file.path) has '\(copy.text)': use SystemSupport's \(copy.primitive)")
             }
         }
     }

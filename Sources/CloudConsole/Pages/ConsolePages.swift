@@ -4,6 +4,7 @@
 import CloudEngine
 import CloudService
 import CloudWire
+import SystemSupport
 
 /// The operator's pages. Who is not signed in as an operator gets the sign-in page and nothing else.
 struct ConsolePages {

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Foundation
+import SystemSupport
 
 /// The digest by which the compiler tells apart declarations that only one file sees. Nothing is protected by it.
 ///
@@ -12,11 +13,7 @@ enum Digest {
     static func discriminator(module: String, file: String) -> String {
         let name = (file as NSString).lastPathComponent
         let digest = md5(Array((module + name).utf8))
-        let hexadecimal = digest.map { byte in
-            let text = String(byte, radix: 16, uppercase: true)
-            return byte < 16 ? "0" + text : text
-        }
-        return "_" + hexadecimal.joined()
+        return "_" + Hex.text(digest, .upper)
     }
 
     private static let shifts: [UInt32] = [7, 12, 17, 22, 5, 9, 14, 20, 4, 11, 16, 23, 6, 10, 15, 21]
