@@ -58,13 +58,14 @@ let package = Package(
             ]),
         .target(
             name: "ObjectGraph",
-            dependencies: ["CRuntimeRecords", "ManagedModel", "ModelCompiler", "PredicateKit", "SQLiteStore"]),
+            dependencies: ["CRuntimeRecords", "ManagedModel", "ModelFile", "PredicateKit", "SQLiteStore"]),
 
         // MARK: Models to Swift
-        .target(name: "ModelCompiler", dependencies: ["ManagedModel", "PredicateKit"]),
-        // Bodies for hand-written @NSManaged members, from the sources that declare them, and what models say against them.
-        .target(name: "ManagedAccessors", dependencies: ["ManagedModel", "ModelCompiler", "SystemSupport"]),
-        .executableTarget(name: "modelc", dependencies: ["ManagedAccessors", "ModelCompiler"]),
+        // Reads and checks model files; apps link it, since they may read models at run time.
+        .target(name: "ModelFile", dependencies: ["ManagedModel", "PredicateKit"]),
+        // Writes model files and classes, gives bodies to hand-written @NSManaged members, checks classes, ports sources.
+        .target(name: "ModelTool", dependencies: ["ManagedModel", "ModelFile", "SystemSupport"]),
+        .executableTarget(name: "modelc", dependencies: ["ModelTool"]),
         .plugin(name: "ModelCompilerPlugin", capability: .buildTool(), dependencies: ["modelc"]),
 
         // MARK: The language both sides share
@@ -129,8 +130,8 @@ let package = Package(
         .target(
             name: "TarnCommands",
             dependencies: [
-                "CMalloc", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudServer", "CloudService", "CloudWire", "ManagedAccessors",
-                "ManagedModel", "ModelCompiler", "SQLiteStore", "SystemSupport",
+                "CMalloc", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudServer", "CloudService", "CloudWire", "ManagedModel",
+                "ModelFile", "ModelTool", "SQLiteStore", "SystemSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -185,19 +186,21 @@ let package = Package(
         .testTarget(
             name: "SQLiteStoreTests",
             dependencies: [
-                "ManagedModel", "ModelCompiler", "PredicateKit", "SQLiteStore", "StatementPlans",
+                "ManagedModel", "ModelFile", "PredicateKit", "SQLiteStore", "StatementPlans",
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         // Lists the statements that SQLite runs in a process.
-        .target(name: "CStatementLog", path: "Tests/CStatementLog"),
+        .target(name: "CStatementLog", path: "Sources/TestSupport/CStatementLog"),
         // Reads the plans of those statements, and finds statements in sources.
         .target(
             name: "StatementPlans", dependencies: ["CStatementLog", .product(name: "GRDBSQLite", package: "GRDB.swift")],
             path: "Tests/StatementPlans", exclude: ["Statements"]),
         // A disk that fails when a test wants it to.
-        .target(name: "CFaultyDisk", path: "Tests/CFaultyDisk"),
+        .target(name: "CFaultyDisk", path: "Sources/TestSupport/CFaultyDisk"),
+        // Model files in temporary folders.
+        .target(name: "ModelFolders", dependencies: ["ModelFile"], path: "Sources/TestSupport/ModelFolders"),
         // Counts what a thread takes from the heap.
-        .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
+        .target(name: "CAllocationCounter", path: "Sources/TestSupport/CAllocationCounter"),
         .testTarget(
             name: "ObjectGraphTests",
             dependencies: [
@@ -205,9 +208,10 @@ let package = Package(
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         .testTarget(
-            name: "ModelCompilerTests", dependencies: ["ManagedModel", "ModelCompiler"], exclude: ["Golden"]),
+            name: "ModelFileTests", dependencies: ["ManagedModel", "ModelFile", "ModelFolders"]),
         .testTarget(
-            name: "ManagedAccessorsTests", dependencies: ["CoreData", "ManagedAccessors"], exclude: ["Shelves.xcdatamodeld"],
+            name: "ModelToolTests", dependencies: ["CoreData", "ManagedModel", "ModelFile", "ModelFolders", "ModelTool"],
+            exclude: ["Golden", "Shelves.xcdatamodeld"],
             plugins: ["ModelCompilerPlugin"]),
         .testTarget(name: "CloudWireTests", dependencies: ["CloudWire"]),
         .testTarget(name: "CloudKitTests", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
