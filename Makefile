@@ -28,7 +28,7 @@ RECORDED := '^(CloudEngine|CloudKit|CloudKitTesting|CloudMirroring|CloudServer|E
 # Seconds for each target of `make fuzz`.
 SECONDS_EACH := 60
 
-.PHONY: demo check build test docs examples sanitize fuzz bench bench-anchors simulate statements packages test-packages
+.PHONY: demo check build test web docs examples sanitize fuzz bench bench-anchors simulate statements packages test-packages web-packages
 .DEFAULT_GOAL := build
 
 ## The server and two devices, on one page.
@@ -45,12 +45,18 @@ build: packages
 	@$(BUILD) -c release --product tarn
 
 ## Every test, in debug: units, the loop in process, real processes, the page in a browser; and the example package.
-test: packages test-packages
+test: packages test-packages web-packages
 	$(BUILD) --build-tests
 	TARN_PAGE_PYTHON="$$(.ci/browser-python "$$HOME/.cache/tarn-python")" \
 		.ci/failures-last swift test --skip-build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error \
 		-Xswiftc -disable-incremental-imports --experimental-maximum-parallelization-width $(TESTS_AT_ONCE)
+	@$(MAKE) web
 	@$(MAKE) examples
+
+## Lints the console's scripts, styles and templates, and tests its scripts outside of a browser. Needs Node.js.
+web: web-packages
+	node .ci/lint-web.mjs
+	node --test Tests/WebTests/*.test.mjs
 
 ## The example package, built as an app's own package would be, and run: in debug and in release.
 examples: packages
@@ -107,6 +113,10 @@ docs: packages
 # What the build needs besides Swift.
 packages:
 	@.ci/install-packages libsqlite3-dev zlib1g-dev
+
+# What the console's scripts are checked with. Any Node.js from version 18 on does.
+web-packages:
+	@command -v node >/dev/null || .ci/install-packages nodejs
 
 # What the test of the page needs.
 test-packages:

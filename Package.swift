@@ -124,7 +124,12 @@ let package = Package(
 
         .target(
             name: "CloudConsole",
-            dependencies: ["CloudEngine", "CloudService", "CloudWire", "SystemSupport", .product(name: "Mustache", package: "swift-mustache")]),
+            dependencies: ["CloudEngine", "CloudService", "CloudWire", "SystemSupport", .product(name: "Mustache", package: "swift-mustache")],
+            exclude: ["Web"],
+            plugins: ["WebFilesPlugin"]),
+        // Embeds files in code, so that the server is one executable.
+        .executableTarget(name: "webembed"),
+        .plugin(name: "WebFilesPlugin", capability: .buildTool(), dependencies: ["webembed"]),
 
         // MARK: Commands and the sample
         .target(
@@ -235,6 +240,7 @@ let package = Package(
             name: "CloudEngineTests", dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "StatementPlans"],
             exclude: ["Fuzzing/Corpus"],
             resources: [.copy("Samples")]),
+        .testTarget(name: "CloudConsoleTests", dependencies: ["CloudConsole", "CloudEngine"]),
         .testTarget(
             name: "CloudServerTests",
             dependencies: [

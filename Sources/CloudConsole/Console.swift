@@ -24,15 +24,10 @@ package struct Console: PageResponder {
     package func respond(to request: ServiceRequest) async -> ServiceResponse? {
         // Nearly all requests are for the service.
         if request.path.hasPrefix("/database/") { return nil }
+        if request.method == "GET", let file = WebFile(rawValue: String(request.path.dropFirst())), let response = Page.file(file) {
+            return response
+        }
         switch (request.method, request.path) {
-        case ("GET", "/cloudkit.js"): return Page.file(CloudKitScript.text, type: "text/javascript; charset=utf-8", isPublic: true)
-        case ("GET", "/console.css"): return Page.file(ConsoleStyle.text, type: "text/css; charset=utf-8")
-        case ("GET", "/console.js"): return Page.file(ConsoleScript.log, type: "text/javascript; charset=utf-8")
-        case ("GET", "/console-cloud.js"): return Page.file(ConsoleScript.cloud, type: "text/javascript; charset=utf-8")
-        case ("GET", "/console-changes.js"): return Page.file(ConsoleScript.changes, type: "text/javascript; charset=utf-8")
-        case ("GET", "/console.svg"): return Page.file(ConsoleStyle.sign, type: "image/svg+xml")
-        case ("GET", "/console-record.js"): return Page.file(ConsoleScript.record, type: "text/javascript; charset=utf-8")
-        case ("GET", "/signin.js"): return Page.file(ConsoleScript.signIn, type: "text/javascript; charset=utf-8")
         case ("GET", "/"): return Page.redirect("/console")
         case (_, "/signin"): return await SignInPages(console: self).respond(to: request)
         default: break

@@ -35,12 +35,16 @@ enum Page {
             body: .bytes(Array(page.utf8)), endpoint: "console")
     }
 
-    static func file(_ text: String, type: String, isPublic: Bool = false) -> ServiceResponse {
-        ServiceResponse(
+    /// - Returns: nil for a template.
+    static func file(_ file: WebFile) -> ServiceResponse? {
+        guard let type = file.contentType else { return nil }
+        // Pages of other origins load the client of the protocol.
+        let isPublic = file == .cloudkitJs
+        return ServiceResponse(
             headers: [
                 (HeaderNames.contentType, type), ("Cache-Control", "max-age=300"), ("X-Content-Type-Options", "nosniff"),
             ] + (isPublic ? [("Access-Control-Allow-Origin", "*")] : []),
-            body: .bytes(Array(text.utf8)), endpoint: "console")
+            body: .bytes(file.bytes), endpoint: "console")
     }
 
     static func json(_ bytes: [UInt8], status: Int = 200) -> ServiceResponse {
