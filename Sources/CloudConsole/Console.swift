@@ -7,8 +7,7 @@ import CloudWire
 
 /// The pages of a server: sign-in for web apps, the operator's console, and `/cloudkit.js`.
 ///
-/// Everything is rendered here; the scripts only do what a page cannot do without. Nothing is kept between requests but
-/// the log of the last requests.
+/// Pages are rendered here; scripts do only the work that needs one. The log of the last requests is the only state.
 package struct Console: PageResponder {
     let service: CloudService
     let storage: any AdministrationStorage

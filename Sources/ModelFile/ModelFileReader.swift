@@ -4,16 +4,16 @@
 package import Foundation
 package import ManagedModel
 
-/// What came of a model file.
+/// The content of a model file.
 package struct ModelFileContents: Sendable {
     /// The model's name: `Posts` for `Posts.xcdatamodeld`.
     package let name: String
     /// Name of the file or folder it was read from, without its path.
     package let sourceName: String
     package let compiled: CompiledModel
-    /// Each version with what its file says beyond the model.
+    /// Each version, with the parts of its file that the model does not hold.
     package let documents: [String: ModelDocument]
-    /// The file of the current version, and the lines of what it declares: `Post`, `Post.title`.
+    /// The file of the current version, and the lines of its declarations: `Post`, `Post.title`.
     package let currentFile: String
     package let lines: [String: Int]
     package let warnings: [Diagnostic]
@@ -28,7 +28,7 @@ package enum ModelFileReader {
     /// - Parameters:
     ///   - url: An `.xcdatamodeld` folder with versions, or a single `.xcdatamodel`.
     ///   - module: The module that a class name with a leading dot belongs to, when it is known.
-    /// - Throws: ``ModelFileError`` with all problems of all versions at once.
+    /// - Throws: ``ModelFileError`` with the problems of all versions.
     package static func read(contentsOf url: URL, module: String? = nil) throws(ModelFileError)
         -> ModelFileContents
     {

@@ -3,7 +3,7 @@
 
 package import Foundation
 
-/// Files whose content is on the disk, under their name, when a call returns: a power cut doesn't undo it.
+/// Files that survive a power cut: content and name are on the disk when a call returns.
 package enum DurableFile {
     /// The calls that a disk can fail at; tests inject their own.
     package struct Disk: Sendable {
@@ -46,7 +46,7 @@ package enum DurableFile {
         try replace(url.lastPathComponent, inFolder: folder, with: content, disk: disk)
     }
 
-    /// Creates a file whose content is durable when this returns. Its name is after ``synchronize(folder:disk:)``, once for
+    /// Creates a file with durable content. Its name becomes durable by ``synchronize(folder:disk:)``, once for
     /// many files.
     ///
     /// - Parameter fill: Writes the content, to an open descriptor.
@@ -64,7 +64,7 @@ package enum DurableFile {
         }
     }
 
-    /// Gives a file or folder another name on the same disk. What is inside has to be durable already.
+    /// Renames a file or folder within a disk, durably. Its content has to be durable already.
     ///
     /// - Throws: `POSIXError`; after a failure to synchronize the folder the new name may be lost in a power cut.
     package static func move(_ path: String, to destination: String, disk: Disk = .real) throws {
@@ -95,7 +95,7 @@ package enum DurableFile {
         try synchronize(folder: url.deletingLastPathComponent(), disk: disk)
     }
 
-    /// Makes the content of a file durable. Its name is after ``synchronize(folder:disk:)``.
+    /// Makes the content of a file durable. Its name becomes durable by ``synchronize(folder:disk:)``.
     package static func synchronize(content url: URL, disk: Disk = .real) throws {
         let file = Foundation.open(url.path, O_RDONLY | O_CLOEXEC)
         try check(file)
@@ -110,7 +110,7 @@ package enum DurableFile {
         try synchronize(openFolder: folder, disk)
     }
 
-    /// Some network file systems can't synchronize a folder, and say so by `EINVAL`.
+    /// Some network file systems can't synchronize a folder, and fail with `EINVAL`.
     private static func synchronize(openFolder folder: Int32, _ disk: Disk) throws {
         if disk.synchronize(folder) != 0, errno != EINVAL { throw POSIXError(errno: errno) }
     }

@@ -16,7 +16,7 @@ package enum UUIDText {
         withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { text($0) }
     }
 
-    /// Formats the first 16 bytes as a UUID of the version, whose bits and those of the variant replace what is there.
+    /// Formats the first 16 bytes as a UUID of the version; the bits of version and variant are overwritten.
     ///
     /// Source: RFC 9562, sections 4.1 and 4.2.
     ///
@@ -57,7 +57,9 @@ package enum UUIDText {
                         guard digits[offset] == UInt8(ascii: "-") else { return false }
                         offset += 1
                     }
-                    guard let high = Hex.value(of: digits[offset], nil), let low = Hex.value(of: digits[offset + 1], nil) else { return false }
+                    guard let high = Hex.value(of: digits[offset], nil), let low = Hex.value(of: digits[offset + 1], nil) else {
+                        return false
+                    }
                     bytes[index] = high << 4 | low
                     offset += 2
                 }

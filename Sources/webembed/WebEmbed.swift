@@ -5,7 +5,7 @@ import Foundation
 
 /// Writes the files of a folder as Swift source: an enum with a case for each file and its text as a `StaticString`.
 ///
-/// A resource bundle would have to ship beside the executable, and SwiftPM's `.embedInCode` compiles slowly.
+/// A resource bundle would have to ship with the executable, and SwiftPM's `.embedInCode` compiles slowly.
 @main struct WebEmbed {
     static func main() {
         let arguments = CommandLine.arguments.dropFirst()
@@ -41,7 +41,9 @@ import Foundation
             let file = folder.appendingPathComponent(name)
             if FileManager.default.fileExists(atPath: file.path, isDirectory: &isFolder), isFolder.boolValue { continue }
             let identifier = identifier(of: name)
-            guard identifiers.insert(identifier).inserted else { throw Unsuitable(description: "\(name): two files have the case '\(identifier)'") }
+            guard identifiers.insert(identifier).inserted else {
+                throw Unsuitable(description: "\(name): two files have the case '\(identifier)'")
+            }
             cases.append("    case \(identifier) = \"\(name)\"")
             texts.append("        case .\(identifier):\n            \(try literal(Data(contentsOf: file), name))")
         }

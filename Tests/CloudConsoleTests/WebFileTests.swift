@@ -23,7 +23,8 @@ import Testing
 
     @Test(arguments: [
         (WebFile.cloudkitJs, "text/javascript; charset=utf-8", true), (.consoleJs, "text/javascript; charset=utf-8", false),
-        (.consoleCss, "text/css; charset=utf-8", false), (.consoleSvg, "image/svg+xml", false), (.signinJs, "text/javascript; charset=utf-8", false),
+        (.consoleCss, "text/css; charset=utf-8", false), (.consoleSvg, "image/svg+xml", false),
+        (.signinJs, "text/javascript; charset=utf-8", false),
     ])
     func filesAreServedWithTheirType(_ file: WebFile, _ type: String, _ isPublic: Bool) throws {
         let response = try #require(Page.file(file))

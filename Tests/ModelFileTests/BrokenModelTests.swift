@@ -179,7 +179,7 @@ struct BrokenModel: CustomTestStringConvertible, Sendable {
             """,
             "3 error: A.b has a minimum count above its maximum count",
             "4 error: A.c has '-1' for minCount; expected a whole number from 0",
-            "4 warning: A.c is to-one whatever its maxCount says"),
+            "4 warning: A.c is to-one and ignores its maxCount"),
     ]
 
     static let entities = [

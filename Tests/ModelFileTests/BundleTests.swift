@@ -50,7 +50,7 @@ import Testing
         let error = #expect(throws: ModelFileError.self) { try ModelFileReader.read(contentsOf: url) }
         #expect(
             error?.description
-                == "/nowhere/Lost.xcdatamodeld: error: there is no such model; expected a folder named Lost.xcdatamodeld"
+                == "/nowhere/Lost.xcdatamodeld: error: does not exist; expected a folder named Lost.xcdatamodeld"
         )
     }
 

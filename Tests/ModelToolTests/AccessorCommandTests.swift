@@ -6,7 +6,7 @@ import ModelTool
 import Testing
 
 @Suite struct AccessorCommandTests {
-    /// - Returns: What is written for a file, and complaints.
+    /// - Returns: The text written for a file, and the complaints.
     private func accessors(_ source: String, dependency: String? = nil) throws -> (text: String, complaints: [String]) {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -7,7 +7,7 @@ import ModelFolders
 import ModelTool
 import Testing
 
-/// Sources of a target from line 1, and what is found in them; findings leave out the folder.
+/// Sources of a target from line 1, and their findings, without the folder.
 struct CheckedClass: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let source: String
@@ -139,8 +139,8 @@ struct CheckedClass: CustomTestStringConvertible, Sendable {
                 + "Category/Extension or Manual/None"),
         CheckedClass(
             "no class at all", "struct Tag {}\nclass Base {}\nclass Note: Base {}",
-            "A.swift:3: error: 'Note' is no subclass of NSManagedObject, and entity Note has it as its class",
-            "A.swift:1: error: 'Tag' is no subclass of NSManagedObject, and entity Tag has it as its class"),
+            "A.swift:3: error: 'Note' isn't a subclass of NSManagedObject, and entity Note has it as its class",
+            "A.swift:1: error: 'Tag' isn't a subclass of NSManagedObject, and entity Tag has it as its class"),
         CheckedClass(
             "a class in another module that is not read", "import Far\nclass Note: FarBase {}",
             "M.xcdatamodel/contents:12: warning: Tag has the class 'Tag', which is declared neither in module App nor in those it uses; its objects "

@@ -7,7 +7,7 @@ import ModelFolders
 import ModelTool
 import Testing
 
-/// Compares with the files in `Golden`. `REWRITE_GOLDEN=1 swift test --filter GoldenTests` writes them anew.
+/// Compares with the files in `Golden`. `REWRITE_GOLDEN=1 swift test --filter GoldenTests` rewrites them.
 @Suite struct GoldenTests {
     @Test func theSampleModelBecomesTheSwiftThatWasReviewed() throws {
         let compilation = try ModelFileReader.read(contentsOf: Package.posts, module: "PostsApp")

@@ -5,7 +5,7 @@ import Foundation
 import ModelTool
 import Testing
 
-/// What `tarn port` repairs, and what it reports because only a person can.
+/// Repairs of `tarn port`, and the obstacles that it reports because they need a decision.
 @Suite struct PortRepairTests {
     private func ported(_ files: [String: String]) throws -> (files: [String: String], left: [Obstacle]) {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)

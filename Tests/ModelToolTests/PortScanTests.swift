@@ -65,7 +65,7 @@ import Testing
                 class Other: NSObject {}
                 let r = request as! NSFetchRequest<NSFetchRequestResult>
                 """)
-        // What was ported once needs no second port, but for what a person has to decide.
+        // A second port changes nothing, and reports only the obstacles that need a decision.
         #expect(try #require(PortScan.obstacles(in: ported, keepsAttributes: false)).allSatisfy { $0.edit == nil })
     }
 

@@ -12,7 +12,7 @@ enum FieldText {
         ].contains(element)
     }
 
-    /// Whether a browser sends the text of a control as the page showed it, line breaks aside. HTML has no NUL.
+    /// Whether a browser returns the text of a control unchanged, except for line breaks. HTML has no NUL.
     static func survivesForms(_ text: String) -> Bool { !text.utf8.contains(0) }
 
     /// A value for people to compare: one element a line.
@@ -21,7 +21,7 @@ enum FieldText {
         return elements.isEmpty ? "empty list" : elements.map { text($0) }.joined(separator: "\n")
     }
 
-    /// What a value has beside its text, which editing the text keeps.
+    /// The part of a value that its text does not show, and that editing the text leaves unchanged.
     static func detail(_ value: FieldValue?) -> String {
         switch value {
         case .reference(let reference)?:
@@ -54,7 +54,7 @@ enum FieldText {
         }
     }
 
-    /// The value that a person means by editing the text of another one: what the text does not show stays.
+    /// Parses an edited text over the old value: parts that the text does not show stay.
     ///
     /// - Returns: Nil for a text that is not a value of the type.
     static func value(_ text: String, type: String, over old: FieldValue?) -> FieldValue? {
@@ -71,7 +71,7 @@ enum FieldText {
         }
     }
 
-    /// - Returns: Nil for a text that is no value of the type.
+    /// - Returns: Nil for a text that is not a value of the type.
     static func value(_ text: String, type: String) -> FieldValue? {
         switch type {
         case "STRING": .string(text)
@@ -91,7 +91,9 @@ enum FieldText {
         let alike = elements.map { element in
             if hasDouble, case .int64(let number) = element { FieldValue.double(Double(number)) } else { element }
         }
-        return .list(alike, of: alike.first?.type ?? FieldType(rawValue: type == "NUMBER_INT64" ? "INT64" : type == "NUMBER_DOUBLE" ? "DOUBLE" : type))
+        return .list(
+            alike,
+            of: alike.first?.type ?? FieldType(rawValue: type == "NUMBER_INT64" ? "INT64" : type == "NUMBER_DOUBLE" ? "DOUBLE" : type))
     }
 
     /// `48.137, 11.575`: degrees north and east.
@@ -157,7 +159,7 @@ enum FieldText {
         let dayOfYear = (153 * (values[1] + (values[1] > 2 ? -3 : 9)) + 2) / 5 + values[2] - 1
         let days = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
         let milliseconds = ((days * 24 + values[3]) * 60 + values[4]) * 60_000 + values[5] * 1000 + values[6]
-        // There is no 30 February.
+        // 30 February does not exist.
         return date(milliseconds).hasPrefix("\(pad(values[0], 4))-\(pad(values[1], 2))-\(pad(values[2], 2)) ") ? milliseconds : nil
     }
 }

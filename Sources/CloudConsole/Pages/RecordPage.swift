@@ -8,7 +8,7 @@ import CloudWire
 /// One record: its fields, to change or to delete it.
 ///
 /// A save sends the fields that were touched and no others; see ``FieldForm``. The change tag in the form is that of the
-/// version whose values the form shows. When another client has saved the record since, the page shows both versions, and
+/// version that the form shows. When another client has saved the record since, the page shows both versions, and
 /// the form keeps its tag: only the button below the newer version overwrites it.
 struct RecordPage {
     let place: ContainerPages
@@ -107,7 +107,7 @@ struct RecordPage {
 
     private func address(of name: String) -> String { RecordPages.address(place.base, scope, zone, name) }
 
-    /// - Returns: What the request says of a field; nil if nothing.
+    /// - Returns: The change of a field in the request; nil without one.
     private func change(_ entry: Entry) throws -> Field? {
         if entry.shown.control == .asset, let receipt = form["a.\(entry.name)"], !receipt.isEmpty {
             return Field(.asset(try AssetValue(json: Array(receipt.utf8))), isEncrypted: entry.isEncrypted)

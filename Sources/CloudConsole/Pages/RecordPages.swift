@@ -20,7 +20,7 @@ struct RecordPages {
         switch place.rest.count {
         case 1: return try await list()
         case 3, 4: return try await RecordPage(place: place).respond()
-        default: return Page.problem("There is no such page.", status: 404)
+        default: return Page.problem("This page does not exist.", status: 404)
         }
     }
 
@@ -50,7 +50,10 @@ struct RecordPages {
         var values: [String: Any] = [
             "zone": query["zone"] ?? "", "value": query["value"] ?? "",
             "scopes": DatabaseScope.allCases.map {
-                ["value": $0.rawValue, "name": $0 == .private ? "my private" : $0 == .shared ? "shared with me" : "public", "isOn": $0 == scope] as [String: Any]
+                [
+                    "value": $0.rawValue, "name": $0 == .private ? "my private" : $0 == .shared ? "shared with me" : "public",
+                    "isOn": $0 == scope,
+                ] as [String: Any]
             },
             "types": types.map { ["name": $0, "isOn": $0 == type] as [String: Any] },
             "fields": (["recordName"] + names).map { ["name": $0, "isOn": $0 == query["field"]] as [String: Any] },
@@ -84,7 +87,7 @@ struct RecordPages {
             let key = QueryKey.SystemField(rawValue: name).map(QueryKey.system) ?? .field(name)
             let holds = fields[name]?.type ?? "STRING"
             guard let value = FieldText.value(query["value"] ?? "", type: holds.hasSuffix("_LIST") ? String(holds.dropLast(5)) : holds)
-            else { throw WireError(.badRequest, "The value is none that the field can have.") }
+            else { throw WireError(.badRequest, "The value does not fit the type of the field.") }
             asked.filters = [QueryFilter(key, comparator, value)]
         }
         if let sort = query["sort"], !sort.isEmpty {

@@ -14,7 +14,7 @@ struct ZonePages {
         switch place.rest.count {
         case 1: return try await list()
         case 3: return try await changes(DatabaseScope(rawValue: place.rest[1]) ?? .private, place.rest[2])
-        default: return Page.problem("There is no such page.", status: 404)
+        default: return Page.problem("This page does not exist.", status: 404)
         }
     }
 

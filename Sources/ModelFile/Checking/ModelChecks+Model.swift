@@ -14,7 +14,7 @@ extension ModelChecks {
         guard let expression = attribute.derivationExpression else { return }
         var path = expression[...]
         if let open = path.range(of: ":(") {
-            guard path.hasSuffix(")") else { return }  // It cannot be read, which is said elsewhere.
+            guard path.hasSuffix(")") else { return }  // Another check reports that it cannot be read.
             path = path[open.upperBound...].dropLast()
         }
         let keys = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)

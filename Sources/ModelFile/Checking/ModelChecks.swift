@@ -65,7 +65,7 @@ struct ModelChecks {
     }
 
     private mutating func checkName(_ name: String, of owner: String) {
-        if name.isEmpty { return }  // ResolvedModel says so.
+        if name.isEmpty { return }  // ResolvedModel reports it.
         if !SwiftName.isIdentifier(name) {
             error(owner, name, "has a name that is not a letter followed by letters, digits and underscores")
         } else if SwiftName.isMemberOfManagedObject(name) {

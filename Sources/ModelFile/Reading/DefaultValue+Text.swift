@@ -5,7 +5,7 @@ import Foundation
 package import ManagedModel
 
 extension DefaultValue {
-    /// - Returns: nil where there is no default value, or none that a model file can hold.
+    /// - Returns: nil without a default value, or if a model file cannot hold it.
     package static func text(of attribute: Attribute) -> String? {
         switch (attribute.type, attribute.defaultValue) {
         case (.boolean, .int(let value)): value != 0 ? "YES" : "NO"

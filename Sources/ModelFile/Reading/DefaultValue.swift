@@ -34,7 +34,7 @@ package enum DefaultValue: Equatable {
     case value(StoredValue)
     /// The editor leaves the text of an earlier type behind, such as `NO` for an integer. `expected` is for a warning.
     case converted(StoredValue, expected: String)
-    /// With what was expected instead, for a diagnostic.
+    /// `expected` is for a diagnostic.
     case malformed(expected: String)
     case unsupported
 
@@ -66,7 +66,8 @@ package enum DefaultValue: Equatable {
         switch type {
         case .boolean: return finite(text).map { .int($0 == 0 ? 0 : 1) }
         case .integer16, .integer32, .integer64:
-            let value = ElementReader.flag(from: text).map { $0 ? 1 : 0 } ?? finite(text).flatMap { Int64(exactly: $0.rounded(.towardZero)) }
+            let value =
+                ElementReader.flag(from: text).map { $0 ? 1 : 0 } ?? finite(text).flatMap { Int64(exactly: $0.rounded(.towardZero)) }
             return value.flatMap { range(of: type).contains($0) ? .int($0) : nil }
         case .double, .float: return ElementReader.flag(from: text).map { .double($0 ? 1 : 0) }
         case .decimal: return ElementReader.flag(from: text).map { .decimal($0 ? 1 : 0) }

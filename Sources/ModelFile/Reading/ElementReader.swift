@@ -3,11 +3,11 @@
 
 import Foundation
 
-/// Hands out the attributes and children of an element and remembers what was asked for, so that what
-/// nobody asked for can be reported.
+/// Reads the attributes and children of an element, and records the names that were read: the others are unknown, and are
+/// reported.
 package struct ElementReader {
     let element: SourceElement
-    /// What diagnostics call the element, such as `Post.title`.
+    /// The name of the element in diagnostics, such as `Post.title`.
     let subject: String
     let namespace: ModelDocument.Namespace
     private(set) var errors: [String] = []
@@ -47,7 +47,7 @@ package struct ElementReader {
         return found
     }
 
-    /// An absent flag is NO.
+    /// A missing flag means NO.
     mutating func flag(_ name: String) -> Bool {
         guard let text = text(name) else { return false }
         guard let flag = Self.flag(from: text) else {
@@ -100,7 +100,7 @@ package struct ElementReader {
         carriedChildren.formUnion(names)
     }
 
-    /// What a writer of the file needs beside the model.
+    /// The parts of the file that a writer needs in addition to the model.
     var sourceForm: ModelDocument.SourceForm {
         ModelDocument.SourceForm(
             source: element, spellings: element.attributes,

@@ -20,7 +20,7 @@ struct ModelBundle {
     init(_ url: URL) throws(ModelFileError) {
         name = url.deletingPathExtension().lastPathComponent
         guard Self.isFolder(url) else {
-            throw Self.error(url, "there is no such model; expected a folder named \(url.lastPathComponent)")
+            throw Self.error(url, "does not exist; expected a folder named \(url.lastPathComponent)")
         }
         switch url.pathExtension {
         case "xcdatamodel":

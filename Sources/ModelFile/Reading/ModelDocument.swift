@@ -3,9 +3,8 @@
 
 package import ManagedModel
 
-/// A model together with what its file says beyond it: how values were spelled, what has no effect here (the versions
-/// of the tools that wrote it, positions in the editor), and what is unknown, so that a file can be written again
-/// without loss.
+/// A model together with the parts of its file that the model does not hold, so that the file can be written again
+/// without loss: spellings of values, parts without effect (versions of tools, positions in the editor), unknown parts.
 package struct ModelDocument: Hashable, Sendable {
     package var model: Model
     /// The module that a class name with a leading dot belongs to.
@@ -30,9 +29,9 @@ package struct ModelDocument: Hashable, Sendable {
         package func key(_ subject: String) -> String { rawValue + subject }
     }
 
-    /// What the file says about one element.
+    /// The source of one element.
     package struct SourceForm: Hashable, Sendable {
-        /// The element as it was read; nil for a part without a file.
+        /// The element from the file; nil for a part without a file.
         package var source: SourceElement?
         /// Every attribute as it is spelled.
         package var spellings: [String: String] = [:]

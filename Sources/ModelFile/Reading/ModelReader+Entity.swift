@@ -76,7 +76,7 @@ extension ModelReader {
 
     // MARK: Indexes and constraints
 
-    /// What a property marked as indexed means since indexes have elements of their own.
+    /// The index that a property marked as indexed stands for, now that indexes are elements.
     package func legacyIndex(on property: String) -> FetchIndex {
         FetchIndex(
             name: "by\(property.prefix(1).uppercased())\(property.dropFirst())Index",

@@ -57,7 +57,7 @@ extension ModelReader {
         relationship.minimumCount = reader.count("minCount") ?? 0
         relationship.maximumCount = reader.count("maxCount") ?? (isToMany ? 0 : 1)
         if !isToMany, relationship.maximumCount != 1 {
-            reader.warning("is to-one whatever its maxCount says")
+            reader.warning("is to-one and ignores its maxCount")
             relationship.maximumCount = 1
         }
         relationship.isTransient = reader.flag("transient")

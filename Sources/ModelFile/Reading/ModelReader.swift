@@ -5,7 +5,7 @@ package import ManagedModel
 
 /// Turns the elements of one model version into a ``Model``.
 ///
-/// Nothing is dropped in silence: what is unknown, or known and not supported, becomes a warning.
+/// Nothing is dropped silently: unknown and unsupported parts become warnings.
 package struct ModelReader {
     let file: String
     /// The module that a class name with a leading dot belongs to.
@@ -13,7 +13,7 @@ package struct ModelReader {
     private(set) var diagnostics: [Diagnostic] = []
     /// Entity, `Entity.property` and other subjects to the line that declares them, the last one when there are several.
     private(set) var lines: [String: Int] = [:]
-    /// What the file says beyond the model.
+    /// The parts of the file that the model does not hold, by subject.
     private(set) var sourceForms: [String: ModelDocument.SourceForm] = [:]
 
     package init(file: String, module: String?) {
@@ -79,7 +79,7 @@ package struct ModelReader {
             reader.error("has no name")
         } else if name == Model.defaultConfiguration {
             if !members.isEmpty, Set(members) != Set(model.entities.map(\.name)) {
-                reader.warning("has all entities whatever it lists")
+                reader.warning("has all entities and ignores its list")
             }
         } else if model.configurations.updateValue(members, forKey: name) != nil {
             reader.error("is declared twice")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// The file with which the compiler accepts `@objc` where there is no Objective-C.
+/// Access notes, which make the compiler accept `@objc` without Objective-C.
 ///
 /// Source: "Access notes" in the Swift compiler's sources (docs/HowToGuides, `-access-notes-path`).
 package enum AccessNotes {

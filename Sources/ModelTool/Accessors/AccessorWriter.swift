@@ -3,7 +3,7 @@
 
 /// Writes the file that gives `@NSManaged` members of a module their bodies.
 ///
-/// Without Objective-C the compiler leaves the accessors of such members as symbols that nobody defines. The file
+/// Without Objective-C the compiler leaves the accessors of such members as undefined symbols. The file
 /// defines them, under the very names that compiled code calls; the sources stay as they are. On Apple's platforms the
 /// file is empty.
 package struct AccessorWriter {
@@ -36,7 +36,7 @@ package struct AccessorWriter {
 
     // MARK: Members
 
-    /// What a member's symbols are made of.
+    /// The parts of a member's symbols.
     private struct Signature {
         var owner: OwnerClass
         var parameters: [MangledType]
@@ -109,7 +109,9 @@ package struct AccessorWriter {
         let setterAccess = member.hasOwnSetterAccess ? "" : access
         let isDiscriminated = member.access.isHidden && owner.path.allSatisfy { $0.discriminator == nil }
         let discriminator = isDiscriminated ? Digest.discriminator(module: own.module, file: member.file) : nil
-        if isPublic { for type in signature.parameters + [signature.type].compactMap({ $0 }) { modulesOfPublicTypes.formUnion(type.modules) } }
+        if isPublic {
+            for type in signature.parameters + [signature.type].compactMap({ $0 }) { modulesOfPublicTypes.formUnion(type.modules) }
+        }
         let number = keys.count
         let key = "key\(number)"
         var functions: [String]
@@ -118,7 +120,10 @@ package struct AccessorWriter {
             guard let type = signature.type else { throw ResolutionFailure("write its type; it cannot be inferred") }
             let isPrimitive = Self.isPrimitive(member.name)
             let written = try Self.visible(type)
-            let body = isPrimitive ? PropertyAccess.primitive(type, key: key) : PropertyAccess(type, text: written, isInterval: text == "TimeInterval", key: key)
+            let body =
+                isPrimitive
+                ? PropertyAccess.primitive(type, key: key)
+                : PropertyAccess(type, text: written, isInterval: text == "TimeInterval", key: key)
             func symbol(isSetter: Bool) -> String {
                 SymbolMangler.accessor(
                     of: member.name, type: type, isSetter: isSetter, in: owner.module, owner.path, extending: own.module,
@@ -183,7 +188,7 @@ package struct AccessorWriter {
 
     // MARK: Around the members
 
-    /// What the files import whose members stand here, each module once.
+    /// The imports of the files with managed members, each module once.
     private func imports() -> String {
         let files = Set(own.members.map(\.file) + own.keyed.map(\.file))
         var imports: [SourceIndex.Import] = []

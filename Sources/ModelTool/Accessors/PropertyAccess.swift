@@ -28,7 +28,7 @@ struct PropertyAccess {
         self.set = set
     }
 
-    /// The primitive value of the property whose name follows `primitive`.
+    /// The primitive value of the property, named after `primitive`.
     static func primitive(_ type: MangledType, key: String) -> PropertyAccess {
         if case .optional = type { return PropertyAccess(get: "_primitive(\(key))", set: "_setPrimitive(\(key), value)") }
         return PropertyAccess(
@@ -52,7 +52,7 @@ struct PropertyAccess {
         return PropertyAccess(get: present(access.get, type, key), set: access.set)
     }
 
-    /// Texts, data and collections are empty where there is no value; other types that are not optional must have one.
+    /// Texts, data and collections are empty without a value; other types that are not optional must have one.
     ///
     /// Source: how Apple's frameworks bridge nil to these types.
     private static func present(_ value: String, _ type: MangledType, _ key: String) -> String {
@@ -63,7 +63,8 @@ struct PropertyAccess {
 
     private static func optional(_ type: MangledType, _ text: String, _ key: String) -> PropertyAccess {
         if let function = functions.first(where: { name(type, in: $0.module) == $0.type })?.function {
-            let lowercase = function == "UUID" || function == "URL" ? function.lowercased() : function.prefix(1).lowercased() + function.dropFirst()
+            let lowercase =
+                function == "UUID" || function == "URL" ? function.lowercased() : function.prefix(1).lowercased() + function.dropFirst()
             return PropertyAccess(get: "_\(lowercase)(\(key))", set: "_set\(function)(\(key), value)")
         }
         switch type {

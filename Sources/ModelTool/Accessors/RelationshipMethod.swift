@@ -12,7 +12,9 @@ struct RelationshipMethod {
 
     /// - Returns: nil when neither the selector nor the name is one that Core Data knows.
     init?(_ name: String, labels: [String?], isCollection: Bool, selector: String?) {
-        if let selector, let known = Self.known(selector: selector) { self = known } else {
+        if let selector, let known = Self.known(selector: selector) {
+            self = known
+        } else {
             guard let known = Self.known(name, labels, isCollection) else { return nil }
             self = known
         }
@@ -46,7 +48,8 @@ struct RelationshipMethod {
         let patterns: [(before: String, after: String, Change)] = [
             ("insertObject:in", "AtIndex:", .insert), ("removeObjectFrom", "AtIndex:", .removeAt),
             ("replaceObjectIn", "AtIndex:withObject:", .replace), ("add", "Object:", .add), ("remove", "Object:", .remove),
-            ("insert", ":atIndexes:", .insertAll), ("remove", "AtIndexes:", .removeAllAt), ("add", ":", .addAll), ("remove", ":", .removeAll),
+            ("insert", ":atIndexes:", .insertAll), ("remove", "AtIndexes:", .removeAllAt), ("add", ":", .addAll),
+            ("remove", ":", .removeAll),
         ]
         if selector.hasPrefix("replace"), let end = selector.range(of: "AtIndexes:with") {
             return RelationshipMethod(selector[..<end].dropFirst("replace".count)) { Change.replaceAll.call($0) }
@@ -63,10 +66,13 @@ struct RelationshipMethod {
             ("addTo", "", [nil], .add, .addAll), ("removeFrom", "", [nil], .remove, .removeAll),
             ("insertInto", "", [nil, "at"], .insert, .insertAll), ("removeFrom", "", ["at"], .removeAt, .removeAllAt),
             ("replace", "", ["at", "with"], .replace, .replaceAll), ("add", "Object", [nil], .add, .add),
-            ("remove", "Object", [nil], .remove, .remove), ("add", "", [nil], .addAll, .addAll), ("remove", "", [nil], .removeAll, .removeAll),
+            ("remove", "Object", [nil], .remove, .remove), ("add", "", [nil], .addAll, .addAll),
+            ("remove", "", [nil], .removeAll, .removeAll),
         ]
         for (before, after, expected, one, all) in patterns
-        where expected == labels && name.hasPrefix(before) && name.hasSuffix(after) && name.utf8.count > before.utf8.count + after.utf8.count {
+        where expected == labels && name.hasPrefix(before) && name.hasSuffix(after)
+            && name.utf8.count > before.utf8.count + after.utf8.count
+        {
             let change = isCollection ? all : one
             return RelationshipMethod(name.dropFirst(before.count).dropLast(after.count)) { change.call($0) }
         }

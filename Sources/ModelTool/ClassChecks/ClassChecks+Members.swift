@@ -27,12 +27,15 @@ extension ClassChecks {
         case .property(let type, let text):
             let properties = subjects.flatMap { self.properties(named: member.name, of: $0) }
             if properties.isEmpty {
-                if primitiveNames(member.name).contains(where: { name in subjects.contains { !self.properties(named: name, of: $0).isEmpty } }) {
+                if primitiveNames(member.name).contains(where: { name in subjects.contains { !self.properties(named: name, of: $0).isEmpty }
+                    })
+                {
                     return
                 }
                 return report(
                     severity, member.file, member.line,
-                    "@NSManaged \(owner).\(member.name): entity \(entities) has no property of this name; its first use would end the process")
+                    "@NSManaged \(owner).\(member.name): entity \(entities) has no property of this name; its first use would end the process"
+                )
             }
             guard let type, let resolved = try? resolver.resolve(type, in: member.scope) else { return }
             let reasons = properties.map { PropertyFit.obstacle(resolved, $0) }
@@ -46,7 +49,7 @@ extension ClassChecks {
             guard
                 let method = RelationshipMethod(
                     member.name, labels: parameters.map(\.label), isCollection: isCollection, selector: member.selector)
-            else { return }  // The compiler is told so.
+            else { return }  // The accessor file has a compile error for it.
             let isKnown = subjects.contains { subject in
                 properties(named: method.relationship, of: subject).contains { $0.isToMany }
                     || properties(named: method.relationship.capitalizedFirst, of: subject).contains { $0.isToMany }
@@ -68,7 +71,7 @@ extension ClassChecks {
 
     // MARK: What models say
 
-    /// Entities whose objects are of a class or of one below it, by inheritance in the sources or in the model.
+    /// Entities that have the class or a subclass, by inheritance in the sources or in the model.
     private func subjects(ofClass name: String) -> [Subject] {
         let direct = subjects.filter { inherits($0.entity.className, from: name) }
         return subjects.filter { subject in

@@ -66,7 +66,7 @@ package struct ClassChecks {
         guard isManaged(found) == false else { return }
         report(
             .error, found.file, found.line,
-            "'\(entity.className)' is no subclass of NSManagedObject, and entity \(entity.name) has it as its class")
+            "'\(entity.className)' isn't a subclass of NSManagedObject, and entity \(entity.name) has it as its class")
     }
 
     /// The type of a name, however deep it is nested: models leave out the types around a class.
@@ -99,7 +99,7 @@ package struct ClassChecks {
             if name == "NSManagedObject" { return true }
             if isGenerated(name) { return true }
             guard let next = self.declaration(named: name) else { return nil }
-            // A protocol in the first place: there is no superclass.
+            // The first inherited type is a protocol, so the class has no superclass.
             if next.kind == .protocol { return false }
             current = next
         }

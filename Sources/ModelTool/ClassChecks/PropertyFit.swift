@@ -4,7 +4,7 @@
 import ManagedModel
 import ModelFile
 
-/// Whether a Swift type can hold what a model's property has.
+/// Whether a Swift type can hold the values of a model's property.
 enum PropertyFit {
     enum Property {
         case attribute(Attribute)

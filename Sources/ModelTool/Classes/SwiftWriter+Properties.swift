@@ -7,7 +7,7 @@ import ModelFile
 extension SwiftWriter {
     func property(for attribute: Attribute) -> String { property(attribute.name, access(to: attribute)) }
 
-    /// The result of a fetch, which nobody sets.
+    /// A read-only property with the result of a fetch.
     func property(for fetched: FetchedProperty) -> String {
         """
         public var \(SwiftName.escaped(fetched.name)): [\(className(of: fetched.request.entity))]? {

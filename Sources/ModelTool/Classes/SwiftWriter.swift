@@ -10,8 +10,8 @@ package import ModelFile
 /// The text depends on the model alone: entities and properties are sorted by name.
 ///
 /// Source: `xcdatamodel-format`, "Code generation rules" (observed in Xcode's generated sources).
-/// Differs: `@objc` and `@NSManaged` are left out, and properties are computed, because there is no
-/// Objective-C runtime to supply them. On Apple's platforms the whole file is empty.
+/// Differs: `@objc` and `@NSManaged` are left out, and properties are computed, because they need the
+/// Objective-C runtime. On Apple's platforms the whole file is empty.
 package struct SwiftWriter {
     let name: String
     let sourceName: String
@@ -140,7 +140,7 @@ package struct SwiftWriter {
         return """
             // MARK: - The model
 
-            /// Found at run time, so that a container finds its model by name without a file beside the program.
+            /// Registers the model at run time, so that a container finds it by name without a file.
             nonisolated public final class \(registrationName): ManagedModelRegistration {
                 override public class var models: [\(standard("String")): \(standard("String"))] {
                     [

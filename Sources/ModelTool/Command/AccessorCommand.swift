@@ -45,7 +45,11 @@ package enum AccessorCommand {
                 case "--dependency": dependencies.append(Module(name: try value(of: argument)))
                 default:
                     if argument.hasPrefix("-") { throw Mistake(what: "unknown option '\(argument)'") }
-                    if dependencies.isEmpty { own.sources.append(argument) } else { dependencies[dependencies.count - 1].sources.append(argument) }
+                    if dependencies.isEmpty {
+                        own.sources.append(argument)
+                    } else {
+                        dependencies[dependencies.count - 1].sources.append(argument)
+                    }
                 }
             }
             if own.name.isEmpty { throw Mistake(what: "no module given: --module MODULE") }
@@ -62,8 +66,10 @@ package enum AccessorCommand {
             let parsed = try Arguments(arguments)
             let sources = AccessorSources(try index(parsed.own)) { try? parsed.dependencies.map { try index($0) } }
             try write(source(for: sources), to: parsed.swift)
-            // What is wrong with a model by itself is said where it is compiled.
-            let models = parsed.models.compactMap { try? ModelFileReader.read(contentsOf: URL(fileURLWithPath: $0), module: parsed.own.name) }
+            // The command that compiles a model reports its errors.
+            let models = parsed.models.compactMap {
+                try? ModelFileReader.read(contentsOf: URL(fileURLWithPath: $0), module: parsed.own.name)
+            }
             let findings = ClassChecks(models, sources: sources).findings()
             for finding in findings { complain(finding.description) }
             return findings.contains { $0.severity == .error } ? 1 : 0

@@ -116,16 +116,18 @@ package enum ModelCompilerCommand {
         do {
             if manager.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue { try manager.removeItem(atPath: path) }
             try manager.createDirectory(atPath: path, withIntermediateDirectories: false)
-        } catch where isFolder.boolValue {
+        } catch  where isFolder.boolValue {
             // The folder exists.
         } catch {
             throw ModelFileError([Diagnostic(.error, file: path, "cannot be written: \(error.localizedDescription)")])
         }
-        for name in try manager.contentsOfDirectory(atPath: path) where files[name] == nil { try manager.removeItem(atPath: "\(path)/\(name)") }
+        for name in try manager.contentsOfDirectory(atPath: path) where files[name] == nil {
+            try manager.removeItem(atPath: "\(path)/\(name)")
+        }
         for (name, data) in files.sorted(by: { $0.key < $1.key }) { try write(data, to: "\(path)/\(name)") }
     }
 
-    /// Leaves a file with the same bytes alone, so that nothing is built anew because of it.
+    /// Writes only a file that changes, so that nothing else is rebuilt.
     private static func write(_ data: Data, to path: String) throws {
         if FileManager.default.contents(atPath: path) == data { return }
         do {

@@ -4,7 +4,7 @@
 import Foundation
 import SystemSupport
 
-/// The digest by which the compiler tells apart declarations that only one file sees. Nothing is protected by it.
+/// The digest by which the compiler distinguishes private declarations of different files. It protects nothing.
 ///
 /// Source: RFC 1321. Here rather than in a library, because the model compiler is built for every package that uses it
 /// and has no dependencies.

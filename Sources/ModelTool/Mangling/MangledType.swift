@@ -9,7 +9,7 @@ package indirect enum MangledType: Hashable, Sendable {
     package struct Segment: Hashable, Sendable {
         package var name: String
         package var kind: Kind
-        /// Tells declarations apart that only their own file sees.
+        /// Distinguishes private declarations of different files.
         package var discriminator: String?
 
         package init(_ name: String, _ kind: Kind, discriminator: String? = nil) {

@@ -7,7 +7,7 @@ extension SymbolMangler {
 
     /// Writes an identifier: its length and its text, with words that stood before replaced by letters.
     ///
-    /// A word ends before an underscore, and where a capital follows a letter that is none.
+    /// A word ends before an underscore, and before a capital that follows a lower-case letter.
     mutating func mangle(identifier: String) {
         let name = Array(identifier.utf8)
         if name.contains(where: { $0 >= 128 }) {

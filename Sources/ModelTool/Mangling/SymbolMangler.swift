@@ -148,7 +148,7 @@ package struct SymbolMangler {
         substituting(.identifier(identifier)) { $0.mangle(identifier: identifier) }
     }
 
-    /// Refers to what was written before, or writes it now.
+    /// Writes a substitution for a part that was written before, or writes the part.
     private mutating func substituting(_ substitution: Substitution, write: (inout SymbolMangler) -> Void) {
         guard let number = substitutions[substitution] else {
             write(&self)

@@ -11,7 +11,7 @@ package struct ResolutionFailure: Error, Equatable {
 /// Finds out which declaration a name in source means.
 package struct TypeResolver {
     package let own: SourceIndex
-    /// What the target depends on, nearest first.
+    /// The dependencies of the target, nearest first.
     package let dependencies: [SourceIndex]
 
     package init(own: SourceIndex, dependencies: [SourceIndex]) {
@@ -108,7 +108,7 @@ package struct TypeResolver {
                 case .enum: .enum
                 case .class, .protocol, nil: .class
                 }
-            // A type within a hidden one is told apart by that one.
+            // A type inside a hidden one needs no discriminator of its own.
             let isHidden = declaration?.access.isHidden == true && segments.allSatisfy { $0.discriminator == nil }
             let discriminator = isHidden ? declaration.map { Digest.discriminator(module: index.module, file: $0.file) } : nil
             segments.append(MangledType.Segment(String(name), kind, discriminator: discriminator))

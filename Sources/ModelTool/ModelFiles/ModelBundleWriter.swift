@@ -8,14 +8,14 @@ package import ModelFile
 /// Writes model folders.
 package enum ModelBundleWriter {
     /// Writes a versioned model: a folder with one `.xcdatamodel` for each version and, where there are several, the file
-    /// that says which is current. Files that are there are replaced; versions that are there and not given stay.
+    /// that says which is current. Existing files are replaced; existing versions that are not given stay.
     ///
     /// - Parameters:
     ///   - versions: Version name to document; must have `current`.
     ///   - url: An `.xcdatamodeld`.
-    /// - Throws: ``ModelError`` for what a model file cannot hold (nothing is written then), or what the file system answers.
+    /// - Throws: ``ModelError`` for a value that a model file cannot hold (nothing is written then), and errors of the file system.
     package static func write(_ versions: [String: ModelDocument], current: String, to url: URL) throws {
-        precondition(versions[current] != nil, "the current version is one of those that are written")
+        precondition(versions[current] != nil, "versions contains the current version")
         var texts: [String: String] = [:]
         for (name, document) in versions { texts[name] = try ModelFileWriter(document).text() }
         for (name, text) in texts.sorted(by: { $0.key < $1.key }) {

@@ -80,6 +80,7 @@ extension ModelFileWriter {
         attributes["versionHashModifier"] = property.versionHashModifier
         let request = element(for: property.request, document.sourceForm(of: subject, in: .fetchedRequests))
         return WrittenElement(
-            "fetchedProperty", merged(attributes, form, by: .fetchedProperty), children: [request] + userInfo(property.userInfo, form) + others(form))
+            "fetchedProperty", merged(attributes, form, by: .fetchedProperty),
+            children: [request] + userInfo(property.userInfo, form) + others(form))
     }
 }

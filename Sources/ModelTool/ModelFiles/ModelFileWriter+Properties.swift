@@ -40,7 +40,8 @@ extension ModelFileWriter {
         attributes[isDate ? "maxDateTimeInterval" : "maxValueString"] = attribute.maximum.map(DefaultValue.text)
         if let text = DefaultValue.text(of: attribute) { attributes[isDate ? "defaultDateTimeInterval" : "defaultValueString"] = text }
         return WrittenElement(
-            "attribute", merged(attributes, form, by: .attribute), children: arranged(userInfo(attribute.userInfo, form) + others(form), like: form))
+            "attribute", merged(attributes, form, by: .attribute),
+            children: arranged(userInfo(attribute.userInfo, form) + others(form), like: form))
     }
 
     func element(for relationship: Relationship, _ form: ModelDocument.SourceForm?, isIndexed: Bool = false) -> WrittenElement {
@@ -77,7 +78,7 @@ extension ModelFileWriter {
             children: arranged(userInfo(relationship.userInfo, form) + others(form), like: form))
     }
 
-    // MARK: What a file cannot hold
+    // MARK: Values that a file cannot hold
 
     func unwritable() -> [ModelError.Problem] {
         var problems: [ModelError.Problem] = []
@@ -88,7 +89,8 @@ extension ModelFileWriter {
         for (owner, attributes) in owners {
             for attribute in attributes {
                 if !attribute.defaultValue.isNull, DefaultValue.text(of: attribute) == nil {
-                    problems.append(.init(entity: owner, property: attribute.name, what: "has a default value that a model file cannot hold"))
+                    problems.append(
+                        .init(entity: owner, property: attribute.name, what: "has a default value that a model file cannot hold"))
                 }
                 if !attribute.elements.isEmpty {
                     problems.append(

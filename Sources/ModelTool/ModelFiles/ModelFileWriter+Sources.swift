@@ -4,7 +4,7 @@
 import ManagedModel
 import ModelFile
 
-// Elements whose meaning did not change are written as they were read: reading them again tells.
+// An element is written unchanged if reading it gives the part that is to be written.
 
 extension ModelFileWriter {
     /// The element that a part was read from, where reading it gives the part.
@@ -74,7 +74,7 @@ extension ModelFileWriter {
     ]
 }
 
-/// What an entity's file says about indexes in the older form.
+/// An entity's indexes in the older form of the file.
 struct LegacyIndexes {
     /// By the property that is marked as indexed.
     var properties: [String: FetchIndex] = [:]
@@ -84,7 +84,7 @@ struct LegacyIndexes {
     func contains(_ index: FetchIndex) -> Bool { properties.values.contains(index) || compounds.contains(index) }
 }
 
-/// What a child is found by in another version of its parent.
+/// Identifies a child in another version of its parent.
 private struct ElementKey: Hashable {
     let kind: String
     let name: String?

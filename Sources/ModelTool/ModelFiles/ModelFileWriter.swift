@@ -6,8 +6,7 @@ package import ModelFile
 
 /// Writes the `contents` of a model version as Xcode's model editor does.
 ///
-/// Reading the text gives the model that was written. Elements whose meaning did not change are written as they were
-/// read, in their order; entities and properties without a file are sorted by name.
+/// Reading the text gives the model that was written. Unchanged elements keep their source and order; entities and properties without a file are sorted by name.
 ///
 /// Source: `xcdatamodel-format` (observed over public model files).
 package struct ModelFileWriter {
@@ -31,7 +30,7 @@ package struct ModelFileWriter {
         let form = document.sourceForm(of: "the model")
         var attributes: [String: String] = [:]
         if form == nil {
-            // What a recent Xcode writes; none of it means anything here.
+            // Attributes that a recent Xcode writes. They have no effect here.
             attributes = [
                 "type": "com.apple.IDECoreDataModeler.DataModel", "documentVersion": "1.0", "lastSavedToolsVersion": "22522",
                 "systemVersion": "23B92", "minimumToolsVersion": "Automatic", "sourceLanguage": "Swift",
@@ -86,15 +85,19 @@ package struct ModelFileWriter {
             let isDefault = name == Model.defaultConfiguration
             let isInCloud =
                 isDefault && saysCloudAsBefore ? cloudFlag(of: "configuration '\(name)'") : model.cloudConfigurations.contains(name)
-            if let same = unchanged(form, [name: model.configurations[name] ?? []], { reader, element in
-                var read = Model()
-                reader.configuration(element, into: &read)
-                return read.cloudConfigurations.contains(name) == isInCloud ? [name: read.configurations[name] ?? []] : [:]
-            }) {
+            if let same = unchanged(
+                form, [name: model.configurations[name] ?? []],
+                { reader, element in
+                    var read = Model()
+                    reader.configuration(element, into: &read)
+                    return read.cloudConfigurations.contains(name) == isInCloud ? [name: read.configurations[name] ?? []] : [:]
+                })
+            {
                 return same
             }
             let members = (model.configurations[name] ?? []).map { WrittenElement("memberEntity", [("name", $0)]) }
-            let attributes = merged(["name": name, "usedWithCloudKit": isInCloud ? "YES" : nil].compactMapValues { $0 }, form, by: .configuration)
+            let attributes = merged(
+                ["name": name, "usedWithCloudKit": isInCloud ? "YES" : nil].compactMapValues { $0 }, form, by: .configuration)
             return WrittenElement("configuration", attributes, children: members + others(form))
         }
     }
@@ -105,7 +108,8 @@ package struct ModelFileWriter {
         let attributes = composite.attributes.map { attribute in
             element(for: attribute, document.sourceForm(of: "\(composite.name).\(attribute.name)", in: .composites))
         }
-        return WrittenElement("composite", merged(["name": composite.name], form, by: .composite), children: arranged(attributes + others(form), like: form))
+        return WrittenElement(
+            "composite", merged(["name": composite.name], form, by: .composite), children: arranged(attributes + others(form), like: form))
     }
 
     func element(for template: FetchTemplate, _ form: ModelDocument.SourceForm?) -> WrittenElement {
@@ -117,10 +121,11 @@ package struct ModelFileWriter {
         if template.resultType != 0 { attributes["resultType"] = "\(template.resultType)" }
         let flags = [
             ("includeSubentities", template.includesSubentities, true), ("includePropertyValues", template.includesPropertyValues, true),
-            ("includesPendingChanges", template.includesPendingChanges, true), ("returnObjectsAsFaults", template.returnsObjectsAsFaults, true),
+            ("includesPendingChanges", template.includesPendingChanges, true),
+            ("returnObjectsAsFaults", template.returnsObjectsAsFaults, true),
             ("returnDistinctResults", template.returnsDistinctResults, false),
         ]
-        // Where no flag is written, a reader takes those of a new request; where one is, those that are absent are NO.
+        // Without any flag a reader uses the defaults of a new request; with one, each missing flag means NO.
         let hadFlags = flags.contains { form?.spellings[$0.0] != nil }
         if hadFlags || flags.contains(where: { $0.1 != $0.2 }) {
             for (name, value, _) in flags where value { attributes[name] = "YES" }
@@ -145,7 +150,9 @@ package struct ModelFileWriter {
 
     /// The model's attributes of an element in the file's spelling where it says the same, with those the model does not
     /// hold.
-    func merged(_ attributes: [String: String], _ form: ModelDocument.SourceForm?, by order: AttributeOrder) -> [(name: String, value: String)] {
+    func merged(_ attributes: [String: String], _ form: ModelDocument.SourceForm?, by order: AttributeOrder) -> [(
+        name: String, value: String
+    )] {
         guard let form else { return order.sorted(attributes) }
         var result = attributes
         for (name, spelling) in form.spellings {
@@ -167,7 +174,7 @@ package struct ModelFileWriter {
         return DefaultValue.parse(spelling, as: .decimal) == DefaultValue.parse(value, as: .decimal)
     }
 
-    /// A flag that the file spells out though it is NO.
+    /// Whether a spelling is an explicit NO of a flag.
     private static func isNo(_ spelling: String, _ name: String) -> Bool {
         flagNames.contains(name) && ["no", "false"].contains(spelling.lowercased())
     }

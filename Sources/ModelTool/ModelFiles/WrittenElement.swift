@@ -16,7 +16,7 @@ struct WrittenElement {
         self.children = children
     }
 
-    /// An element that is handed on as it was read.
+    /// An element with its source unchanged.
     init(_ element: SourceElement) {
         self.init(
             element.name, AttributeOrder.of(element.name).sorted(element.attributes), children: element.children.map { WrittenElement($0) })

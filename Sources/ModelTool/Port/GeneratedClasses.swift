@@ -3,7 +3,7 @@
 
 import Foundation
 
-/// The classes that a package's models generate whole, and where their models say so.
+/// The classes that a package's models generate whole, and the places of that setting.
 struct GeneratedClasses {
     struct Place {
         /// The position of the model file among those that were read.

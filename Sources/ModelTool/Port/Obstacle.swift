@@ -26,14 +26,17 @@ package struct Obstacle: Equatable, Sendable {
             case .members: "@objcMembers needs the Objective-C runtime; it is kept for Apple's platforms"
             case .exposed: "@objc needs the Objective-C runtime; pass the access notes to the compiler, or keep it for Apple's platforms"
             case .optionalRequirement: "optional requirements need the Objective-C runtime; give the method an empty body in an extension"
-            case .erasedRequest: "without Objective-C a generic class cannot be cast to another of its types; make the request with the wanted type, or NSFetchRequest(copying:)"
+            case .erasedRequest:
+                "without Objective-C a generic class cannot be cast to another of its types; make the request with the wanted type, or NSFetchRequest(copying:)"
             case .observer: "#selector needs the Objective-C runtime; an observer's block means the same"
             case .overrideInExtension: "Swift overrides members in the class's own body only, without the Objective-C runtime"
             case .missingImport: "the name comes from a module that this file does not import"
             case .qualifiedName: "Foundation has no such class that works off Apple's platforms; CoreData declares it"
-            case .keyValueObserving: "observing by key needs the Objective-C runtime; observe a managed object's property by observe(_:options:changeHandler:)"
+            case .keyValueObserving:
+                "observing by key needs the Objective-C runtime; observe a managed object's property by observe(_:options:changeHandler:)"
             case .absentFramework: "this framework exists on Apple's platforms only; put the file, or what needs it, behind #if canImport"
-            case .absentName: "this is absent off Apple's platforms (see the parity ledger); put what needs it behind #if canImport(ObjectiveC)"
+            case .absentName:
+                "this is absent off Apple's platforms (see the parity ledger); put what needs it behind #if canImport(ObjectiveC)"
             }
         }
     }
@@ -50,9 +53,9 @@ package struct Obstacle: Equatable, Sendable {
     package var line: Int
     /// The place as the source has it.
     package var text: String
-    /// The least change after which the source compiles with and without Objective-C; nil where a person has to decide.
+    /// The least change after which the source compiles with and without Objective-C; nil if it needs a decision.
     package var edit: Edit?
-    /// What stands in the way of an edit, or what a person should know about it.
+    /// The reason against an edit, or a remark about it.
     package var note: String?
 
     package init(kind: Kind, line: Int, text: String, edit: Edit? = nil, note: String? = nil) {

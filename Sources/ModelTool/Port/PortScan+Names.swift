@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-// Names that a file uses: without their import, by a module that doesn't have them, or of what is absent.
+// Names that a file uses: without their import, by a module that doesn't have them, or of absent declarations.
 
 extension PortScan {
     /// Frameworks that exist on Apple's platforms only.
     private static let absentFrameworks: Set<String> = [
-        "UIKit", "AppKit", "SwiftUI", "Combine", "WatchKit", "WidgetKit", "CoreSpotlight", "MobileCoreServices", "UniformTypeIdentifiers", "os",
+        "UIKit", "AppKit", "SwiftUI", "Combine", "WatchKit", "WidgetKit", "CoreSpotlight", "MobileCoreServices", "UniformTypeIdentifiers",
+        "os",
         "CoreLocation", "MapKit", "Contacts", "Photos", "PhotosUI", "StoreKit", "Intents", "AppIntents", "CoreImage", "CoreGraphics",
         "QuartzCore", "Cocoa", "ObjectiveC", "Darwin", "SwiftData", "BackgroundTasks", "UserNotifications", "Security", "CryptoKit",
     ]
 
     /// Names of Apple's frameworks that this library leaves out.
     private static let absentNames: Set<String> = [
-        "NSCoreDataCoreSpotlightDelegate", "NSCoreDataCoreSpotlightExporter", "ObservableObject", "objectWillChange", "NSFetchRequestResultPublisher",
-        "NSExternalRecordsFileFormatOption", "NSExternalRecordExtensionOption", "NSExternalRecordsDirectoryOption", "NSXMLExternalRecordType",
+        "NSCoreDataCoreSpotlightDelegate", "NSCoreDataCoreSpotlightExporter", "ObservableObject", "objectWillChange",
+        "NSFetchRequestResultPublisher",
+        "NSExternalRecordsFileFormatOption", "NSExternalRecordExtensionOption", "NSExternalRecordsDirectoryOption",
+        "NSXMLExternalRecordType",
         "NSBinaryExternalRecordType", "NSEntityNameInPathKey", "NSStoreUUIDInPathKey", "NSStorePathKey", "NSModelPathKey", "NSObjectURIKey",
         "UICloudSharingController", "NSSharingService", "CKShareTransferRepresentation", "CKSystemSharingUIObserver", "NSItemProvider",
         "NSClassFromObject", "class_getInstanceMethod", "method_exchangeImplementations", "objc_getAssociatedObject",
@@ -29,7 +32,8 @@ extension PortScan {
     /// Classes of Core Data that a file can hardly mention without meaning Core Data.
     private static let coreDataNames: Set<String> = [
         "NSManagedObject", "NSManagedObjectContext", "NSManagedObjectID", "NSManagedObjectModel", "NSPersistentContainer",
-        "NSPersistentCloudKitContainer", "NSPersistentStore", "NSPersistentStoreCoordinator", "NSPersistentStoreDescription", "NSFetchRequest",
+        "NSPersistentCloudKitContainer", "NSPersistentStore", "NSPersistentStoreCoordinator", "NSPersistentStoreDescription",
+        "NSFetchRequest",
         "NSFetchRequestResult", "NSFetchedResultsController", "NSFetchedResultsControllerDelegate", "NSFetchedResultsSectionInfo",
         "NSEntityDescription", "NSAttributeDescription", "NSRelationshipDescription", "NSPropertyDescription", "NSBatchDeleteRequest",
         "NSBatchInsertRequest", "NSBatchUpdateRequest", "NSMergePolicy", "NSMappingModel", "NSMigrationManager", "NSEntityMigrationPolicy",
@@ -45,7 +49,8 @@ extension PortScan {
 
     /// Classes that the CoreData module declares because Foundation's don't exist, or don't work.
     private static let ownFoundationNames: Set<String> = [
-        "ValueTransformer", "NSValueTransformerName", "UndoManager", "NSExpression", "NSComparisonPredicate", "NSSecureUnarchiveFromDataTransformer",
+        "ValueTransformer", "NSValueTransformerName", "UndoManager", "NSExpression", "NSComparisonPredicate",
+        "NSSecureUnarchiveFromDataTransformer",
     ]
 
     /// Looks at a word that is compiled without Objective-C.
@@ -54,7 +59,9 @@ extension PortScan {
         guard token.kind == .word, index + 2 < tokens.count else { return }
         if token.text == "Foundation", tokens[index + 1].isMark("."), Self.ownFoundationNames.contains(tokens[index + 2].text) {
             add(.qualifiedName, index, to: index + 2, edit: tokens[index + 2].text)
-        } else if token.text == "import", Self.absentFrameworks.contains(tokens[index + 1].text), !isBehindCanImport(index, tokens[index + 1].text) {
+        } else if token.text == "import", Self.absentFrameworks.contains(tokens[index + 1].text),
+            !isBehindCanImport(index, tokens[index + 1].text)
+        {
             add(.absentFramework, index, to: index + 1, edit: nil)
         } else if Self.absentNames.contains(token.text) {
             add(.absentName, index, to: index, edit: nil)

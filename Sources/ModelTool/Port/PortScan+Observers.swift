@@ -34,7 +34,8 @@ extension PortScan {
         } else if !tokens[start].startsLine && !isStatementStart(start) {
             note = "the call is part of an expression"
         } else if removesSelfOutsideDeinit {
-            note = "removeObserver(self) ends the observation elsewhere; keep what addObserver(forName:object:queue:using:) returns, and remove that"
+            note =
+                "removeObserver(self) ends the observation elsewhere; keep what addObserver(forName:object:queue:using:) returns, and remove that"
         } else if let call = call(of: selector, selectorEnd) {
             note = nil
             let receiver = text(tokens[start].range.lowerBound..<tokens[selector - 6].range.lowerBound)
@@ -54,7 +55,9 @@ extension PortScan {
         return true
     }
 
-    private func isStatementStart(_ index: Int) -> Bool { index > 0 && (tokens[index - 1].isMark("{") || tokens[index - 1].isMark(";") || tokens[index - 1].isWord("in")) }
+    private func isStatementStart(_ index: Int) -> Bool {
+        index > 0 && (tokens[index - 1].isMark("{") || tokens[index - 1].isMark(";") || tokens[index - 1].isWord("in"))
+    }
 
     private func opening(_ end: Int) -> Int? {
         var depth = 0

@@ -20,7 +20,7 @@ struct MovableOverride {
 }
 
 extension MovableOverride {
-    /// The declaration for a public class, whose overrides are public.
+    /// The declaration in a public class: its overrides are public.
     var publicText: String {
         let text = text.hasSuffix("\n") ? text : text + "\n"
         guard let accessOffset else { return text }
@@ -80,7 +80,8 @@ extension PortScan {
                 Obstacle(kind: .overrideInExtension, line: tokens[index].line, text: "\(type): \(signature.dropLast(2))"))
             movable.append(
                 MovableOverride(
-                    type: type, line: tokens[index].line, range: lower..<upper, text: text, hiddenNames: hiddenNames.intersection(words).sorted(),
+                    type: type, line: tokens[index].line, range: lower..<upper, text: text,
+                    hiddenNames: hiddenNames.intersection(words).sorted(),
                     isConditional: conditionDepth(at: index) > 0 || (first...last).contains { tokens[$0].kind == .directive },
                     extensionStart: extensionStart, accessOffset: hasAccess || access != nil ? nil : offset))
             index = last + 1
@@ -114,7 +115,9 @@ extension PortScan {
         var names: Set<String> = []
         for (index, token) in tokens.enumerated() where token.isWord("private") || token.isWord("fileprivate") {
             var next = index + 1
-            while next < tokens.count, !["func", "var", "let", "class", "struct", "enum", "typealias"].contains(tokens[next].text), next < index + 6 {
+            while next < tokens.count, !["func", "var", "let", "class", "struct", "enum", "typealias"].contains(tokens[next].text),
+                next < index + 6
+            {
                 next += 1
             }
             if next + 1 < tokens.count { names.insert(tokens[next + 1].text) }

@@ -9,13 +9,13 @@ package struct PortScan {
     /// Overrides that stand in extensions, for edits that may need another file.
     var movable: [MovableOverride] = []
 
-    /// - Parameter keepsAttributes: Whether the compiler is given access notes, so that `@objc` may stay as it is.
-    /// - Returns: In the order of the source; nil for a file whose brackets do not match.
+    /// - Parameter keepsAttributes: Whether the compiler is given access notes, so that `@objc` may stay.
+    /// - Returns: In the order of the source; nil for a file with unbalanced brackets.
     package static func obstacles(in text: String, keepsAttributes: Bool) -> [Obstacle]? {
         PortScan(text, keepsAttributes: keepsAttributes)?.obstacles
     }
 
-    /// - Returns: nil for a file whose brackets do not match.
+    /// - Returns: nil for a file with unbalanced brackets.
     init?(_ text: String, keepsAttributes: Bool) {
         self.init(text)
         guard isBalanced else { return nil }
@@ -101,7 +101,9 @@ package struct PortScan {
             if isForObjectiveC.contains(true) { continue }
             if token.kind == .literal { scanInterpolations(of: token) }
             if token.isWord("#keyPath") { addKeyPath(index) }
-            if token.isWord("#selector"), let end = closing(index + 1), !addObserver(index, end) { add(.selector, index, to: end, edit: nil) }
+            if token.isWord("#selector"), let end = closing(index + 1), !addObserver(index, end) {
+                add(.selector, index, to: end, edit: nil)
+            }
             scanName(index)
             if token.isMark("@"), tokens[index + 1].isWord("objcMembers") { addAttribute(.members, index, to: index + 1) }
             if token.isMark("@"), tokens[index + 1].isWord("objc"), !keepsAttributes, !isBeforeEnum(index) {
@@ -120,12 +122,14 @@ package struct PortScan {
     }
 
     /// `Note.fetchRequest() as! NSFetchRequest<NSFetchRequestResult>` is a cast of the request that the class declares. Without
-    /// the `!` it chooses the method of `NSManagedObject`, whose request has that type, on Apple's platforms too.
+    /// the `!` it chooses the method of `NSManagedObject`, which returns that type, on Apple's platforms too.
     private mutating func addErasedRequest(_ index: Int) {
         let before = index > 3 ? tokens[(index - 3)..<index].map(\.text) : []
         let after = tokens[(index + 3)...].prefix(4).map(\.text).filter { $0 != "any" }.prefix(3)
         let isDeclared = before == ["fetchRequest", "(", ")"] && tokens[index - 4].isMark(".") && tokens[index + 1].isMark("!")
-        guard isDeclared, Array(after) == ["<", "NSFetchRequestResult", ">"] else { return add(.erasedRequest, index, to: index + 2, edit: nil) }
+        guard isDeclared, Array(after) == ["<", "NSFetchRequestResult", ">"] else {
+            return add(.erasedRequest, index, to: index + 2, edit: nil)
+        }
         obstacles.append(
             Obstacle(
                 kind: .erasedRequest, line: tokens[index].line, text: "as! NSFetchRequest",
@@ -135,7 +139,9 @@ package struct PortScan {
     /// Enumerations may keep `@objc`: the compiler accepts it everywhere.
     private func isBeforeEnum(_ index: Int) -> Bool {
         var next = tokens[index + 2].isMark("(") ? (closing(index + 2) ?? index) + 1 : index + 2
-        while next < tokens.count, ["public", "open", "internal", "private", "fileprivate", "package", "indirect"].contains(tokens[next].text) {
+        while next < tokens.count,
+            ["public", "open", "internal", "private", "fileprivate", "package", "indirect"].contains(tokens[next].text)
+        {
             next += 1
         }
         return next < tokens.count && tokens[next].isWord("enum")
@@ -190,7 +196,7 @@ package struct PortScan {
             Obstacle(kind: kind, line: tokens[first].line, text: text, edit: Obstacle.Edit(range: start..<tail, text: replacement)))
     }
 
-    /// Key paths may stand in what a string interpolates.
+    /// Interpolations may contain key paths.
     private mutating func scanInterpolations(of literal: SwiftToken) {
         guard literal.text.contains("\\"), literal.text.contains("#keyPath(") else { return }
         let start = literal.range.lowerBound

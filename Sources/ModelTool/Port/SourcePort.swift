@@ -15,7 +15,7 @@ package struct SourcePort {
         package var insertions: [Obstacle.Edit] = []
     }
 
-    /// A version of a model whose entities change their code generation.
+    /// A version of a model in which entities change their code generation.
     struct ModelFile {
         var url: URL
         var path: String
@@ -32,10 +32,10 @@ package struct SourcePort {
 
     package static let notesName = "CoreData.accessnotes"
 
-    /// Reads the Swift files of a folder, or one file; what is hidden, built or a manifest is left out.
+    /// Reads the Swift files of a folder, or one file; hidden files, build products and manifests are left out.
     ///
-    /// - Parameter keepsAttributes: Whether `@objc` stays and access notes say that it counts for nothing.
-    /// - Throws: a file error when there is no such folder.
+    /// - Parameter keepsAttributes: Whether `@objc` stays and access notes make it have no effect.
+    /// - Throws: `CocoaError(.fileReadNoSuchFile)` without a file or folder at the URL.
     package init(_ url: URL, keepsAttributes: Bool) throws {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else {
@@ -70,7 +70,8 @@ package struct SourcePort {
         _ written: inout [String: WrittenClass]
     ) {
         for override in overrides {
-            guard let place = files[file].obstacles.firstIndex(where: { $0.kind == .overrideInExtension && $0.line == override.line }) else { continue }
+            guard let place = files[file].obstacles.firstIndex(where: { $0.kind == .overrideInExtension && $0.line == override.line })
+            else { continue }
             let homes = scans.indices.compactMap { home in scans[home].classEnd(override.type).map { (home, $0) } }
             let note: String?
             if homes.isEmpty, generated.places[override.type] == nil {
@@ -131,7 +132,8 @@ package struct SourcePort {
     package func write() throws -> [String] {
         var changed: [String] = []
         for file in files where !file.insertions.isEmpty || file.obstacles.contains(where: { $0.edit != nil }) {
-            try Data(PortScan.applying(file.obstacles.compactMap(\.edit) + file.insertions, to: file.text).utf8).write(to: file.url, options: .atomic)
+            try Data(PortScan.applying(file.obstacles.compactMap(\.edit) + file.insertions, to: file.text).utf8).write(
+                to: file.url, options: .atomic)
             changed.append(file.path)
         }
         for model in models where !model.edits.isEmpty {
@@ -148,7 +150,9 @@ package struct SourcePort {
             url.lastPathComponent == "contents" && url.deletingLastPathComponent().pathExtension == "xcdatamodel"
         }
         return urls.sorted { $0.path < $1.path }.compactMap { url in
-            guard let data = FileManager.default.contents(atPath: url.path), let text = String(data: data, encoding: .utf8) else { return nil }
+            guard let data = FileManager.default.contents(atPath: url.path), let text = String(data: data, encoding: .utf8) else {
+                return nil
+            }
             return ModelFile(url: url, path: String(url.path.dropFirst(folder.path.count + 1)), text: text)
         }
     }

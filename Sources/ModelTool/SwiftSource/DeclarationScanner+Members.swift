@@ -35,7 +35,8 @@ extension DeclarationScanner {
             index.keyed.append(
                 SourceIndex.KeyedProperty(
                     name: name, key: prefix.selector ?? name,
-                    isSettable: isVariable && accessors.isSettable && !access.hidesSetter, scope: scope, conditions: declarationConditions, file: file))
+                    isSettable: isVariable && accessors.isSettable && !access.hidesSetter, scope: scope, conditions: declarationConditions,
+                    file: file))
         }
     }
 
@@ -50,7 +51,7 @@ extension DeclarationScanner {
         return (level, prefix.modifiers.contains("private(set)") || prefix.modifiers.contains("fileprivate(set)"))
     }
 
-    /// What a property's block from a token on says: nothing for a stored property.
+    /// Parses a property's accessor block, if it has one.
     private func accessors(from start: Int) -> (isSettable: Bool, isPlain: Bool) {
         guard start < place, tokens[start].isMark("{") else { return (true, true) }
         var depth = 0
@@ -61,7 +62,8 @@ extension DeclarationScanner {
             if depth == 1, token.kind == .word { words.append(token.text) }
         }
         let isObserved = words.contains("didSet") || words.contains("willSet")
-        let hasGetter = words.first { $0 != "mutating" && $0 != "nonmutating" }.map { ["get", "set", "_read", "_modify"].contains($0) } ?? false
+        let hasGetter =
+            words.first { $0 != "mutating" && $0 != "nonmutating" }.map { ["get", "set", "_read", "_modify"].contains($0) } ?? false
         let isPlain = !hasGetter || !(words.contains("async") || words.contains("throws"))
         return (isObserved || (hasGetter && (words.contains("set") || words.contains("_modify"))), isPlain)
     }
@@ -120,7 +122,7 @@ extension DeclarationScanner {
                 advance()
                 skipValue()
             }
-            // Whatever was not understood must not keep the scanner here.
+            // Unknown tokens must not stop the scanner.
             while !isAtEnd, !current.isMark(","), !current.isMark(")") { advance() }
             if current.isMark(",") { advance() }
         }
@@ -146,7 +148,8 @@ extension DeclarationScanner {
             SourceIndex.ManagedMember(
                 name: name, kind: kind, access: prefix.access ?? access,
                 hasOwnSetterAccess: prefix.modifiers.contains { $0.hasSuffix("(set)") },
-                isOverride: prefix.modifiers.contains("override"), selector: prefix.selector, scope: scope, conditions: declarationConditions,
+                isOverride: prefix.modifiers.contains("override"), selector: prefix.selector, scope: scope,
+                conditions: declarationConditions,
                 file: file, line: line))
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Walks over one file's tokens and notes what it declares. Bodies are passed over whole.
+/// Collects the declarations in one file's tokens. Bodies are skipped.
 struct DeclarationScanner {
     let tokens: [SwiftToken]
     let file: String
@@ -71,7 +71,7 @@ struct DeclarationScanner {
         }
     }
 
-    /// Passes over brackets and what is between them.
+    /// Skips brackets and their content.
     mutating func skipBrackets() {
         let open = current.text
         let close = ["(": ")", "[": "]", "{": "}", "<": ">"][open]
@@ -83,7 +83,7 @@ struct DeclarationScanner {
         } while depth > 0 && !isAtEnd
     }
 
-    /// Passes over an initial value: to a comma, or the end of the statement.
+    /// Skips an initial value, up to a comma or the end of the statement.
     mutating func skipValue() {
         var isFirst = true
         while !isAtEnd {
@@ -237,7 +237,7 @@ struct DeclarationScanner {
         if current.isMark("}") { advance() }
     }
 
-    /// What a type's declaration names after its colon; the current token is the one after the type's name.
+    /// Returns the names after the colon of a type's declaration. The current token follows the type's name.
     private mutating func scanInheritance() -> [String] {
         if current.isMark("<") { skipBrackets() }
         guard current.isMark(":") else { return [] }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// What the sources of one module declare, as far as accessors of managed properties depend on it.
+/// The declarations of one module that accessors of managed properties depend on.
 package struct SourceIndex: Sendable {
     package struct TypeDeclaration: Sendable {
         package enum Kind: Sendable { case `class`, `struct`, `enum`, `protocol` }
@@ -111,7 +111,7 @@ package struct SourceIndex: Sendable {
 
     package init(module: String) { self.module = module }
 
-    /// Adds what a file declares. What cannot be read is passed over: the compiler will complain about it.
+    /// Adds the declarations of a file. Malformed parts are skipped: the compiler reports them.
     package mutating func add(_ text: String, file: String) {
         var scanner = DeclarationScanner(SwiftLexer.tokens(of: text), file: file, index: self)
         scanner.run()

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 /// Cuts Swift source into tokens, as far as finding declarations needs it: comments are left out, and literals are one
-/// token each, whatever is interpolated in them.
+/// token each, interpolations included.
 package struct SwiftLexer {
     private let bytes: [UInt8]
     private var position = 0
@@ -31,7 +31,8 @@ package struct SwiftLexer {
             startsLine = true
             position += 1
         case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"): position += 1
-        case UInt8(ascii: "/") where at(1) == UInt8(ascii: "/"): while position < bytes.count, current != UInt8(ascii: "\n") { position += 1 }
+        case UInt8(ascii: "/") where at(1) == UInt8(ascii: "/"):
+            while position < bytes.count, current != UInt8(ascii: "\n") { position += 1 }
         case UInt8(ascii: "/") where at(1) == UInt8(ascii: "*"): skipComment()
         case UInt8(ascii: "/") where startsRegularExpression: regularExpression()
         case UInt8(ascii: "\""): literal()
@@ -126,7 +127,8 @@ package struct SwiftLexer {
         let name = String(decoding: bytes[position..<(position + length)], as: UTF8.self)
         guard ["#if", "#elseif", "#else", "#endif"].contains(name) else { return take(length, .word) }
         var end = position
-        while end < bytes.count, bytes[end] != UInt8(ascii: "\n"), !(bytes[end] == UInt8(ascii: "/") && byte(end + 1) == UInt8(ascii: "/")) {
+        while end < bytes.count, bytes[end] != UInt8(ascii: "\n"), !(bytes[end] == UInt8(ascii: "/") && byte(end + 1) == UInt8(ascii: "/"))
+        {
             end += 1
         }
         take(end - position, .directive)

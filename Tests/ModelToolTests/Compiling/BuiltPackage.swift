@@ -6,11 +6,11 @@ import Foundation
 /// The products of the build that these tests are part of, for programs that are compiled against them by one call of the
 /// compiler.
 struct BuiltPackage {
-    /// The compiler and what it needs to import and link `CoreData`.
+    /// The compiler, and its arguments to import and link `CoreData`.
     let compiler: URL
     let arguments: [String]
 
-    /// - Returns: nil where the build left no description of itself beside this program.
+    /// - Returns: nil without a description of the build next to this program.
     static let current: BuiltPackage? = {
         guard let program = Bundle.allBundles.first?.executableURL ?? Bundle.main.executableURL else { return nil }
         // The folder of products, under its plain name or that of the platform.
@@ -44,7 +44,7 @@ struct BuiltPackage {
         return flags
     }
 
-    /// - Returns: What the compiler said when it failed.
+    /// - Returns: The compiler's output if it failed.
     func compile(_ sources: [URL], to program: URL) throws -> String? {
         let files = program.deletingPathExtension().appendingPathExtension("arguments")
         let all = arguments + sources.map(\.path) + [

@@ -46,7 +46,7 @@ struct RandomModel {
             for word in ["east", "north", "up"].prefix(Int.random(in: 1...3, using: &random)) {
                 composite.attributes.append(attribute(word, among: Self.types.filter { ![.composite, .transformable, .undefined, .objectID].contains($0) }))
             }
-            // Nobody gives a value to each of them.
+            // Random models set only some of them.
             if !prefix.isEmpty { for index in composite.attributes.indices { composite.attributes[index].isOptional = true } }
             if name == "Point" {
                 var inner = Attribute(name: "within", type: .composite)

@@ -52,7 +52,7 @@ struct ElementTree: Equatable, CustomStringConvertible {
     }
 }
 
-/// Valid model files in any of the forms that the editor's versions wrote, in any order, with parts nobody knows.
+/// Valid model files in any of the forms that the editor's versions wrote, in any order, with unknown parts.
 struct RandomTree {
     private var random: RandomSource
     private var names = 0
