@@ -15,6 +15,11 @@ ANCHORS := "$${TARN_BENCH_ANCHORS:-$$HOME/.cache/tarn-bench-anchors}"
 # All at once, a test with a few seconds of work would end minutes after it began, and every limit of time be too short.
 TESTS_AT_ONCE := 8
 
+# Targets whose tests take long, or start processes: `make quick` leaves them out.
+SLOW := '^(CloudCollaboration|CloudKitTesting|CloudMirroring|CloudServer|EndToEnd|ModelTool|ObjectGraph|Simulation)Tests\.'
+# Tests that `make quick` runs, as a regular expression over Target.Suite/test.
+ONLY :=
+
 # Suites that `make sanitize` runs.
 SANITIZED := '^(ManagedModel|ObjectGraph|Parity|PredicateKit|SQLiteStore)Tests\.'
 
@@ -28,7 +33,7 @@ RECORDED := '^(CloudEngine|CloudKit|CloudKitTesting|CloudMirroring|CloudServer|E
 # Seconds for each target of `make fuzz`.
 SECONDS_EACH := 60
 
-.PHONY: demo check build test web docs examples sanitize fuzz bench bench-anchors simulate statements packages test-packages web-packages
+.PHONY: demo check build test lint quick api api-update web docs examples sanitize fuzz bench bench-anchors simulate statements packages test-packages web-packages
 .DEFAULT_GOAL := build
 
 ## The server and two devices, on one page.
@@ -43,6 +48,26 @@ check: build
 build: packages
 	@$(BUILD) -c release --product posts
 	@$(BUILD) -c release --product tarn
+
+## Formatter rules, the English of comments and messages, and the console's files.
+lint: web-packages
+	.ci/lint
+	.ci/prose --check
+	node .ci/lint-web.mjs
+
+## The tests that take less than a minute together. ONLY chooses some of them, or others.
+quick: packages
+	$(BUILD) --build-tests
+	swift test --skip-build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error -Xswiftc -disable-incremental-imports \
+		--experimental-maximum-parallelization-width $(TESTS_AT_ONCE) $(if $(ONLY),--filter '$(ONLY)',--skip $(SLOW))
+
+## The public API of the libraries, compared with the lists in Tests/PublicAPI; `make api-update` rewrites the lists.
+api: packages
+	$(BUILD) --build-tests
+	.ci/public-api $(SCRATCH)
+api-update: packages
+	$(BUILD) --build-tests
+	.ci/public-api $(SCRATCH) --update
 
 ## Every test, in debug: units, the loop in process, real processes, the page in a browser; and the example package.
 test: packages test-packages web-packages
