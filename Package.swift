@@ -240,7 +240,7 @@ let package = Package(
             name: "CloudEngineTests", dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "StatementPlans"],
             exclude: ["Fuzzing/Corpus"],
             resources: [.copy("Samples")]),
-        .testTarget(name: "CloudConsoleTests", dependencies: ["CloudConsole", "CloudEngine"]),
+        .testTarget(name: "CloudConsoleTests", dependencies: ["CloudConsole", "CloudService"]),
         .testTarget(
             name: "CloudServerTests",
             dependencies: [
