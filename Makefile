@@ -28,7 +28,7 @@ SEEDS := 1000
 FIRST := 1
 
 # Suites whose statements `make statements` records.
-RECORDED := '^(CloudEngine|CloudKit|CloudKitTesting|CloudMirroring|CloudServer|EndToEnd|Simulation)Tests\.'
+RECORDED := '^(CloudEngine|CloudInProcess|CloudKit|CloudKitTesting|CloudMirroring|CloudServer|EndToEnd|Simulation|TarnCommands)Tests\.'
 
 # Seconds for each target of `make fuzz`.
 SECONDS_EACH := 60

@@ -240,12 +240,24 @@ let package = Package(
             name: "CloudEngineTests", dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "StatementPlans"],
             exclude: ["Fuzzing/Corpus"],
             resources: [.copy("Samples")]),
+        .testTarget(name: "CloudInProcessTests", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
+        .testTarget(
+            name: "TarnCommandsTests",
+            dependencies: [
+                "CloudEngine", "CloudEngineSQLite", "CloudInProcess", "CloudService", "CloudWire", "ManagedModel", "SQLiteStore",
+                "TarnCommands",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]),
         .testTarget(name: "CloudConsoleTests", dependencies: ["CloudConsole", "CloudService"]),
         .testTarget(
             name: "CloudServerTests",
             dependencies: [
-                "CZlib", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudInProcess", "CloudKit", "CloudServer", "CloudService",
-                "CloudWire", "ManagedModel", "SQLiteStore", "SystemSupport", "TarnCommands",
+                "CZlib", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudKit", "CloudServer", "CloudService",
+                "CloudWire", "SystemSupport", "TarnCommands",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),

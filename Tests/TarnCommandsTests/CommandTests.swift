@@ -5,6 +5,7 @@ import ArgumentParser
 import AsyncHTTPClient
 import CloudEngine
 import CloudEngineSQLite
+import CloudInProcess
 import CloudService
 import CloudWire
 import Foundation
@@ -28,7 +29,7 @@ import Testing
     }
 
     @Test func usersAreMadeWithAndWithoutARunningServer() async throws {
-        let folder = TemporaryFolder()
+        let folder = ScratchFolder("tarn-commands")
         let path = folder.path
         #expect(await run(UserCommand.Add.self, "mia", "--data", path) == nil)
         let store = try SQLiteServerStore(path: path, use: .server)
@@ -43,7 +44,7 @@ import Testing
     }
 
     @Test func eachFailureIsOneSentenceThatSaysWhatToDo() async throws {
-        let folder = TemporaryFolder()
+        let folder = ScratchFolder("tarn-commands")
         let path = folder.path
         #expect(await run(UserCommand.List.self, "--data", path)?.contains("name its folder with --data") == true)
         #expect(await run(UserCommand.Add.self, "no space", "--data", path)?.contains(UserName.rule) == true)
@@ -59,8 +60,8 @@ import Testing
     }
 
     @Test func aCopyThatCannotBeMadeIsSaidOfTheCopy() async throws {
-        let folder = TemporaryFolder()
-        let copy = TemporaryFolder()
+        let folder = ScratchFolder("tarn-commands")
+        let copy = ScratchFolder("tarn-commands")
         #expect(await run(UserCommand.Add.self, "mia", "--data", folder.path) == nil)
         let nowhere = await run(BackupCommand.self, "--data", folder.path, "--output", "/dev/null/copy")
         #expect(nowhere?.contains("/dev/null/copy") == true && nowhere?.contains("--output") == true)
@@ -73,7 +74,7 @@ import Testing
     }
 
     @Test func aServerOffersWhatItsOperatorDoes() async throws {
-        let folder = TemporaryFolder()
+        let folder = ScratchFolder("tarn-commands")
         let (ports, told) = AsyncStream.makeStream(of: Int.self)
         let settings = try ServeCommand.parse(["--without", "model-extensions"]).settings(environment: [:])
         let server = try LocalServer(
@@ -91,7 +92,7 @@ import Testing
     }
 
     @Test func aServerTellsItsPortAndASecondOneIsToldThatItIsTaken() async throws {
-        let (first, second) = (TemporaryFolder(), TemporaryFolder())
+        let (first, second) = (ScratchFolder("tarn-commands"), ScratchFolder("tarn-commands"))
         let (ports, told) = AsyncStream.makeStream(of: Int.self)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let server = try LocalServer(data: first.path, host: "127.0.0.1", port: 0, logger: logger)

@@ -4,6 +4,7 @@
 import ArgumentParser
 import CloudEngine
 import CloudEngineSQLite
+import CloudInProcess
 import CloudWire
 import Foundation
 import Testing
@@ -12,7 +13,7 @@ import Testing
 
 @Suite struct SchemaCommandTests {
     /// The sentence a command failed with, or nil.
-    private func run<Command: AsyncParsableCommand>(_ type: Command.Type, _ folder: TemporaryFolder, _ arguments: String...) async -> String? {
+    private func run<Command: AsyncParsableCommand>(_ type: Command.Type, _ folder: ScratchFolder, _ arguments: String...) async -> String? {
         do {
             var command = try Command.parse(arguments + ["--container", "iCloud.org.example.notes", "--data", folder.path])
             try await command.run()
@@ -23,7 +24,7 @@ import Testing
     }
 
     @Test func aSchemaGoesFromAFileToProductionAndBack() async throws {
-        let folder = TemporaryFolder()
+        let folder = ScratchFolder("tarn-commands")
         try SQLiteServerStore(path: folder.path, use: .server).close()
         let (input, output) = (folder.path + "/in.ckdb", folder.path + "/out.ckdb")
         let text = "DEFINE SCHEMA RECORD TYPE Plant (\"___recordID\" REFERENCE QUERYABLE, name STRING SORTABLE, GRANT READ TO \"_world\");"

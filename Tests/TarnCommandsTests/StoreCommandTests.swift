@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import ArgumentParser
+import CloudInProcess
 import Foundation
 import ManagedModel
 import SQLiteStore
@@ -10,7 +11,7 @@ import Testing
 @testable import TarnCommands
 
 @Suite struct StoreCommandTests {
-    private func makeStore(_ folder: TemporaryFolder) throws -> (SQLiteStore, String) {
+    private func makeStore(_ folder: ScratchFolder) throws -> (SQLiteStore, String) {
         let path = folder.path + "/notes.sqlite"
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         var draft = Attribute(name: "draft", type: .string)
@@ -48,7 +49,7 @@ import Testing
     }
 
     @Test func checkTellsByItsExitCode() async throws {
-        let folder = TemporaryFolder()
+        let folder = ScratchFolder("tarn-commands")
         let (store, path) = try makeStore(folder)
         #expect(await exitCode(path) == 0)
         #expect(await exitCode(path, "--json") == 0)
@@ -62,7 +63,7 @@ import Testing
     }
 
     @Test func infoSaysWhatIsThere() async throws {
-        let folder = TemporaryFolder()
+        let folder = ScratchFolder("tarn-commands")
         let (store, path) = try makeStore(folder)
         let description = try StoreDescription(of: URL(fileURLWithPath: path))
         let text = StoreReport.text(description)
@@ -88,7 +89,7 @@ import Testing
     }
 
     /// A folder with two notes, one of them with a malicious title.
-    private func makeFilledStore(_ folder: TemporaryFolder) throws -> String {
+    private func makeFilledStore(_ folder: ScratchFolder) throws -> String {
         let (store, path) = try makeStore(folder)
         try store.write { writer in
             let parent = try writer.allocateKeys(for: 0, count: 1)[0]
@@ -112,7 +113,7 @@ import Testing
     }
 
     @Test func browsingShowsObjectsAndEscapesWhatATerminalObeys() throws {
-        let folder = TemporaryFolder()
+        let folder = ScratchFolder("tarn-commands")
         defer { withExtendedLifetime(folder) {} }
         let path = try makeFilledStore(folder)
         #expect(
@@ -137,7 +138,7 @@ import Testing
         (["Nothing"], "its entities are Folder, Note"), (["Note", "7"], "no object with the key 7"), (["Note", "x"], "give a number"),
         (["Note", "--where", "title ==="], "change --where"), (["Note", "--sort", "size"], "change --where or --sort"),
     ]) func whatCannotBeBrowsedIsNamed(_ arguments: [String], _ part: String) throws {
-        let folder = TemporaryFolder()
+        let folder = ScratchFolder("tarn-commands")
         defer { withExtendedLifetime(folder) {} }
         let path = try makeFilledStore(folder)
         let error = #expect(throws: CommandError.self) { try StoreCommand.Browse.parse([path] + arguments).run() }
@@ -145,7 +146,7 @@ import Testing
     }
 
     @Test func exportedObjectsAreLinesOfJSONOrCSV() throws {
-        let folder = TemporaryFolder()
+        let folder = ScratchFolder("tarn-commands")
         let path = try makeFilledStore(folder)
         func file(_ name: String) throws -> String { try String(contentsOfFile: folder.path + "/out/" + name, encoding: .utf8) }
         try StoreCommand.Export.parse([path, "--to", folder.path + "/out"]).run()
@@ -181,7 +182,7 @@ import Testing
     }
 
     @Test func theModelOfAStoreIsWrittenAsAFile() throws {
-        let folder = TemporaryFolder()
+        let folder = ScratchFolder("tarn-commands")
         let path = try makeFilledStore(folder)
         try StoreCommand.ModelOfStore.parse([path, folder.path + "/Notes.xcdatamodeld"]).run()
         try ModelCheckCommand.parse([folder.path + "/Notes.xcdatamodeld"]).run()

@@ -7,9 +7,14 @@ import CloudWire
 import Testing
 
 @Suite struct InProcessCloudTests {
+    private static let container = "iCloud.org.example.notes"
+    private static let garden = ZoneID(zoneName: "Garden")
+    private static let sageOperation = RecordOperation(
+        .create, Record(recordName: "p1", recordType: "Plant", fields: ["name": Field(.string("Sage"))]))
+
     private func client(_ transport: InProcessTransport) -> CloudDatabaseClient {
         CloudDatabaseClient(
-            containerIdentifier: LiveServer.container, environment: .development, scope: .private, transport: transport)
+            containerIdentifier: Self.container, environment: .development, scope: .private, transport: transport)
     }
 
     private func code(_ body: () async throws -> some Sendable) async -> CKError.Code? {
@@ -21,14 +26,14 @@ import Testing
         }
     }
 
-    private let sage = ModifyRecordsRequest(operations: [AccessTests.sage], zoneID: LiveServer.garden)
+    private let sage = ModifyRecordsRequest(operations: [sageOperation], zoneID: garden)
 
     /// A cloud with the devices of one user, and a zone and a subscription.
     private func devices() async throws -> (InProcessCloud, tablet: InProcessTransport, phone: InProcessTransport) {
         let cloud = try InProcessCloud()
         let tablet = try await cloud.addUser("mia", device: "tablet")
         let phone = try await cloud.addDevice("phone", of: "mia")
-        _ = try await client(tablet).modifyZones(ZonesModifyRequest(operations: [.create(LiveServer.garden)]))
+        _ = try await client(tablet).modifyZones(ZonesModifyRequest(operations: [.create(Self.garden)]))
         let subscription = Subscription(subscriptionID: "all", kind: .database, notification: .silent)
         _ = try await client(tablet).modifySubscriptions(
             SubscriptionsModifyRequest(operations: [.create(subscription)]))
@@ -38,7 +43,7 @@ import Testing
     @Test func devicesOfAUserSeeOneAnothersRecords() async throws {
         let (_, tablet, phone) = try await devices()
         _ = try await client(tablet).modifyRecords(sage, idempotencyKey: "k1")
-        let seen = try await client(phone).lookupRecords(LookupRecordsRequest(recordNames: ["p1"], zoneID: LiveServer.garden))
+        let seen = try await client(phone).lookupRecords(LookupRecordsRequest(recordNames: ["p1"], zoneID: Self.garden))
         guard case .record(let record) = seen.results[0] else {
             Issue.record("the other device does not see the record")
             return
@@ -65,7 +70,7 @@ import Testing
         #expect(await code { try await client(tablet).modifyRecords(sage, idempotencyKey: "k1") } == .networkFailure)
         tablet.goOffline()
         #expect(await code { try await client(tablet).modifyRecords(sage, idempotencyKey: "k2") } == .networkUnavailable)
-        let changes = try await client(phone).zoneChanges(ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: LiveServer.garden)]))
+        let changes = try await client(phone).zoneChanges(ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: Self.garden)]))
         guard case .changes(let page) = changes.zones[0] else {
             Issue.record("the zone could not be read")
             return
@@ -97,7 +102,7 @@ import Testing
         try cloud.stop()
         #expect(await code { try await client(tablet).listZones() } == .networkUnavailable)
         try cloud.start()
-        let seen = try await client(tablet).lookupRecords(LookupRecordsRequest(recordNames: ["p1"], zoneID: LiveServer.garden))
+        let seen = try await client(tablet).lookupRecords(LookupRecordsRequest(recordNames: ["p1"], zoneID: Self.garden))
         guard case .record = seen.results[0] else {
             Issue.record("the record is gone")
             return
@@ -108,11 +113,11 @@ import Testing
         let (_, tablet, phone) = try await devices()
         let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         let asset = try await client(tablet).uploadAsset(
-            .bytes(bytes), recordType: "Plant", recordName: "p1", fieldName: "photo", zoneID: LiveServer.garden)
+            .bytes(bytes), recordType: "Plant", recordName: "p1", fieldName: "photo", zoneID: Self.garden)
         let record = Record(recordName: "p1", recordType: "Plant", fields: ["photo": Field(.asset(asset))])
         _ = try await client(tablet).modifyRecords(
-            ModifyRecordsRequest(operations: [.init(.create, record)], zoneID: LiveServer.garden), idempotencyKey: "k1")
-        let seen = try await client(phone).lookupRecords(LookupRecordsRequest(recordNames: ["p1"], zoneID: LiveServer.garden))
+            ModifyRecordsRequest(operations: [.init(.create, record)], zoneID: Self.garden), idempotencyKey: "k1")
+        let seen = try await client(phone).lookupRecords(LookupRecordsRequest(recordNames: ["p1"], zoneID: Self.garden))
         guard case .record(let found) = seen.results[0], case .asset(let value) = found.fields["photo"]?.value else {
             Issue.record("the record has no asset")
             return
