@@ -24,7 +24,7 @@ package enum Hex {
     ///
     /// - Parameter letters: The only letters that are accepted; nil accepts both.
     /// - Returns: nil if the text has an odd length or another character.
-    package static func bytes(_ text: some StringProtocol, _ letters: Letters? = .lower) -> [UInt8]? {
+    @inlinable package static func bytes(_ text: some StringProtocol, _ letters: Letters? = .lower) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []
@@ -44,7 +44,7 @@ package enum Hex {
         }
     }
 
-    static func value(of digit: UInt8, _ letters: Letters?) -> UInt8? {
+    @usableFromInline static func value(of digit: UInt8, _ letters: Letters?) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f") where letters != .upper: digit - UInt8(ascii: "a") + 10
