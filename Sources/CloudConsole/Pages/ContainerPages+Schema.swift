@@ -21,7 +21,7 @@ extension ContainerPages {
 
     func types() async throws -> ServiceResponse {
         let schema = try await schemas.export(environment).completed
-        guard let name = rest.dropFirst().first else {
+        guard let name = pathComponents.dropFirst().first else {
             let types = schema.types.sorted { $0.key < $1.key }.map { name, type -> [String: Any] in
                 [
                     "name": name, "fields": type.schema.fields.count, "isBrowsed": name != UsersType.name,

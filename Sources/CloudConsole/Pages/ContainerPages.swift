@@ -20,23 +20,23 @@ struct ContainerPages {
     var service: CloudService { pages.console.service }
     var schemas: SchemaService { service.schema(of: container) }
     /// Path below the environment.
-    var rest: [String] { Array(visit.path.dropFirst(3)) }
+    var pathComponents: [String] { Array(visit.path.dropFirst(3)) }
     var base: String { "/console/c/\(container)/\(environment.rawValue)" }
 
     func respond() async throws -> ServiceResponse {
         guard visit.path.count >= 4, PathSegments.isContainerIdentifier(visit.path[1]),
             let environment = CloudEnvironment(rawValue: visit.path[2])
         else { return Page.problem("This page does not exist.", status: 404) }
-        var place = self
-        place.container = visit.path[1]
-        place.environment = environment
-        switch place.rest[0] {
-        case "types": return try await place.types()
-        case "schema": return try await place.schema()
-        case "tokens": return try await place.tokens()
-        case "roles": return try await place.roles()
-        case "records": return try await RecordPages(place: place).respond()
-        case "zones": return try await ZonePages(place: place).respond()
+        var target = self
+        target.container = visit.path[1]
+        target.environment = environment
+        switch target.pathComponents[0] {
+        case "types": return try await target.types()
+        case "schema": return try await target.schema()
+        case "tokens": return try await target.tokens()
+        case "roles": return try await target.roles()
+        case "records": return try await RecordPages(parent: target).respond()
+        case "zones": return try await ZonePages(parent: target).respond()
         default: return Page.problem("This page does not exist.", status: 404)
         }
     }

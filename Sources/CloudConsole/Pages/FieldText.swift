@@ -29,11 +29,11 @@ enum FieldText {
                 reference.action == .none ? nil : reference.action.rawValue, reference.zoneID.map { "in zone \($0.zoneName)" },
                 reference.zoneID?.ownerRecordName.map { "of \($0)" },
             ].compactMap(\.self).joined(separator: " ")
-        case .location(let place)?:
+        case .location(let location)?:
             [
-                place.altitude.map { "altitude \($0) m" }, place.horizontalAccuracy.map { "accuracy \($0) m" },
-                place.verticalAccuracy.map { "vertical accuracy \($0) m" }, place.speed.map { "speed \($0) m/s" },
-                place.course.map { "course \($0)°" }, place.timestamp.map { "at \(date($0))" },
+                location.altitude.map { "altitude \($0) m" }, location.horizontalAccuracy.map { "accuracy \($0) m" },
+                location.verticalAccuracy.map { "vertical accuracy \($0) m" }, location.speed.map { "speed \($0) m/s" },
+                location.course.map { "course \($0)°" }, location.timestamp.map { "at \(date($0))" },
             ].compactMap(\.self).joined(separator: ", ")
         default: ""
         }
@@ -64,8 +64,8 @@ enum FieldText {
         case (.reference(var reference)?, .reference(let old)?):
             (reference.zoneID, reference.action) = (old.zoneID, old.action)
             return .reference(reference)
-        case (.location(let place)?, .location(var kept)?):
-            (kept.latitude, kept.longitude) = (place.latitude, place.longitude)
+        case (.location(let location)?, .location(var kept)?):
+            (kept.latitude, kept.longitude) = (location.latitude, location.longitude)
             return .location(kept)
         case (let value, _): return value
         }
@@ -121,7 +121,7 @@ enum FieldText {
     static func date(_ milliseconds: Int64?) -> String {
         guard let milliseconds else { return "" }
         guard dated.contains(milliseconds) else { return String(milliseconds) }
-        let (days, rest) = milliseconds.quotientFloored(by: 86_400_000)
+        let (days, millisecondsOfDay) = milliseconds.quotientFloored(by: 86_400_000)
         // Years that begin in March, in the Gregorian calendar.
         let shifted = days + 719_468
         let (era, dayOfEra) = shifted.quotientFloored(by: 146_097)
@@ -131,8 +131,9 @@ enum FieldText {
         let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
         let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
         let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-        return "\(pad(year, 4))-\(pad(month, 2))-\(pad(day, 2)) \(pad(rest / 3_600_000, 2)):\(pad(rest / 60_000 % 60, 2)):"
-            + "\(pad(rest / 1000 % 60, 2)).\(pad(rest % 1000, 3))"
+        return
+            "\(pad(year, 4))-\(pad(month, 2))-\(pad(day, 2)) \(pad(millisecondsOfDay / 3_600_000, 2)):\(pad(millisecondsOfDay / 60_000 % 60, 2)):"
+            + "\(pad(millisecondsOfDay / 1000 % 60, 2)).\(pad(millisecondsOfDay % 1000, 3))"
     }
 
     private static func pad(_ number: Int64, _ digits: Int) -> String {

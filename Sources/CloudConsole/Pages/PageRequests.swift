@@ -32,9 +32,9 @@ struct PageRequests {
             guard Self.operations.contains(path.operation), path.operation.accepts(method: visit.request.method) else {
                 throw WireError(.notFound, "could not find handler for endpoint")
             }
-            var place = ContainerPages(pages: pages, visit: visit)
-            (place.container, place.environment) = (path.containerIdentifier, path.environment)
-            let call = try await place.call(path.scope)
+            var target = ContainerPages(pages: pages, visit: visit)
+            (target.container, target.environment) = (path.containerIdentifier, path.environment)
+            let call = try await target.call(path.scope)
             return Page.json(try await pages.console.service.perform(path.operation, visit.body, as: call))
         } catch let error as WireError {
             return Page.json(error.encoded(), status: error.code.httpStatus)

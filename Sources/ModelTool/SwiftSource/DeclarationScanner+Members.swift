@@ -15,7 +15,7 @@ extension DeclarationScanner {
             var text = ""
             if current.isMark(":") {
                 advance()
-                let start = place
+                let start = position
                 type = scanTypeSyntax()
                 text = source(from: start)
             }
@@ -26,7 +26,7 @@ extension DeclarationScanner {
                 skipValue()
             }
         } while current.isMark(",")
-        let start = place
+        let start = position
         if current.isMark("{") { skipBrackets() }
         guard prefix.isExposed, !prefix.isManaged, let access = keyedAccess(prefix, scope, access) else { return }
         let accessors = accessors(from: start)
@@ -53,10 +53,10 @@ extension DeclarationScanner {
 
     /// Parses a property's accessor block, if it has one.
     private func accessors(from start: Int) -> (isSettable: Bool, isPlain: Bool) {
-        guard start < place, tokens[start].isMark("{") else { return (true, true) }
+        guard start < position, tokens[start].isMark("{") else { return (true, true) }
         var depth = 0
         var words: [String] = []
-        for token in tokens[start..<place] {
+        for token in tokens[start..<position] {
             if token.isMark("{") { depth += 1 }
             if token.isMark("}") { depth -= 1 }
             if depth == 1, token.kind == .word { words.append(token.text) }
@@ -155,7 +155,7 @@ extension DeclarationScanner {
 
     /// The text of the tokens since `start`.
     private func source(from start: Int) -> String {
-        tokens[start..<place].filter { $0.kind != .directive }.map(\.text).joined()
+        tokens[start..<position].filter { $0.kind != .directive }.map(\.text).joined()
     }
 
     mutating func skipAttributes() {

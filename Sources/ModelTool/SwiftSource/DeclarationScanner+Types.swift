@@ -52,14 +52,14 @@ extension DeclarationScanner {
         advance()
         var elements: [TypeSyntax] = []
         while !isAtEnd, !current.isMark(")") {
-            let start = place
+            let start = position
             if following.isMark(":") {
                 advance()
                 advance()
             }
             elements.append(scanTypeSyntax())
             if current.isMark(",") { advance() }
-            if place == start { advance() }
+            if position == start { advance() }
         }
         advance()
         return elements.count == 1 ? elements[0] : .tuple(elements)
@@ -73,10 +73,10 @@ extension DeclarationScanner {
             if current.isMark("<") {
                 advance()
                 while !isAtEnd, !current.isMark(">") {
-                    let start = place
+                    let start = position
                     component.arguments.append(scanTypeSyntax())
                     if current.isMark(",") { advance() }
-                    if place == start { advance() }
+                    if position == start { advance() }
                 }
                 advance()
             }

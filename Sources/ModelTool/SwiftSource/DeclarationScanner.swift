@@ -6,7 +6,7 @@ struct DeclarationScanner {
     let tokens: [SwiftToken]
     let file: String
     var index: SourceIndex
-    var place = 0
+    var position = 0
     /// Conditions of the `#if`s around the current token.
     private var conditions: [String] = []
     /// Those around the declaration that is being read. Its last token may be followed by the end of one.
@@ -40,12 +40,12 @@ struct DeclarationScanner {
 
     // MARK: Tokens
 
-    var current: SwiftToken { tokens[place] }
-    var following: SwiftToken { tokens[min(place + 1, tokens.count - 1)] }
+    var current: SwiftToken { tokens[position] }
+    var following: SwiftToken { tokens[min(position + 1, tokens.count - 1)] }
     var isAtEnd: Bool { current.kind == .end }
 
     mutating func advance() {
-        if place < tokens.count - 1 { place += 1 }
+        if position < tokens.count - 1 { position += 1 }
         readDirectives()
     }
 
@@ -67,7 +67,7 @@ struct DeclarationScanner {
             } else {
                 _ = conditions.popLast()
             }
-            place += 1
+            position += 1
         }
     }
 
@@ -135,11 +135,11 @@ struct DeclarationScanner {
         if name == "testable" { prefix.isTestable = true }
         if name.hasSuffix("Actor") { prefix.isIsolated = true }
         guard current.isMark("("), !current.startsLine else { return }
-        let start = place
+        let start = position
         skipBrackets()
         if name == "objc" {
             // The end of an `#if` may stand behind the bracket.
-            prefix.selector = tokens[(start + 1)..<place].filter { $0.kind != .directive }.dropLast().map(\.text).joined()
+            prefix.selector = tokens[(start + 1)..<position].filter { $0.kind != .directive }.dropLast().map(\.text).joined()
         }
     }
 

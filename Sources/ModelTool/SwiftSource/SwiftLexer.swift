@@ -149,7 +149,7 @@ package struct SwiftLexer {
         let quote = UInt8(ascii: "\"")
         let isMultiline = byte(index) == quote && byte(index + 1) == quote && byte(index + 2) == quote
         index += isMultiline ? 3 : 1
-        func hasMarks(_ place: Int) -> Bool { (0..<marks).allSatisfy { byte(place + $0) == UInt8(ascii: "#") } }
+        func hasMarks(_ position: Int) -> Bool { (0..<marks).allSatisfy { byte(position + $0) == UInt8(ascii: "#") } }
         while index < bytes.count {
             if bytes[index] == UInt8(ascii: "\\"), hasMarks(index + 1) {
                 index += 1 + marks
@@ -222,8 +222,8 @@ package struct SwiftLexer {
     private mutating func extendedRegularExpression(marks: Int) {
         let start = position
         position += marks + 1
-        func isEnd(_ place: Int) -> Bool {
-            byte(place) == UInt8(ascii: "/") && (1...marks).allSatisfy { byte(place + $0) == UInt8(ascii: "#") }
+        func isEnd(_ position: Int) -> Bool {
+            byte(position) == UInt8(ascii: "/") && (1...marks).allSatisfy { byte(position + $0) == UInt8(ascii: "#") }
         }
         while position < bytes.count, !isEnd(position) { position += current == UInt8(ascii: "\\") ? 2 : 1 }
         position = min(bytes.count, position + marks + 1)
