@@ -15,6 +15,11 @@ ANCHORS := "$${TARN_BENCH_ANCHORS:-$$HOME/.cache/tarn-bench-anchors}"
 # All at once, a test with a few seconds of work would end minutes after it began, and every limit of time be too short.
 TESTS_AT_ONCE := 8
 
+# Targets whose tests take long, or start processes: `make quick` leaves them out.
+SLOW := '^(CloudCollaboration|CloudKitTesting|CloudMirroring|CloudServer|EndToEnd|ModelTool|ObjectGraph|Simulation)Tests\.'
+# Tests that `make quick` runs, as a regular expression over Target.Suite/test.
+ONLY :=
+
 # Suites that `make sanitize` runs.
 SANITIZED := '^(ManagedModel|ObjectGraph|Parity|PredicateKit|SQLiteStore)Tests\.'
 
@@ -23,12 +28,12 @@ SEEDS := 1000
 FIRST := 1
 
 # Suites whose statements `make statements` records.
-RECORDED := '^(CloudEngine|CloudKit|CloudKitTesting|CloudMirroring|CloudServer|EndToEnd|Simulation)Tests\.'
+RECORDED := '^(CloudEngine|CloudInProcess|CloudKit|CloudKitTesting|CloudMirroring|CloudServer|EndToEnd|Simulation|TarnCommands)Tests\.'
 
 # Seconds for each target of `make fuzz`.
 SECONDS_EACH := 60
 
-.PHONY: demo check build test docs examples sanitize fuzz bench bench-anchors simulate statements packages test-packages
+.PHONY: demo check build test lint quick api api-update web docs examples sanitize fuzz bench bench-anchors simulate statements packages test-packages web-packages
 .DEFAULT_GOAL := build
 
 ## The server and two devices, on one page.
@@ -44,13 +49,39 @@ build: packages
 	@$(BUILD) -c release --product posts
 	@$(BUILD) -c release --product tarn
 
+## Formatter rules, the English of comments and messages, and the console's files.
+lint: web-packages
+	.ci/lint
+	.ci/prose --check
+	node .ci/lint-web.mjs
+
+## The tests that take less than a minute together. ONLY chooses some of them, or others.
+quick: packages
+	$(BUILD) --build-tests
+	swift test --skip-build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error -Xswiftc -disable-incremental-imports \
+		--experimental-maximum-parallelization-width $(TESTS_AT_ONCE) $(if $(ONLY),--filter '$(ONLY)',--skip $(SLOW))
+
+## The public API of the libraries, compared with the lists in Tests/PublicAPI; `make api-update` rewrites the lists.
+api: packages
+	$(BUILD) --build-tests
+	.ci/public-api $(SCRATCH)
+api-update: packages
+	$(BUILD) --build-tests
+	.ci/public-api $(SCRATCH) --update
+
 ## Every test, in debug: units, the loop in process, real processes, the page in a browser; and the example package.
-test: packages test-packages
+test: packages test-packages web-packages
 	$(BUILD) --build-tests
 	TARN_PAGE_PYTHON="$$(.ci/browser-python "$$HOME/.cache/tarn-python")" \
 		.ci/failures-last swift test --skip-build --scratch-path $(SCRATCH) --explicit-target-dependency-import-check error \
 		-Xswiftc -disable-incremental-imports --experimental-maximum-parallelization-width $(TESTS_AT_ONCE)
+	@$(MAKE) web
 	@$(MAKE) examples
+
+## Lints the console's scripts, styles and templates, and tests its scripts outside of a browser. Needs Node.js.
+web: web-packages
+	node .ci/lint-web.mjs
+	node --test Tests/WebTests/*.test.mjs
 
 ## The example package, built as an app's own package would be, and run: in debug and in release.
 examples: packages
@@ -107,6 +138,10 @@ docs: packages
 # What the build needs besides Swift.
 packages:
 	@.ci/install-packages libsqlite3-dev zlib1g-dev
+
+# What the console's scripts are checked with. Any Node.js from version 18 on does.
+web-packages:
+	@command -v node >/dev/null || .ci/install-packages nodejs
 
 # What the test of the page needs.
 test-packages:

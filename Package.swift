@@ -44,25 +44,28 @@ let package = Package(
         .systemLibrary(name: "CMalloc"),
         // The system's zlib, which the HTTP client links already: compressed responses, and models in stores of Apple's.
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+        // Primitives that many targets need: fingerprints, hexadecimal digits, UUID text, backoff, durable files, file locks.
+        .target(name: "SystemSupport"),
         .target(name: "CRuntimeRecords"),
         .target(name: "ManagedModel"),
         .target(name: "PredicateKit"),
         .target(
             name: "SQLiteStore",
             dependencies: [
-                "CZlib", "ManagedModel", "PredicateKit",
+                "CZlib", "ManagedModel", "PredicateKit", "SystemSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         .target(
             name: "ObjectGraph",
-            dependencies: ["CRuntimeRecords", "ManagedModel", "ModelCompiler", "PredicateKit", "SQLiteStore"]),
+            dependencies: ["CRuntimeRecords", "ManagedModel", "ModelFile", "PredicateKit", "SQLiteStore"]),
 
         // MARK: Models to Swift
-        .target(name: "ModelCompiler", dependencies: ["ManagedModel", "PredicateKit"]),
-        // Bodies for hand-written @NSManaged members, from the sources that declare them, and what models say against them.
-        .target(name: "ManagedAccessors", dependencies: ["ManagedModel", "ModelCompiler"]),
-        .executableTarget(name: "modelc", dependencies: ["ManagedAccessors", "ModelCompiler"]),
+        // Reads and checks model files; apps link it, since they may read models at run time.
+        .target(name: "ModelFile", dependencies: ["ManagedModel", "PredicateKit"]),
+        // Writes model files and classes, gives bodies to hand-written @NSManaged members, checks classes, ports sources.
+        .target(name: "ModelTool", dependencies: ["ManagedModel", "ModelFile", "SystemSupport"]),
+        .executableTarget(name: "modelc", dependencies: ["ModelTool"]),
         .plugin(name: "ModelCompilerPlugin", capability: .buildTool(), dependencies: ["modelc"]),
 
         // MARK: The language both sides share
@@ -72,7 +75,7 @@ let package = Package(
         .target(
             name: "CloudKit",
             dependencies: [
-                "CloudWire", "PredicateKit",
+                "CloudWire", "PredicateKit", "SystemSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -80,27 +83,27 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
-        .target(name: "MirroringCore", dependencies: ["CloudWire", "ManagedModel"]),
+        .target(name: "MirroringCore", dependencies: ["CloudWire", "ManagedModel", "SystemSupport"]),
         .target(
             name: "CloudMirroring",
             dependencies: [
-                "CloudKit", "CloudWire", "ManagedModel", "MirroringCore", "ObjectGraph", "PredicateKit", "SQLiteStore",
+                "CloudKit", "CloudWire", "ManagedModel", "MirroringCore", "ObjectGraph", "PredicateKit", "SQLiteStore", "SystemSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .target(name: "CoreData", dependencies: ["CloudMirroring", "ObjectGraph", "PredicateKit"]),
         // Texts and lists that several devices write, over managed objects.
-        .target(name: "CloudCollaboration", dependencies: ["CoreData"]),
+        .target(name: "CloudCollaboration", dependencies: ["CoreData", "SystemSupport"]),
 
         // MARK: Server
         // Decides on values: no concurrency, no HTTP, no database.
-        .target(name: "CloudEngine", dependencies: ["CloudWire"]),
+        .target(name: "CloudEngine", dependencies: ["CloudWire", "SystemSupport"]),
         // Requests, credentials, rate limits, push and the protocols of storages, over the engine.
-        .target(name: "CloudService", dependencies: ["CloudEngine", "CloudWire"]),
+        .target(name: "CloudService", dependencies: ["CloudEngine", "CloudWire", "SystemSupport"]),
         .target(
             name: "CloudEngineSQLite",
             dependencies: [
-                "CloudEngine", "CloudService", "CloudWire",
+                "CloudEngine", "CloudService", "CloudWire", "SystemSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -109,7 +112,7 @@ let package = Package(
         .target(
             name: "CloudServer",
             dependencies: [
-                "CZlib", "CloudEngine", "CloudService", "CloudWire",
+                "CZlib", "CloudEngine", "CloudService", "CloudWire", "SystemSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -121,15 +124,19 @@ let package = Package(
 
         .target(
             name: "CloudConsole",
-            dependencies: ["CloudEngine", "CloudService", "CloudWire", .product(name: "Mustache", package: "swift-mustache")]),
+            dependencies: ["CloudEngine", "CloudService", "CloudWire", "SystemSupport", .product(name: "Mustache", package: "swift-mustache")],
+            exclude: ["Web"],
+            plugins: ["WebFilesPlugin"]),
+        // Embeds files in code, so that the server is one executable.
+        .executableTarget(name: "webembed"),
+        .plugin(name: "WebFilesPlugin", capability: .buildTool(), dependencies: ["webembed"]),
 
         // MARK: Commands and the sample
         .target(
             name: "TarnCommands",
             dependencies: [
-                "CMalloc", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudServer", "CloudService", "CloudWire", "ManagedAccessors",
-                "ManagedModel",
-                "ModelCompiler", "SQLiteStore",
+                "CMalloc", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudServer", "CloudService", "CloudWire", "ManagedModel",
+                "ModelFile", "ModelTool", "SQLiteStore", "SystemSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -160,7 +167,7 @@ let package = Package(
         // MARK: Test support
         .target(
             name: "CloudInProcess",
-            dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudKit", "CloudService", "CloudWire"]),
+            dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudKit", "CloudService", "CloudWire", "SystemSupport"]),
 
         // For the unit tests of apps: accounts, devices, a clock and faults over the engine in process.
         .target(name: "CloudKitTesting", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
@@ -170,7 +177,7 @@ let package = Package(
             name: "SimulationKit",
             dependencies: [
                 "CFaultyDisk", "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData", "ManagedModel", "ObjectGraph",
-                "SQLiteStore",
+                "SQLiteStore", "SystemSupport",
             ]),
         .executableTarget(
             name: "simulate", dependencies: ["SimulationKit", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
@@ -178,24 +185,27 @@ let package = Package(
         // MARK: Tests
         // Uses Apple's public API and nothing else, so that it compiles against Apple's frameworks, too.
         .testTarget(name: "ParityTests", dependencies: ["CoreData"]),
+        .testTarget(name: "SystemSupportTests", dependencies: ["SystemSupport"]),
         .testTarget(name: "ManagedModelTests", dependencies: ["ManagedModel"]),
         .testTarget(name: "PredicateKitTests", dependencies: ["PredicateKit"]),
         .testTarget(
             name: "SQLiteStoreTests",
             dependencies: [
-                "ManagedModel", "ModelCompiler", "PredicateKit", "SQLiteStore", "StatementPlans",
+                "ManagedModel", "ModelFile", "PredicateKit", "SQLiteStore", "StatementPlans",
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         // Lists the statements that SQLite runs in a process.
-        .target(name: "CStatementLog", path: "Tests/CStatementLog"),
+        .target(name: "CStatementLog", path: "Sources/TestSupport/CStatementLog"),
         // Reads the plans of those statements, and finds statements in sources.
         .target(
             name: "StatementPlans", dependencies: ["CStatementLog", .product(name: "GRDBSQLite", package: "GRDB.swift")],
             path: "Tests/StatementPlans", exclude: ["Statements"]),
         // A disk that fails when a test wants it to.
-        .target(name: "CFaultyDisk", path: "Tests/CFaultyDisk"),
+        .target(name: "CFaultyDisk", path: "Sources/TestSupport/CFaultyDisk"),
+        // Model files in temporary folders.
+        .target(name: "ModelFolders", dependencies: ["ModelFile"], path: "Sources/TestSupport/ModelFolders"),
         // Counts what a thread takes from the heap.
-        .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
+        .target(name: "CAllocationCounter", path: "Sources/TestSupport/CAllocationCounter"),
         .testTarget(
             name: "ObjectGraphTests",
             dependencies: [
@@ -203,9 +213,10 @@ let package = Package(
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         .testTarget(
-            name: "ModelCompilerTests", dependencies: ["ManagedModel", "ModelCompiler"], exclude: ["Golden"]),
+            name: "ModelFileTests", dependencies: ["ManagedModel", "ModelFile", "ModelFolders"]),
         .testTarget(
-            name: "ManagedAccessorsTests", dependencies: ["CoreData", "ManagedAccessors"], exclude: ["Shelves.xcdatamodeld"],
+            name: "ModelToolTests", dependencies: ["CoreData", "ManagedModel", "ModelFile", "ModelFolders", "ModelTool"],
+            exclude: ["Golden", "Shelves.xcdatamodeld"],
             plugins: ["ModelCompilerPlugin"]),
         .testTarget(name: "CloudWireTests", dependencies: ["CloudWire"]),
         .testTarget(name: "CloudKitTests", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
@@ -221,7 +232,7 @@ let package = Package(
             name: "CloudMirroringTests",
             dependencies: [
                 "CloudCollaboration", "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData", "ManagedModel",
-                "MirroringCore", "ObjectGraph", "SQLiteStore", "StatementPlans",
+                "MirroringCore", "ObjectGraph", "SQLiteStore", "StatementPlans", "SystemSupport",
             ]),
         .testTarget(name: "SimulationTests", dependencies: ["SimulationKit"]),
         .testTarget(name: "CloudCollaborationTests", dependencies: ["CloudCollaboration", "CoreData"]),
@@ -229,11 +240,24 @@ let package = Package(
             name: "CloudEngineTests", dependencies: ["CloudEngine", "CloudEngineSQLite", "CloudService", "CloudWire", "StatementPlans"],
             exclude: ["Fuzzing/Corpus"],
             resources: [.copy("Samples")]),
+        .testTarget(name: "CloudInProcessTests", dependencies: ["CloudInProcess", "CloudKit", "CloudWire"]),
+        .testTarget(
+            name: "TarnCommandsTests",
+            dependencies: [
+                "CloudEngine", "CloudEngineSQLite", "CloudInProcess", "CloudService", "CloudWire", "ManagedModel", "SQLiteStore",
+                "TarnCommands",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]),
+        .testTarget(name: "CloudConsoleTests", dependencies: ["CloudConsole", "CloudService"]),
         .testTarget(
             name: "CloudServerTests",
             dependencies: [
-                "CZlib", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudInProcess", "CloudKit", "CloudServer", "CloudService",
-                "CloudWire", "ManagedModel", "SQLiteStore", "TarnCommands",
+                "CZlib", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudKit", "CloudServer", "CloudService",
+                "CloudWire", "SystemSupport", "TarnCommands",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Hummingbird", package: "hummingbird"),

@@ -5,10 +5,10 @@ import Foundation
 import PackagePlugin
 
 /// Compiles each Core Data model in a target's folder: classes become part of the target, the compiled model a
-/// resource beside it. Gives bodies to `@NSManaged` members of hand-written classes, and checks classes against models.
+/// resource of it. Gives bodies to `@NSManaged` members of hand-written classes, and checks classes against models.
 ///
-/// What is written, and under which name, depends on the names of the models alone, never on what is in them: plans
-/// are kept until files come or go.
+/// The set of outputs depends on the names of the models alone, never on their content: SwiftPM caches a plan until files
+/// are added or removed.
 @main struct ModelCompilerPlugin: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) async throws -> [Command] {
         #if os(macOS)
@@ -24,21 +24,22 @@ import PackagePlugin
                 return []
             }
             let tool = try context.tool(named: "modelc").url
-            return [accessors(context, target, tool, models)] + models.map { model in
-                let swift = context.pluginWorkDirectoryURL.appending(path: "\(model.name)+CoreDataModel.swift")
-                let compiled = context.pluginWorkDirectoryURL.appending(path: "\(model.name).momd")
-                return .buildCommand(
-                    displayName: "Compiling \(model.url.lastPathComponent)", executable: tool,
-                    arguments: [
-                        "compile", model.url.path, "--swift", swift.path, "--compiled", compiled.path, "--module",
-                        target.moduleName,
-                    ],
-                    inputFiles: [model.url] + model.files, outputFiles: [swift, compiled])
-            }
+            return [accessors(context, target, tool, models)]
+                + models.map { model in
+                    let swift = context.pluginWorkDirectoryURL.appending(path: "\(model.name)+CoreDataModel.swift")
+                    let compiled = context.pluginWorkDirectoryURL.appending(path: "\(model.name).momd")
+                    return .buildCommand(
+                        displayName: "Compiling \(model.url.lastPathComponent)", executable: tool,
+                        arguments: [
+                            "compile", model.url.path, "--swift", swift.path, "--compiled", compiled.path, "--module",
+                            target.moduleName,
+                        ],
+                        inputFiles: [model.url] + model.files, outputFiles: [swift, compiled])
+                }
         #endif
     }
 
-    /// One file for the target, whatever its sources hold: the plan is made before they are read.
+    /// One file for the target, with or without managed properties: the plan is made before sources are read.
     ///
     /// The models are checked against the sources on the way: both are inputs of this command alone.
     private func accessors(_ context: PluginContext, _ target: SwiftSourceModuleTarget, _ tool: URL, _ models: [Model]) -> Command {
@@ -56,7 +57,7 @@ import PackagePlugin
             inputFiles: sources + models.flatMap { [$0.url] + $0.files }, outputFiles: [swift])
     }
 
-    /// The modules whose types a property may have: those of the package, and products that it uses. Core Data's own
+    /// The modules that declare types of properties: those of the package, and products that it uses. Core Data's own
     /// are known to the tool.
     private func dependencies(of target: SwiftSourceModuleTarget) -> [SwiftSourceModuleTarget] {
         var found: [SwiftSourceModuleTarget] = []

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import SystemSupport
+
 /// A sequence that several devices write at the same time, as the contributions they made to it: each inserts a run of
 /// elements behind an element of another contribution, or removes some of another's.
 ///
@@ -170,12 +172,10 @@ private struct TreeReader<Key: Hashable & Sendable, Element: Hashable & Sendable
         return fingerprints
     }
 
-    /// FNV-1a over whole numbers: Swift's own hashes differ from process to process.
     private static func mixed(_ numbers: [UInt64]) -> UInt64 {
-        numbers.reduce(0xcbf2_9ce4_8422_2325) { hash, number in
-            let mixed = (hash ^ number) &* 0x0000_0100_0000_01b3
-            return mixed ^ (mixed >> 29)
-        }
+        var fingerprint = Fingerprint()
+        for number in numbers { fingerprint.combine(number: number) }
+        return fingerprint.value
     }
 
     mutating func read() {

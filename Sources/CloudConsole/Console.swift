@@ -7,8 +7,7 @@ import CloudWire
 
 /// The pages of a server: sign-in for web apps, the operator's console, and `/cloudkit.js`.
 ///
-/// Everything is rendered here; the scripts only do what a page cannot do without. Nothing is kept between requests but
-/// the log of the last requests.
+/// Pages are rendered here; scripts do only the work that needs one. The log of the last requests is the only state.
 package struct Console: PageResponder {
     let service: CloudService
     let storage: any AdministrationStorage
@@ -24,15 +23,10 @@ package struct Console: PageResponder {
     package func respond(to request: ServiceRequest) async -> ServiceResponse? {
         // Nearly all requests are for the service.
         if request.path.hasPrefix("/database/") { return nil }
+        if request.method == "GET", let file = WebFile(rawValue: String(request.path.dropFirst())), let response = Page.file(file) {
+            return response
+        }
         switch (request.method, request.path) {
-        case ("GET", "/cloudkit.js"): return Page.file(CloudKitScript.text, type: "text/javascript; charset=utf-8", isPublic: true)
-        case ("GET", "/console.css"): return Page.file(ConsoleStyle.text, type: "text/css; charset=utf-8")
-        case ("GET", "/console.js"): return Page.file(ConsoleScript.log, type: "text/javascript; charset=utf-8")
-        case ("GET", "/console-cloud.js"): return Page.file(ConsoleScript.cloud, type: "text/javascript; charset=utf-8")
-        case ("GET", "/console-changes.js"): return Page.file(ConsoleScript.changes, type: "text/javascript; charset=utf-8")
-        case ("GET", "/console.svg"): return Page.file(ConsoleStyle.sign, type: "image/svg+xml")
-        case ("GET", "/console-record.js"): return Page.file(ConsoleScript.record, type: "text/javascript; charset=utf-8")
-        case ("GET", "/signin.js"): return Page.file(ConsoleScript.signIn, type: "text/javascript; charset=utf-8")
         case ("GET", "/"): return Page.redirect("/console")
         case (_, "/signin"): return await SignInPages(console: self).respond(to: request)
         default: break

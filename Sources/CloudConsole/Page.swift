@@ -35,12 +35,16 @@ enum Page {
             body: .bytes(Array(page.utf8)), endpoint: "console")
     }
 
-    static func file(_ text: String, type: String, isPublic: Bool = false) -> ServiceResponse {
-        ServiceResponse(
+    /// - Returns: nil for a template.
+    static func file(_ file: WebFile) -> ServiceResponse? {
+        guard let type = file.contentType else { return nil }
+        // Pages of other origins load the client of the protocol.
+        let isPublic = file == .cloudkitJs
+        return ServiceResponse(
             headers: [
                 (HeaderNames.contentType, type), ("Cache-Control", "max-age=300"), ("X-Content-Type-Options", "nosniff"),
             ] + (isPublic ? [("Access-Control-Allow-Origin", "*")] : []),
-            body: .bytes(Array(text.utf8)), endpoint: "console")
+            body: .bytes(file.bytes), endpoint: "console")
     }
 
     static func json(_ bytes: [UInt8], status: Int = 200) -> ServiceResponse {
@@ -48,14 +52,14 @@ enum Page {
             status: status, headers: [(HeaderNames.contentType, HeaderNames.json)] + policy, body: .bytes(bytes), endpoint: "console")
     }
 
-    /// After a form was taken: the browser goes on with a page that can be loaded again.
+    /// Redirects after a form was processed (303), so that a reload does not repeat the form.
     static func redirect(_ address: String, headers: [(name: String, value: String)] = []) -> ServiceResponse {
         ServiceResponse(
             status: 303, headers: [("Location", address), ("Cache-Control", "no-store")] + headers, body: .bytes([]),
             endpoint: "console")
     }
 
-    /// What log and metrics tell from other pages: attempts to sign in, right ones and wrong ones.
+    /// Marks attempts to sign in, successful or not, for log and metrics.
     static func ofSignIn(_ response: ServiceResponse) -> ServiceResponse {
         var response = response
         response.endpoint = "signin"
@@ -63,7 +67,7 @@ enum Page {
     }
 
     static func problem(_ text: String, status: Int) -> ServiceResponse {
-        html("problem", ["lines": text.split(separator: "\n").map(String.init)], title: "That did not work", status: status)
+        html("problem", ["lines": text.split(separator: "\n").map(String.init)], title: "The request failed", status: status)
     }
 }
 
@@ -72,6 +76,6 @@ enum SharePage {
     static func respond(to request: ServiceRequest) -> ServiceResponse? {
         guard request.method == "GET" else { return nil }
         let guid = String(request.path.dropFirst("/share/".count).prefix(100))
-        return Page.html("share", ["guid": guid], title: "Somebody shares something with you")
+        return Page.html("share", ["guid": guid], title: "Shared with you")
     }
 }

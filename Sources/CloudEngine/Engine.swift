@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 package import CloudWire
+import SystemSupport
 
 /// Decides what requests do: permissions, schema, change tags, limits, changes and tokens.
 ///

@@ -39,38 +39,3 @@ package struct Sealer: Sendable {
         case serverIdentity = 9
     }
 }
-
-/// Bytes as lower-case hexadecimal digits.
-package enum Hex {
-    package static func text(_ bytes: some Sequence<UInt8>) -> String {
-        var text: [UInt8] = []
-        for byte in bytes {
-            text.append(digit(byte >> 4))
-            text.append(digit(byte & 15))
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    /// - Returns: Nil if the text has an odd length or anything but lower-case digits.
-    package static func bytes(_ text: some StringProtocol) -> [UInt8]? {
-        let digits = Array(text.utf8)
-        guard digits.count.isMultiple(of: 2) else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(digits.count / 2)
-        for index in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = value(digits[index]), let low = value(digits[index + 1]) else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        return bytes
-    }
-
-    private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 48 + value : 87 + value }
-
-    private static func value(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case 48...57: digit - 48
-        case 97...102: digit - 87
-        default: nil
-        }
-    }
-}

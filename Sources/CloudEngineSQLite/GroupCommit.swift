@@ -35,12 +35,12 @@ final class GroupCommit: Sendable {
     }
 
     private let pool: DatabasePool
-    private let lock: FileLock
+    private let lock: FolderLock
     private let memory = WriterMemory()
     private let queue = DispatchQueue(label: "tarn.writer", target: .global(qos: .userInitiated))
     private let state = Mutex(State())
 
-    init(_ pool: DatabasePool, lock: FileLock) {
+    init(_ pool: DatabasePool, lock: FolderLock) {
         self.pool = pool
         self.lock = lock
     }

@@ -32,8 +32,8 @@ package final class SQLiteServerStore: Sendable {
     /// Users whose data are not processed; nil until they were first read.
     let restrictions = Mutex<Set<Restriction>?>(nil)
     let uploads = UploadTurns()
-    private let writeLock: FileLock
-    private let serverLock: FileLock?
+    private let writeLock: FolderLock
+    private let serverLock: FolderLock?
     private let key: SymmetricKey
     let passwordRounds: Int
 
@@ -46,15 +46,15 @@ package final class SQLiteServerStore: Sendable {
         folder = try DataFolder(path: path)
         switch use {
         case .server:
-            let lock = try FileLock(path: folder.serverLock)
-            guard lock.take() else { throw StorageFailure(.inUse, "another server uses the data folder") }
+            let lock = try FolderLock(path: folder.serverLock)
+            guard lock.tryLock() else { throw StorageFailure(.inUse, "another server uses the data folder") }
             serverLock = lock
             folder.removeLeftovers()
         case .command:
             serverLock = nil
         }
         let folder = folder
-        writeLock = try FileLock(path: folder.writeLock)
+        writeLock = try FolderLock(path: folder.writeLock)
         do {
             (pool, key) = try writeLock.withLock { try Self.open(folder.database) }
             var configuration = Configuration()
@@ -79,7 +79,7 @@ package final class SQLiteServerStore: Sendable {
             try briefReaders.close()
             try writeLock.withLock { try pool.close() }
             // Somebody whose request is just over may still hold the store itself.
-            serverLock?.giveBack()
+            serverLock?.unlock()
         } catch let error as DatabaseError {
             throw StorageFailure(error)
         }

@@ -7,6 +7,7 @@ package import CloudService
 package import CloudWire
 import Foundation
 import Synchronization
+import SystemSupport
 
 /// A whole server inside a test: the real service on a real store, without sockets, with a clock that moves when it is
 /// moved.

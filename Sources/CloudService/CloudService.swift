@@ -3,6 +3,7 @@
 
 package import CloudEngine
 package import CloudWire
+import SystemSupport
 
 /// The server without its sockets: answers requests on values.
 ///
@@ -148,22 +149,6 @@ package struct CloudService: Sendable {
 
     /// A version 4 UUID in upper case.
     static func makeIdentifier(_ surroundings: Surroundings) -> String {
-        var bytes = surroundings.randomBytes(16)
-        bytes[6] = bytes[6] & 0x0F | 0x40
-        bytes[8] = bytes[8] & 0x3F | 0x80
-        return String(unsafeUninitializedCapacity: 36) { text in
-            var place = 0
-            for (index, byte) in bytes.enumerated() {
-                if index == 4 || index == 6 || index == 8 || index == 10 {
-                    text[place] = UInt8(ascii: "-")
-                    place += 1
-                }
-                for digit in [byte >> 4, byte & 15] {
-                    text[place] = digit < 10 ? 48 + digit : 55 + digit
-                    place += 1
-                }
-            }
-            return place
-        }
+        UUIDText.text(surroundings.randomBytes(16), version: 4)
     }
 }

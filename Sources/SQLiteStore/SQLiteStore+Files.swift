@@ -36,8 +36,8 @@ extension SQLiteStore {
     package static func destroy(at url: URL, force: Bool) throws(StoreError) {
         guard FileManager.default.fileExists(atPath: url.path) else { return }
         do {
-            let lock = try FileLock(path: url.path + "-lock", patience: .seconds(10))
-            try lock.withTurn {
+            let lock = try StoreLock(path: url.path + "-lock", limit: .seconds(10))
+            try lock.withLock {
                 let queue = try DatabaseQueue(path: url.path, configuration: configuration())
                 try queue.writeWithoutTransaction { database in
                     try database.inTransaction(.immediate) {
@@ -67,8 +67,8 @@ extension SQLiteStore {
             // Files come before the rows that name them, and go after.
             let (external, old) = (ExternalFolder(of: source), ExternalFolder(of: destination))
             try old.take(from: external)
-            let lock = try FileLock(path: destination.path + "-lock", patience: .seconds(10))
-            try lock.withTurn {
+            let lock = try StoreLock(path: destination.path + "-lock", limit: .seconds(10))
+            try lock.withLock {
                 let from = try DatabaseQueue(path: source.path, configuration: configuration(isReadOnly: true))
                 let to = try DatabaseQueue(path: destination.path, configuration: configuration())
                 try from.backup(to: to)
@@ -110,7 +110,7 @@ extension SQLiteStore {
         }
         do {
             if isReadOnly { return try run() }
-            return try FileLock(path: url.path + "-lock", patience: .seconds(10)).withTurn(run)
+            return try StoreLock(path: url.path + "-lock", limit: .seconds(10)).withLock(run)
         } catch {
             throw StoreError(error).about(url.path)
         }

@@ -7,7 +7,7 @@ import GRDB
 extension SQLiteStore {
     struct Opened {
         let database: any DatabaseWriter
-        let lock: FileLock?
+        let lock: StoreLock?
         let result: StoreOpening.Result
         var inspected: StoreFile?
     }
@@ -33,9 +33,9 @@ extension SQLiteStore {
             let pool = try DatabasePool(path: path, configuration: configuration)
             return Opened(database: pool, lock: nil, result: try pool.read { database in try prepare(database) })
         }
-        let lock = try FileLock(path: path + "-lock", patience: options.busyTimeout)
+        let lock = try StoreLock(path: path + "-lock", limit: options.busyTimeout)
         // Opening may replay and move the log, so it waits for its turn as well.
-        return try lock.withTurn {
+        return try lock.withLock {
             let pool = try DatabasePool(path: path, configuration: configuration)
             // A pool sets how commits are synchronised when it begins its log, after the connection was prepared.
             for (name, value) in options.pragmas where name.lowercased() == "synchronous" {

@@ -74,7 +74,7 @@ package final class SQLiteStore: Sendable {
     package let options: Options
     let layout: StoreLayout
     let database: any DatabaseWriter
-    private let lock: FileLock?
+    private let lock: StoreLock?
     /// Keeps the temporary copy of an inspected file, if there is one.
     private let inspected: StoreFile?
     /// nil for a store in memory, and for a file that keeps no log.
@@ -155,7 +155,7 @@ package final class SQLiteStore: Sendable {
         (database as? DatabasePool)?.invalidateReadOnlyConnections()
         // Moving the log waits for its turn like any writer. When no turn comes, or the disk fails, the log is left for the
         // next opening, which is as safe.
-        if let lock { try? lock.withTurn { try database.close() } } else { try? database.close() }
+        if let lock { try? lock.withLock { try database.close() } } else { try? database.close() }
     }
 
     // MARK: Reading and writing
@@ -229,7 +229,7 @@ package final class SQLiteStore: Sendable {
     package func save(_ changes: StoreChanges) throws -> Int64? { try write { try $0.apply(changes) } }
 
     func inTurn<T>(_ body: () throws -> T) throws -> T {
-        if let lock { try lock.withTurn(body) } else { try body() }
+        if let lock { try lock.withLock(body) } else { try body() }
     }
 
     func translatingErrors<T>(_ body: () throws -> T) throws -> T {

@@ -2,8 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Foundation
-import ManagedAccessors
-import ModelCompiler
+import ModelTool
 
 @main struct ModelCompilerTool {
     static func main() {

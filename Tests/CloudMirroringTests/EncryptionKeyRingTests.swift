@@ -5,6 +5,7 @@ import CloudKit
 @testable import CloudMirroring
 import Foundation
 import Synchronization
+import SystemSupport
 import Testing
 
 /// The file with the encryption keys: durable before a key is used, and shared by stores and processes without loss.

@@ -8,6 +8,7 @@ import CloudService
 import CloudWire
 import Foundation
 import NIOHTTP1
+import SystemSupport
 import Testing
 
 @Suite struct CredentialTests {

@@ -8,6 +8,7 @@ import CloudWire
 import Crypto
 import Foundation
 import NIOHTTP1
+import SystemSupport
 import Testing
 
 @Suite struct ResumableUploadTests {

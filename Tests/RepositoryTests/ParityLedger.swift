@@ -82,7 +82,7 @@ struct ParityLedger {
         return names
     }
 
-    /// What the ledger claims and no test shows.
+    /// Claims of the ledger without a test.
     ///
     /// - Parameters:
     ///   - tests: The tests that exist.

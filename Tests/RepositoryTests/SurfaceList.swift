@@ -145,7 +145,7 @@ extension SurfaceList {
         }
     }
 
-    /// Associated values have a label only where the list shows one; a dictionary's colon is none.
+    /// Associated values have a label only where the list shows one; a dictionary's colon is not one.
     fileprivate static func payload(_ text: String) -> [Parameter] {
         text.splitAtTopLevel().map { part in
             part.hasPrefix("[") || !part.contains(":") ? Parameter(label: nil, type: part) : parameters(part)[0]

@@ -9,7 +9,7 @@ struct SurfaceWriter {
     /// The name of the list's file, without its extension; the suite is named after it.
     var name: String
     var list: SurfaceList
-    /// Modules that the file imports beside `Foundation` and `Testing`.
+    /// Modules that the file imports in addition to `Foundation` and `Testing`.
     var imports: [String]
 
     func source() -> String {

@@ -3,7 +3,7 @@
 
 import Foundation
 import ManagedModel
-import ModelCompiler
+import ModelFile
 import PredicateKit
 import SQLiteStore
 import Testing
@@ -286,7 +286,7 @@ enum AppleStores {
 
     /// - Parameter path: A model version in the folder of a store.
     static func model(_ path: String) throws -> Model {
-        try ModelCompiler.compile(contentsOf: folder.appending(path: path)).compiled.current
+        try ModelFileReader.read(contentsOf: folder.appending(path: path)).compiled.current
     }
 
     static func withCopy<T>(_ file: String, _ body: (URL) throws -> T) throws -> T {

@@ -4,8 +4,9 @@
 import CloudEngine
 import CloudService
 import CloudWire
+import SystemSupport
 
-/// The operator's pages. Who is not signed in as an operator gets the sign-in page and nothing else.
+/// The operator's pages. Without an operator's session, every address shows the sign-in page.
 struct ConsolePages {
     static let cookie = "tarn_console"
     /// Bytes of a form. A record of the largest size has three bytes for each of its own, and the controls' names.
@@ -23,7 +24,7 @@ struct ConsolePages {
         var query: QueryItems
         /// Empty for a page that is asked for.
         var fields: QueryItems
-        /// What was sent, for requests that are no forms.
+        /// The body of a request that is not a form.
         var body: [UInt8]
         var isPost: Bool
         /// The path below `/console`.
@@ -53,7 +54,7 @@ struct ConsolePages {
         case "log": return page("log", [:], title: "Request log", visit, scripts: ["/console.js"])
         case "log.json": return Page.json(console.log.json(after: visit.query["after"].flatMap { Int($0) } ?? 0))
         case "c": return try await ContainerPages(pages: self, visit: visit).respond()
-        default: return Page.problem("There is no such page.", status: 404)
+        default: return Page.problem("This page does not exist.", status: 404)
         }
     }
 
@@ -89,7 +90,7 @@ struct ConsolePages {
 
     private func signIn(_ request: ServiceRequest) async throws -> ServiceResponse {
         guard request.method == "POST" else { return Page.redirect("/console") }
-        // A page elsewhere must not sign somebody in as somebody else.
+        // Login CSRF: a page of another origin must not start a session of another account.
         if let origin = request.header("origin"), origin != "null", origin != request.baseURL {
             return Page.problem("Sign in on the console's own page.", status: 403)
         }

@@ -21,7 +21,7 @@ extension ContainerPages {
 
     func types() async throws -> ServiceResponse {
         let schema = try await schemas.export(environment).completed
-        guard let name = rest.dropFirst().first else {
+        guard let name = pathComponents.dropFirst().first else {
             let types = schema.types.sorted { $0.key < $1.key }.map { name, type -> [String: Any] in
                 [
                     "name": name, "fields": type.schema.fields.count, "isBrowsed": name != UsersType.name,
@@ -32,7 +32,7 @@ extension ContainerPages {
             }
             return page("types", ["types": types], title: "Record types")
         }
-        guard let type = schema.types[name] else { return Page.problem("There is no such record type.", status: 404) }
+        guard let type = schema.types[name] else { return Page.problem("This record type does not exist.", status: 404) }
         if visit.isPost {
             guard isOpen else { throw WireError(.badRequest, "Production takes its schema from development.") }
             var changed = schema
@@ -130,7 +130,7 @@ extension ContainerPages {
                 _ = try await schemas.importSchema(schema)
                 guard !warnings.isEmpty else { return Page.redirect("\(base)/schema") }
                 report = ["The schema was imported."] + warnings
-            default: throw WireError(.badRequest, "The form is of no kind that there is.")
+            default: throw WireError(.badRequest, "The form has an unknown kind.")
             }
         }
         let changes = try await schemas.differences()

@@ -20,24 +20,24 @@ struct ContainerPages {
     var service: CloudService { pages.console.service }
     var schemas: SchemaService { service.schema(of: container) }
     /// Path below the environment.
-    var rest: [String] { Array(visit.path.dropFirst(3)) }
+    var pathComponents: [String] { Array(visit.path.dropFirst(3)) }
     var base: String { "/console/c/\(container)/\(environment.rawValue)" }
 
     func respond() async throws -> ServiceResponse {
         guard visit.path.count >= 4, PathSegments.isContainerIdentifier(visit.path[1]),
             let environment = CloudEnvironment(rawValue: visit.path[2])
-        else { return Page.problem("There is no such page.", status: 404) }
-        var place = self
-        place.container = visit.path[1]
-        place.environment = environment
-        switch place.rest[0] {
-        case "types": return try await place.types()
-        case "schema": return try await place.schema()
-        case "tokens": return try await place.tokens()
-        case "roles": return try await place.roles()
-        case "records": return try await RecordPages(place: place).respond()
-        case "zones": return try await ZonePages(place: place).respond()
-        default: return Page.problem("There is no such page.", status: 404)
+        else { return Page.problem("This page does not exist.", status: 404) }
+        var target = self
+        target.container = visit.path[1]
+        target.environment = environment
+        switch target.pathComponents[0] {
+        case "types": return try await target.types()
+        case "schema": return try await target.schema()
+        case "tokens": return try await target.tokens()
+        case "roles": return try await target.roles()
+        case "records": return try await RecordPages(parent: target).respond()
+        case "zones": return try await ZonePages(parent: target).respond()
+        default: return Page.problem("This page does not exist.", status: 404)
         }
     }
 
@@ -45,7 +45,7 @@ struct ContainerPages {
         pages.page(template, values, title: title, visit, container: container, environment: environment, scripts: scripts)
     }
 
-    /// A page whose script asks the service, as `/cloudkit.js` does for everybody's pages.
+    /// A page with a script that sends requests through `/cloudkit.js`.
     func page(_ template: String, _ values: [String: Any], title: String, askingScript script: String) -> ServiceResponse {
         var values = values
         values["asks"] = [["container": container, "environment": environment.rawValue, "code": visit.form]]
@@ -75,7 +75,7 @@ struct ContainerPages {
 
     // MARK: Roles
 
-    /// Who has which of the custom roles that the schema makes.
+    /// Assigns the schema's custom roles to accounts.
     private func roles() async throws -> ServiceResponse {
         let accounts = try await pages.console.storage.profiles().map(\.accountName)
         let chosen = (visit.isPost ? visit.fields["account"] : visit.query["account"]).flatMap { accounts.contains($0) ? $0 : nil }
@@ -122,7 +122,7 @@ struct ContainerPages {
                     environment: environment, label: label, now: service.now)
             case "remove-key":
                 try await storage.removeServerKey(id: fields["id"] ?? "")
-            default: throw WireError(.badRequest, "The form is of no kind that there is.")
+            default: throw WireError(.badRequest, "The form has an unknown kind.")
             }
         }
         values["tokens"] = try await storage.apiTokens().filter {

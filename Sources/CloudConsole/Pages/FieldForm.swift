@@ -6,8 +6,8 @@ import CloudWire
 
 /// The controls of one field in the record form: as the page shows them, or as a browser submitted them.
 ///
-/// A browser changes texts on the way: it strips line breaks from `<input>`, and sends those of `<textarea>` as CR LF. So a
-/// submitted field is compared with what the page showed, never with the stored value: each field carries a fingerprint of
+/// A browser changes texts: it strips line breaks from `<input>`, and sends those of `<textarea>` as CR LF. So a
+/// submitted field is compared with the shown controls, never with the stored value: each field carries a fingerprint of
 /// its controls in `o.NAME`. A field with the same fingerprint was not touched, and is not sent to the service.
 ///
 /// | control | name |
@@ -104,7 +104,7 @@ struct FieldForm {
         case .asset, .fixed:
             guard form["o.\(name)"] != nil else { return nil }
         }
-        // A request that is not of the page: an empty text says that there is no value.
+        // A request of another client: an empty text means no value.
         if form["o.\(name)"] == nil, read.rows.allSatisfy(\.text.isEmpty) { read.hasNoValue = true }
         return read
     }

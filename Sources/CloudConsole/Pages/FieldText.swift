@@ -12,7 +12,7 @@ enum FieldText {
         ].contains(element)
     }
 
-    /// Whether a browser sends the text of a control as the page showed it, line breaks aside. HTML has no NUL.
+    /// Whether a browser returns the text of a control unchanged, except for line breaks. HTML has no NUL.
     static func survivesForms(_ text: String) -> Bool { !text.utf8.contains(0) }
 
     /// A value for people to compare: one element a line.
@@ -21,7 +21,7 @@ enum FieldText {
         return elements.isEmpty ? "empty list" : elements.map { text($0) }.joined(separator: "\n")
     }
 
-    /// What a value has beside its text, which editing the text keeps.
+    /// The part of a value that its text does not show, and that editing the text leaves unchanged.
     static func detail(_ value: FieldValue?) -> String {
         switch value {
         case .reference(let reference)?:
@@ -29,11 +29,11 @@ enum FieldText {
                 reference.action == .none ? nil : reference.action.rawValue, reference.zoneID.map { "in zone \($0.zoneName)" },
                 reference.zoneID?.ownerRecordName.map { "of \($0)" },
             ].compactMap(\.self).joined(separator: " ")
-        case .location(let place)?:
+        case .location(let location)?:
             [
-                place.altitude.map { "altitude \($0) m" }, place.horizontalAccuracy.map { "accuracy \($0) m" },
-                place.verticalAccuracy.map { "vertical accuracy \($0) m" }, place.speed.map { "speed \($0) m/s" },
-                place.course.map { "course \($0)°" }, place.timestamp.map { "at \(date($0))" },
+                location.altitude.map { "altitude \($0) m" }, location.horizontalAccuracy.map { "accuracy \($0) m" },
+                location.verticalAccuracy.map { "vertical accuracy \($0) m" }, location.speed.map { "speed \($0) m/s" },
+                location.course.map { "course \($0)°" }, location.timestamp.map { "at \(date($0))" },
             ].compactMap(\.self).joined(separator: ", ")
         default: ""
         }
@@ -54,7 +54,7 @@ enum FieldText {
         }
     }
 
-    /// The value that a person means by editing the text of another one: what the text does not show stays.
+    /// Parses an edited text over the old value: parts that the text does not show stay.
     ///
     /// - Returns: Nil for a text that is not a value of the type.
     static func value(_ text: String, type: String, over old: FieldValue?) -> FieldValue? {
@@ -64,14 +64,14 @@ enum FieldText {
         case (.reference(var reference)?, .reference(let old)?):
             (reference.zoneID, reference.action) = (old.zoneID, old.action)
             return .reference(reference)
-        case (.location(let place)?, .location(var kept)?):
-            (kept.latitude, kept.longitude) = (place.latitude, place.longitude)
+        case (.location(let location)?, .location(var kept)?):
+            (kept.latitude, kept.longitude) = (location.latitude, location.longitude)
             return .location(kept)
         case (let value, _): return value
         }
     }
 
-    /// - Returns: Nil for a text that is no value of the type.
+    /// - Returns: Nil for a text that is not a value of the type.
     static func value(_ text: String, type: String) -> FieldValue? {
         switch type {
         case "STRING": .string(text)
@@ -91,7 +91,9 @@ enum FieldText {
         let alike = elements.map { element in
             if hasDouble, case .int64(let number) = element { FieldValue.double(Double(number)) } else { element }
         }
-        return .list(alike, of: alike.first?.type ?? FieldType(rawValue: type == "NUMBER_INT64" ? "INT64" : type == "NUMBER_DOUBLE" ? "DOUBLE" : type))
+        return .list(
+            alike,
+            of: alike.first?.type ?? FieldType(rawValue: type == "NUMBER_INT64" ? "INT64" : type == "NUMBER_DOUBLE" ? "DOUBLE" : type))
     }
 
     /// `48.137, 11.575`: degrees north and east.
@@ -119,7 +121,7 @@ enum FieldText {
     static func date(_ milliseconds: Int64?) -> String {
         guard let milliseconds else { return "" }
         guard dated.contains(milliseconds) else { return String(milliseconds) }
-        let (days, rest) = milliseconds.quotientFloored(by: 86_400_000)
+        let (days, millisecondsOfDay) = milliseconds.quotientFloored(by: 86_400_000)
         // Years that begin in March, in the Gregorian calendar.
         let shifted = days + 719_468
         let (era, dayOfEra) = shifted.quotientFloored(by: 146_097)
@@ -129,8 +131,9 @@ enum FieldText {
         let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
         let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
         let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-        return "\(pad(year, 4))-\(pad(month, 2))-\(pad(day, 2)) \(pad(rest / 3_600_000, 2)):\(pad(rest / 60_000 % 60, 2)):"
-            + "\(pad(rest / 1000 % 60, 2)).\(pad(rest % 1000, 3))"
+        return
+            "\(pad(year, 4))-\(pad(month, 2))-\(pad(day, 2)) \(pad(millisecondsOfDay / 3_600_000, 2)):\(pad(millisecondsOfDay / 60_000 % 60, 2)):"
+            + "\(pad(millisecondsOfDay / 1000 % 60, 2)).\(pad(millisecondsOfDay % 1000, 3))"
     }
 
     private static func pad(_ number: Int64, _ digits: Int) -> String {
@@ -157,7 +160,7 @@ enum FieldText {
         let dayOfYear = (153 * (values[1] + (values[1] > 2 ? -3 : 9)) + 2) / 5 + values[2] - 1
         let days = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
         let milliseconds = ((days * 24 + values[3]) * 60 + values[4]) * 60_000 + values[5] * 1000 + values[6]
-        // There is no 30 February.
+        // 30 February does not exist.
         return date(milliseconds).hasPrefix("\(pad(values[0], 4))-\(pad(values[1], 2))-\(pad(values[2], 2)) ") ? milliseconds : nil
     }
 }

@@ -4,11 +4,11 @@
 import CloudService
 import CloudWire
 
-/// Requests of the protocol that the console's own pages send with `/cloudkit.js`: below `/console/api`, in the name of the
-/// operator who is signed in.
+/// Requests of the protocol that the console's own pages send with `/cloudkit.js`: below `/console/api`, as the
+/// operator of the session.
 ///
-/// The session's cookie goes along with requests of other pages, too; the code of the session's forms does not, so it has to
-/// stand in a header, which no other page may send.
+/// A browser sends the session's cookie with requests of other origins, too (CSRF). So the code of the session's forms is
+/// required in a header, which pages of other origins cannot send.
 struct PageRequests {
     static let prefix = "/console/api"
     static let codeHeader = "x-tarn-form"
@@ -32,9 +32,9 @@ struct PageRequests {
             guard Self.operations.contains(path.operation), path.operation.accepts(method: visit.request.method) else {
                 throw WireError(.notFound, "could not find handler for endpoint")
             }
-            var place = ContainerPages(pages: pages, visit: visit)
-            (place.container, place.environment) = (path.containerIdentifier, path.environment)
-            let call = try await place.call(path.scope)
+            var target = ContainerPages(pages: pages, visit: visit)
+            (target.container, target.environment) = (path.containerIdentifier, path.environment)
+            let call = try await target.call(path.scope)
             return Page.json(try await pages.console.service.perform(path.operation, visit.body, as: call))
         } catch let error as WireError {
             return Page.json(error.encoded(), status: error.code.httpStatus)

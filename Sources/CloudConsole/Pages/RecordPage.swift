@@ -8,16 +8,16 @@ import CloudWire
 /// One record: its fields, to change or to delete it.
 ///
 /// A save sends the fields that were touched and no others; see ``FieldForm``. The change tag in the form is that of the
-/// version whose values the form shows. When another client has saved the record since, the page shows both versions, and
+/// version that the form shows. When another client has saved the record since, the page shows both versions, and
 /// the form keeps its tag: only the button below the newer version overwrites it.
 struct RecordPage {
-    let place: ContainerPages
+    let parent: ContainerPages
 
-    private var scope: DatabaseScope { DatabaseScope(rawValue: place.rest[1]) ?? .public }
-    private var zone: String { place.rest[2] }
-    private var name: String { place.rest.count > 3 ? place.rest[3] : "" }
-    private var service: CloudService { place.service }
-    private var form: QueryItems { place.visit.fields }
+    private var scope: DatabaseScope { DatabaseScope(rawValue: parent.pathComponents[1]) ?? .public }
+    private var zone: String { parent.pathComponents[2] }
+    private var name: String { parent.pathComponents.count > 3 ? parent.pathComponents[3] : "" }
+    private var service: CloudService { parent.service }
+    private var form: QueryItems { parent.visit.fields }
 
     /// A field of the record or of its type.
     private struct Entry {
@@ -39,14 +39,14 @@ struct RecordPage {
     }
 
     func respond() async throws -> ServiceResponse {
-        let schema = try await place.schemas.export(place.environment).completed
+        let schema = try await parent.schemas.export(parent.environment).completed
         let current = name.isEmpty ? nil : try await lookUp(name)
-        guard let type = current?.recordType ?? place.visit.query["type"] else {
+        guard let type = current?.recordType ?? parent.visit.query["type"] else {
             throw WireError(.badRequest, "A new record needs a type.")
         }
         let fields = schema.types[type]?.schema.fields ?? [:]
         let entries = entries(of: current, fields)
-        guard place.visit.isPost else { return page(current, type, entries) }
+        guard parent.visit.isPost else { return page(current, type, entries) }
         if let more = form["more"] { return page(current, type, entries, moreRowsOf: more) }
         do {
             return try await change(current, type, entries)
@@ -61,7 +61,7 @@ struct RecordPage {
 
     private func lookUp(_ name: String) async throws -> Record {
         let request = LookupRecordsRequest(recordNames: [name], zoneID: RecordPages.zoneID(zone))
-        let response: LookupRecordsResponse = try await place.ask(.lookupRecords, request, scope)
+        let response: LookupRecordsResponse = try await parent.ask(.lookupRecords, request, scope)
         switch response.results.first {
         case .record(let record)?: return record
         case .failure(_, let error, _)?: throw error
@@ -78,7 +78,7 @@ struct RecordPage {
             let first = form["o.\(name)"] ?? fingerprint
             return Entry(
                 name: name, type: type, isEncrypted: fields[name]?.isEncrypted ?? field?.isEncrypted ?? false, value: field?.value,
-                shown: shown, draft: place.visit.isPost ? shown.submitted(in: form) : nil, fingerprint: first,
+                shown: shown, draft: parent.visit.isPost ? shown.submitted(in: form) : nil, fingerprint: first,
                 isCurrent: first == fingerprint)
         }
     }
@@ -96,18 +96,18 @@ struct RecordPage {
         }
         if kind == .update, record.fields.isEmpty { return Page.redirect(address(of: name)) }
         let request = ModifyRecordsRequest(operations: [RecordOperation(kind, record)], zoneID: RecordPages.zoneID(zone))
-        let response: ModifyRecordsResponse = try await place.ask(.modifyRecords, request, scope)
+        let response: ModifyRecordsResponse = try await parent.ask(.modifyRecords, request, scope)
         if case .failure(_, let error, _)? = response.results.first { throw error }
         guard kind != .delete, let saved = response.results.first?.recordName else {
             let zoneText = QueryItems.encode(zone)
-            return Page.redirect("\(place.base)/records?scope=\(scope.rawValue)&zone=\(zoneText)&type=\(QueryItems.encode(type))")
+            return Page.redirect("\(parent.base)/records?scope=\(scope.rawValue)&zone=\(zoneText)&type=\(QueryItems.encode(type))")
         }
         return Page.redirect(address(of: saved))
     }
 
-    private func address(of name: String) -> String { RecordPages.address(place.base, scope, zone, name) }
+    private func address(of name: String) -> String { RecordPages.address(parent.base, scope, zone, name) }
 
-    /// - Returns: What the request says of a field; nil if nothing.
+    /// - Returns: The change of a field in the request; nil without one.
     private func change(_ entry: Entry) throws -> Field? {
         if entry.shown.control == .asset, let receipt = form["a.\(entry.name)"], !receipt.isEmpty {
             return Field(.asset(try AssetValue(json: Array(receipt.utf8))), isEncrypted: entry.isEncrypted)
@@ -169,7 +169,7 @@ struct RecordPage {
         if let parent = current?.sharing.parent { values["parent"] = parent }
         if let problem { values["problem"] = problem }
         if isConflict, let current { values["conflict"] = [conflict(current, entries)] }
-        return place.page("record", values, title: current?.recordName ?? "New \(type)", askingScript: "/console-record.js")
+        return parent.page("record", values, title: current?.recordName ?? "New \(type)", askingScript: "/console-record.js")
     }
 
     /// Both versions of the fields that differ, and the tag of the one that another client saved.

@@ -13,14 +13,14 @@ struct RecordPages {
         .listContains,
     ]
 
-    let place: ContainerPages
-    private var query: QueryItems { place.visit.query }
+    let parent: ContainerPages
+    private var query: QueryItems { parent.visit.query }
 
     func respond() async throws -> ServiceResponse {
-        switch place.rest.count {
+        switch parent.pathComponents.count {
         case 1: return try await list()
-        case 3, 4: return try await RecordPage(place: place).respond()
-        default: return Page.problem("There is no such page.", status: 404)
+        case 3, 4: return try await RecordPage(parent: parent).respond()
+        default: return Page.problem("This page does not exist.", status: 404)
         }
     }
 
@@ -41,7 +41,7 @@ struct RecordPages {
     }
 
     private func list() async throws -> ServiceResponse {
-        let schema = try await place.schemas.export(place.environment).completed
+        let schema = try await parent.schemas.export(parent.environment).completed
         let types = schema.types.keys.filter { $0 != UsersType.name }.sorted()
         let type = query["type"].flatMap { types.contains($0) ? $0 : nil } ?? types.first
         let scope = query["scope"].flatMap(DatabaseScope.init(rawValue:)) ?? .public
@@ -50,7 +50,10 @@ struct RecordPages {
         var values: [String: Any] = [
             "zone": query["zone"] ?? "", "value": query["value"] ?? "",
             "scopes": DatabaseScope.allCases.map {
-                ["value": $0.rawValue, "name": $0 == .private ? "my private" : $0 == .shared ? "shared with me" : "public", "isOn": $0 == scope] as [String: Any]
+                [
+                    "value": $0.rawValue, "name": $0 == .private ? "my private" : $0 == .shared ? "shared with me" : "public",
+                    "isOn": $0 == scope,
+                ] as [String: Any]
             },
             "types": types.map { ["name": $0, "isOn": $0 == type] as [String: Any] },
             "fields": (["recordName"] + names).map { ["name": $0, "isOn": $0 == query["field"]] as [String: Any] },
@@ -64,14 +67,14 @@ struct RecordPages {
         ]
         let zone = query["zone"].flatMap { $0.isEmpty ? nil : $0 } ?? ZoneID.defaultZoneName
         if let type {
-            values["newAddress"] = Self.address(place.base, scope, zone, "") + "?type=\(QueryItems.encode(type))"
+            values["newAddress"] = Self.address(parent.base, scope, zone, "") + "?type=\(QueryItems.encode(type))"
             do {
                 try await fill(&values, type, fields, Array(names.prefix(6)), scope, zone)
             } catch let error as WireError {
                 values["problem"] = error.reason
             }
         }
-        return place.page("records", values, title: "Records")
+        return parent.page("records", values, title: "Records")
     }
 
     private func fill(
@@ -84,7 +87,7 @@ struct RecordPages {
             let key = QueryKey.SystemField(rawValue: name).map(QueryKey.system) ?? .field(name)
             let holds = fields[name]?.type ?? "STRING"
             guard let value = FieldText.value(query["value"] ?? "", type: holds.hasSuffix("_LIST") ? String(holds.dropLast(5)) : holds)
-            else { throw WireError(.badRequest, "The value is none that the field can have.") }
+            else { throw WireError(.badRequest, "The value does not fit the type of the field.") }
             asked.filters = [QueryFilter(key, comparator, value)]
         }
         if let sort = query["sort"], !sort.isEmpty {
@@ -97,11 +100,11 @@ struct RecordPages {
         request.zoneID = Self.zoneID(zone)
         request.resultsLimit = Self.pageRecords
         request.continuationMarker = query["marker"]
-        let response: QueryRecordsResponse = try await place.ask(.queryRecords, request, scope)
+        let response: QueryRecordsResponse = try await parent.ask(.queryRecords, request, scope)
         values["records"] = response.results.compactMap { result -> [String: Any]? in
             guard case .record(let record) = result else { return nil }
             return [
-                "name": record.recordName, "address": Self.address(place.base, scope, zone, record.recordName),
+                "name": record.recordName, "address": Self.address(parent.base, scope, zone, record.recordName),
                 "modified": FieldText.date(record.modified?.timestamp),
                 "cells": columns.map { String(FieldText.text(record.fields[$0]?.value).prefix(80)) },
             ]
@@ -110,7 +113,7 @@ struct RecordPages {
             let kept = ["scope", "zone", "type", "field", "comparator", "value", "sort"].compactMap { key in
                 query[key].map { "\(key)=\(QueryItems.encode($0))" }
             }
-            values["more"] = "\(place.base)/records?\((kept + ["marker=\(QueryItems.encode(marker))"]).joined(separator: "&"))"
+            values["more"] = "\(parent.base)/records?\((kept + ["marker=\(QueryItems.encode(marker))"]).joined(separator: "&"))"
         }
     }
 }

@@ -15,7 +15,7 @@ struct UserPages {
     func respond() async throws -> ServiceResponse {
         guard let account = visit.path.dropFirst().first else { return try await all() }
         guard let profile = try await storage.profiles().first(where: { $0.accountName == account }) else {
-            return Page.problem("There is no such account.", status: 404)
+            return Page.problem("This account does not exist.", status: 404)
         }
         guard visit.isPost else { return try await page(profile) }
         let fields = visit.fields
@@ -32,7 +32,7 @@ struct UserPages {
                 profile.name.familyName = fields["family"].flatMap { $0.isEmpty ? nil : $0 }
                 profile.emailAddress = fields["email"].flatMap { $0.isEmpty ? nil : $0 }
                 profile.isDiscoverable = fields["discoverable"] != nil
-                // Nobody shuts the door behind themselves.
+                // Operators cannot revoke their own role: one has to remain.
                 profile.isOperator = fields["operator"] != nil || isSelf
             }
         case "device":
@@ -44,11 +44,11 @@ struct UserPages {
             let text = fields["quota"] ?? ""
             let bytes = Int64(text)
             guard text.isEmpty || bytes.map({ (0...(1 << 50)).contains($0) }) == true else {
-                throw WireError(.badRequest, "A quota is a number of bytes, 0 for any number, or nothing for what the limits say.")
+                throw WireError(.badRequest, "A quota is a number of bytes, 0 for no limit, or empty for the server's default.")
             }
             try await storage.setQuota(bytes, ofUser: account)
             return Page.redirect("/console/users/\(QueryItems.encode(account))")
-        default: throw WireError(.badRequest, "The form is of no kind that there is.")
+        default: throw WireError(.badRequest, "The form has an unknown kind.")
         }
         return Page.redirect("/console/users")
     }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 package import CloudWire
+import SystemSupport
 
 /// Makes and reads the addresses of files: where to send one, where to get one. They need no other credential and
 /// work for a limited time.

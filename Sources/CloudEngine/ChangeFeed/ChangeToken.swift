@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudWire
+import SystemSupport
 
 /// A point in the history of a database or of a zone.
 ///

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 package import CloudWire
+import SystemSupport
 
 extension Engine {
     /// One page of the records that a query matches, in its order.
@@ -95,7 +96,7 @@ extension Engine {
     /// Tells queries apart whose markers must not be mixed.
     private func fingerprint(of request: QueryRecordsRequest) -> UInt64 {
         let meaning = QueryRecordsRequest(query: request.query, zoneID: request.zoneID, zoneWide: request.zoneWide)
-        return Fingerprint.of(meaning.encoded())
+        return Fingerprint(meaning.encoded()).value
     }
 
     private func answer(
@@ -121,13 +122,5 @@ extension Engine {
             response.continuationMarker = marker(end)
         }
         return response
-    }
-}
-
-/// Tells bodies apart; not safe against somebody who looks for two that are alike.
-enum Fingerprint {
-    /// FNV-1a.
-    static func of(_ bytes: [UInt8]) -> UInt64 {
-        bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     }
 }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudWire
+import SystemSupport
 
 /// The last part of the address of a share: the number of a link and a code that makes it unguessable.
 struct ShareLink: Hashable, Sendable {

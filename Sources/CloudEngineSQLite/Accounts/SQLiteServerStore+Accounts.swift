@@ -7,6 +7,7 @@ import Crypto
 import Foundation
 import GRDB
 import Synchronization
+import SystemSupport
 
 struct UserNameKey: Hashable, Sendable {
     var account: Int64

@@ -7,6 +7,7 @@ package import CloudWire
 import Crypto
 import Foundation
 import GRDB
+import SystemSupport
 
 /// What the operator's commands and the console do with accounts, tokens and keys.
 extension SQLiteServerStore: AdministrationStorage {

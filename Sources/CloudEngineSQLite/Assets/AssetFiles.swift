@@ -8,6 +8,7 @@ import Crypto
 import Dispatch
 import Foundation
 import Synchronization
+import SystemSupport
 
 /// Runs calls that wait for the disk on threads of their own, away from those that answer requests.
 enum DiskQueue {
@@ -56,15 +57,15 @@ final class IncomingFile: Sendable {
 
     static func move(_ path: String, to destination: String, in folder: String) throws {
         do {
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try DurableFile.createFolder(URL(fileURLWithPath: folder))
         } catch {
             throw StorageFailure(.unavailable, "a folder for assets could not be made")
         }
-        guard rename(path, destination) == 0 else { throw StorageFailure.ofDisk(errno) }
-        let directory = Foundation.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard directory >= 0 else { throw StorageFailure.ofDisk(errno) }
-        defer { close(directory) }
-        guard fsync(directory) == 0 else { throw StorageFailure.ofDisk(errno) }
+        do {
+            try DurableFile.move(path, to: destination)
+        } catch let error as POSIXError {
+            throw StorageFailure.ofDisk(error.code.rawValue)
+        }
     }
 }
 

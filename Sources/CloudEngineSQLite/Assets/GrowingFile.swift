@@ -6,6 +6,7 @@ import CloudWire
 import Crypto
 import Foundation
 import Synchronization
+import SystemSupport
 
 /// What one request wrote of an upload.
 struct Appended: Sendable {

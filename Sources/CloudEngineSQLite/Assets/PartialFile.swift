@@ -6,6 +6,7 @@ import CloudWire
 import Crypto
 import Foundation
 import Synchronization
+import SystemSupport
 
 /// Whose turn it is to write to an upload that arrives in parts: whoever came last. An older request, whose connection may
 /// be broken without anybody having noticed, writes nothing more.

@@ -6,6 +6,7 @@ package import CloudService
 import CloudWire
 import Foundation
 import GRDB
+import SystemSupport
 
 extension SQLiteServerStore: AssetStorage {
     package func receive(

@@ -4,6 +4,7 @@
 import CloudEngine
 import Foundation
 import GRDB
+import SystemSupport
 
 extension SQLiteServerStore {
     /// Copies everything to a new folder, from one moment's state, while the server runs and writes.
@@ -50,7 +51,11 @@ extension SQLiteServerStore {
         }
         do {
             let value = try await make(partial)
-            guard rename(partial, path) == 0 else { throw StorageFailure.ofDisk(errno) }
+            do {
+                try DurableFile.move(partial, to: path)
+            } catch let error as POSIXError {
+                throw StorageFailure.ofDisk(error.code.rawValue)
+            }
             return value
         } catch {
             try? files.removeItem(atPath: partial)

@@ -4,6 +4,7 @@
 import CloudEngine
 import Crypto
 import Foundation
+import SystemSupport
 
 /// The folder with everything a server keeps.
 ///

@@ -5,6 +5,7 @@ import CloudWire
 import Crypto
 import Foundation
 import Synchronization
+import SystemSupport
 
 /// A checksum of an asset that can be computed here: SHA-256 in hexadecimal, as Tarn's server has it. Other services sign
 /// contents in ways of their own, which cannot be checked.
@@ -15,14 +16,7 @@ struct AssetDigest: Sendable {
 
     /// Whether the bytes so far can be those that a checksum stands for.
     func agrees(with checksum: String) -> Bool {
-        guard checksum.utf8.count == 2 * SHA256.byteCount else { return true }
-        var bytes: [UInt8] = []
-        var rest = checksum[...]
-        while !rest.isEmpty {
-            guard let byte = UInt8(rest.prefix(2), radix: 16) else { return true }
-            bytes.append(byte)
-            rest = rest.dropFirst(2)
-        }
+        guard checksum.utf8.count == 2 * SHA256.byteCount, let bytes = Hex.bytes(checksum, nil) else { return true }
         return hash.finalize().elementsEqual(bytes)
     }
 }

@@ -4,6 +4,7 @@
 import CloudWire
 import Foundation
 import Synchronization
+import SystemSupport
 
 /// Fetches and sends without being asked: after pushes, after changes, after a change of account, and again after
 /// failures that pass.
@@ -20,6 +21,8 @@ final class SyncSchedule: Sendable {
     private struct Token: @unchecked Sendable {  // The observer is only handed back.
         let observer: any NSObjectProtocol
     }
+
+    private static let backoff = Backoff(firstSeconds: 1, longestSeconds: 300)
 
     private let state = Mutex(State())
     private let observation = Mutex<Token?>(nil)
@@ -102,8 +105,8 @@ final class SyncSchedule: Sendable {
                     state.wantsFetch = state.wantsFetch || wish.fetch
                     state.wantsSend = state.wantsSend || wish.send
                 }
-                let backOff = Duration.seconds(1 << min(failures, 8))
                 failures += 1
+                let backOff = Self.backoff.delay(attempt: failures, jitter: pace.jitter())
                 try? await pace.idle(max(backOff, error.retryAfterSeconds.map { .clamped(seconds: $0) } ?? .zero))
             }
         }

@@ -10,6 +10,8 @@ package struct Pace: Sendable {
     package var idle: @Sendable (Duration) async throws -> Void
     /// Whether it is everybody's time.
     package private(set) var isReal = false
+    /// A random number from 0 to 1 that spreads retries. 1, the longest delay, unless time is real: runs are repeatable.
+    package var jitter: @Sendable () -> Double = { 1 }
 
     package init(
         now: @escaping @Sendable () -> Duration, sleep: @escaping @Sendable (Duration) async throws -> Void,
@@ -24,6 +26,7 @@ package struct Pace: Sendable {
         let start = ContinuousClock.now
         var pace = Pace(now: { ContinuousClock.now - start }, sleep: { try await Task.sleep(for: $0) })
         pace.isReal = true
+        pace.jitter = { .random(in: 0...1) }
         return pace
     }()
 }

@@ -3,13 +3,16 @@
 
 import CloudWire
 import Foundation
+import SystemSupport
 
 /// The transport of one operation: keeps to its time limits, and tries again where its quality of service says so.
 ///
 /// A request is sent again as it was, with its idempotency key, so that nothing is saved twice.
 struct PatientTransport: CloudTransport {
-    /// The longest wait between two attempts that the server did not ask for.
-    static let longestWait: Duration = .seconds(300)
+    /// Delays between attempts that the server did not ask for.
+    static let backoff = Backoff(firstSeconds: 1, longestSeconds: 300)
+    /// Requests that must end earlier than this get a time limit of their own.
+    private static let longestWait: Duration = .seconds(300)
 
     private let base: any CloudTransport
     var linkBase: String { base.linkBase }
@@ -71,7 +74,7 @@ struct PatientTransport: CloudTransport {
     /// How long to wait before the next attempt; nil if there is to be none.
     private func wait(after error: CKError, _ failures: Int) -> Duration? {
         guard isPatient, error.mayPass, !Task.isCancelled else { return nil }
-        let backOff = min(Duration.seconds(1 << min(failures, 10)), Self.longestWait)
+        let backOff = Self.backoff.delay(attempt: failures + 1, jitter: pace.jitter())
         let wait = max(error.retryAfterSeconds.map { .clamped(seconds: $0) } ?? .zero, backOff)
         return pace.now() + wait < deadline ? wait : nil
     }

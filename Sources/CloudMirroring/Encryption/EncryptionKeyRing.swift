@@ -5,8 +5,8 @@ import CloudKit
 import Crypto
 import Foundation
 import MirroringCore
-import SQLiteStore
 import Synchronization
+import SystemSupport
 
 /// The keys of one container: read when they are needed, created when something is sealed first.
 ///
@@ -54,7 +54,7 @@ final class EncryptionKeyRing: Sendable {
     }
 
     /// How long another process may hold the lock of the file.
-    private static let lockPatience = Duration.seconds(10)
+    private static let lockTimeLimit = Duration.seconds(10)
 
     /// nil for keys that were given.
     private let url: URL?
@@ -180,7 +180,7 @@ final class EncryptionKeyRing: Sendable {
     /// - Parameter new: Keys to add to those that there are.
     private func update(_ state: inout State, _ url: URL, _ new: ([EncryptionKey]) -> [EncryptionKey]) throws {
         try DurableFile.createFolder(url.deletingLastPathComponent(), disk: disk)
-        try FileLock(path: url.path + "-lock", patience: Self.lockPatience).withTurn {
+        try FileLock(path: url.path + "-lock").withLock(limit: Self.lockTimeLimit) {
             let stored = try Self.keys(in: url)
             var keys = stored + state.entries.map(\.value).filter { !stored.contains($0) }
             keys += new(keys).filter { !keys.contains($0) }

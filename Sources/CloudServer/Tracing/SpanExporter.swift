@@ -5,6 +5,7 @@ import CloudEngine
 import CloudService
 package import Logging
 import Synchronization
+import SystemSupport
 
 /// Gathers what requests took and sends it away now and then, in the form of the OpenTelemetry protocol. Requests never wait
 /// for it: what cannot be sent, or comes faster than it goes, is dropped and counted.

@@ -3,6 +3,7 @@
 
 package import CloudEngine
 package import CloudWire
+import SystemSupport
 
 /// What the console needs beside the service: accounts, tokens and keys of the whole server.
 package protocol AdministrationStorage: Sendable {

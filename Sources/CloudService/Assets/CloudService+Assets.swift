@@ -3,6 +3,7 @@
 
 import CloudEngine
 import CloudWire
+import SystemSupport
 
 extension CloudService {
     func uploadAssets(_ exchange: Exchange) async throws -> ServiceResponse {

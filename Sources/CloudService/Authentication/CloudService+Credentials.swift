@@ -3,6 +3,7 @@
 
 package import CloudEngine
 import CloudWire
+import SystemSupport
 
 /// What a request proves about its sender.
 struct Credentials: Sendable {

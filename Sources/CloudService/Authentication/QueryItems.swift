@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudEngine
+import SystemSupport
 
 /// The items of an address after its `?`.
 package struct QueryItems: Hashable, Sendable {
@@ -49,7 +49,7 @@ package struct QueryItems: Hashable, Sendable {
                 encoded.append(byte)
             default:
                 encoded.append(UInt8(ascii: "%"))
-                encoded.append(contentsOf: Hex.text([byte]).uppercased().utf8)
+                encoded.append(contentsOf: Hex.text([byte], .upper).utf8)
             }
         }
         return String(decoding: encoded, as: UTF8.self)

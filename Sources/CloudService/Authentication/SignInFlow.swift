@@ -3,6 +3,7 @@
 
 import CloudEngine
 package import CloudWire
+import SystemSupport
 
 /// What a sign-in page must know: for which container the person signs in, and who asked for it. It travels in the
 /// address of the page, sealed.

@@ -3,6 +3,7 @@
 
 import CloudEngine
 import CloudWire
+import SystemSupport
 
 /// A web auth token: names a session and says until when. Every answer brings a new one; older ones stay good until
 /// their time is over, and all of them end with the session.

@@ -3,6 +3,7 @@
 
 import CloudEngine
 import CloudWire
+import SystemSupport
 
 /// A place where a page waits for notifications, as the address of the web courier says it, sealed.
 struct CourierAddress: Hashable, Sendable {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import SystemSupport
+
 /// Names for new records: UUIDs in the order in which they are made, by the clock of the device.
 ///
 /// What is made together then lies together in every index over names, here and on the server; random names lie all over

@@ -3,6 +3,7 @@
 
 package import Foundation
 import ManagedModel
+import SystemSupport
 
 /// Tells whether the content of an asset equals a value at hand, without keeping the content twice.
 ///
@@ -15,25 +16,18 @@ package struct ContentDigest: Hashable, Sendable {
 
     /// The content may be a file that is mapped: it is read once, from its beginning to its end.
     package init(_ content: Data) {
-        var hash = Self.start
-        MappedFile.forEachPiece(of: content) { Self.add($0, to: &hash) }
-        self.init(hash, content.count)
+        var fingerprint = WideFingerprint()
+        MappedFile.forEachPiece(of: content) { fingerprint.combine($0) }
+        self.init(fingerprint, content.count)
     }
 
     init(_ bytes: UnsafeRawBufferPointer) {
-        var hash = Self.start
-        Self.add(bytes, to: &hash)
-        self.init(hash, bytes.count)
+        var fingerprint = WideFingerprint()
+        fingerprint.combine(bytes)
+        self.init(fingerprint, bytes.count)
     }
 
-    private static let start: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
-
-    private static func add(_ bytes: UnsafeRawBufferPointer, to hash: inout UInt128) {
-        let prime: UInt128 = 0x0000_0000_0100_0000_0000_0000_0000_013b
-        for byte in bytes { hash = (hash ^ UInt128(byte)) &* prime }
-    }
-
-    private init(_ hash: UInt128, _ count: Int) { text = "\(count)-\(String(hash, radix: 16))" }
+    private init(_ fingerprint: WideFingerprint, _ count: Int) { text = "\(count)-\(String(fingerprint.value, radix: 16))" }
 
     /// Whether content of so many bytes may be what was digested.
     func fits(_ byteCount: Int) -> Bool { text.hasPrefix("\(byteCount)-") }

@@ -4,6 +4,7 @@
 import CloudWire
 import Foundation
 import ManagedModel
+import SystemSupport
 
 /// Attribute values to field values and back.
 ///

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import SystemSupport
+
 /// A place in an ordered relationship: a text that sorts before and after others by its bytes.
 ///
 /// Between any two ranks there is room for more, so that a member that moves is the only one that changes. A rank is a fraction
@@ -94,8 +96,7 @@ package struct Rank: Hashable, Sendable, Comparable {
 
     /// Three digits that depend on a text, the last of which is not zero.
     private static func mark(_ seed: String) -> [UInt8] {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in seed.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
+        var hash = Fingerprint(seed.utf8).value
         hash ^= hash >> 32
         return [digits[Int(hash % 62)], digits[Int(hash / 62 % 62)], digits[1 + Int(hash / 3844 % 61)]]
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import SystemSupport
+
 /// What to do after a refusal. A pure function: the attempt and the random number come in.
 ///
 /// Delays double from ``firstSeconds`` to ``secondsMax`` and are spread over half their length, so that devices
@@ -126,8 +128,6 @@ package struct RetryPolicy: Sendable {
     }
 
     package static func backoff(attempt: Int, unit: Double) -> Double {
-        precondition(attempt > 0, "attempts are counted from 1")
-        let doubled = firstSeconds * Double(1 << min(attempt - 1, 20))
-        return min(doubled, secondsMax) * (0.5 + min(max(unit, 0), 1) / 2)
+        Backoff(firstSeconds: firstSeconds, longestSeconds: secondsMax).seconds(attempt: attempt, jitter: unit)
     }
 }

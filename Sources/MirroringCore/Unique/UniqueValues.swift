@@ -4,6 +4,7 @@
 package import CloudWire
 import Foundation
 package import ManagedModel
+import SystemSupport
 
 /// The values of a uniqueness constraint, none of which is nil. Objects that have the same are the same thing.
 package struct UniqueValues: Hashable, Sendable {
@@ -70,14 +71,7 @@ extension RecordMapping {
 
     /// A text in the form of a UUID, of version 8.
     static func name(from bytes: [UInt8]) -> String {
-        var hash = SHA256.hash(bytes)
-        hash[6] = hash[6] & 0x0f | 0x80
-        hash[8] = hash[8] & 0x3f | 0x80
-        let digits = hash.prefix(16).map { byte in
-            let text = String(byte, radix: 16, uppercase: true)
-            return byte < 16 ? "0" + text : text
-        }
-        return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { digits[$0].joined() }.joined(separator: "-")
+        UUIDText.text(SHA256.hash(bytes), version: 8)
     }
 }
 

@@ -3,7 +3,7 @@
 
 public import Foundation
 import ManagedModel
-import ModelCompiler
+import ModelFile
 import Synchronization
 
 /// Finds a model by name, or reads it from a file.
@@ -51,7 +51,7 @@ enum ModelLookup {
     static func model(at url: URL) throws -> Model {
         _ = readFiles.withLock { $0.insert(url) }
         if url.pathExtension == "xcdatamodeld" || url.pathExtension == "xcdatamodel" {
-            return try ModelCompiler.compile(contentsOf: url).compiled.current
+            return try ModelFileReader.read(contentsOf: url).compiled.current
         }
         return try CompiledModel(contentsOf: url).current
     }

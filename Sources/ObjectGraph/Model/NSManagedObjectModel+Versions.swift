@@ -3,7 +3,7 @@
 
 public import Foundation
 import ManagedModel
-import ModelCompiler
+import ModelFile
 import SQLiteStore
 import Synchronization
 
@@ -86,7 +86,7 @@ extension ModelLookup {
     /// Returns all versions of a model file, by name.
     static func versions(at url: URL) throws -> [String: Model] {
         if url.pathExtension == "xcdatamodeld" || url.pathExtension == "xcdatamodel" {
-            return try ModelCompiler.compile(contentsOf: url).compiled.versions
+            return try ModelFileReader.read(contentsOf: url).compiled.versions
         }
         return try CompiledModel(contentsOf: url).versions
     }

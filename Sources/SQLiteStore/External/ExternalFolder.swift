@@ -3,6 +3,7 @@
 
 import Foundation
 import ManagedModel
+import SystemSupport
 
 /// The folder beside a store with large values, each a file of its own. Files are made and removed, never changed.
 ///
@@ -40,53 +41,35 @@ struct ExternalFolder: Sendable {
             throw StoreError(.notPermitted, "the folder for large values cannot be made", detail: url.path)
         }
         let name = UUID().uuidString.uppercased()
-        let file = open(path(name), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
-        guard file >= 0 else { throw refusal(errno) }
-        let failure = Self.write(value, to: file)
-        close(file)
-        if let failure {
-            unlink(path(name))
-            throw refusal(failure)
+        do {
+            try DurableFile.create(path(name), permissions: 0o644) { file in
+                try MappedFile.forEachPiece(of: value) { try DurableFile.write($0, to: file) }
+            }
+        } catch {
+            throw refusal(error)
         }
         return name
     }
 
     /// Waits until the names of new files are on the disk, and those of the folders above.
     func settle() throws(StoreError) {
-        for folder in [url, url.deletingLastPathComponent(), url.deletingLastPathComponent().deletingLastPathComponent()] {
-            let file = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-            guard file >= 0 else { throw refusal(errno) }
-            let code = fsync(file) == 0 ? 0 : errno
-            close(file)
-            // Some file systems do not know how to sync a folder.
-            guard code == 0 || code == EINVAL else { throw refusal(code) }
+        do {
+            for folder in [url, url.deletingLastPathComponent(), url.deletingLastPathComponent().deletingLastPathComponent()] {
+                try DurableFile.synchronize(folder: folder)
+            }
+        } catch {
+            throw refusal(error)
         }
     }
 
     func remove(_ names: some Sequence<String>) { for name in names { unlink(path(name)) } }
 
-    /// - Returns: The number of the error; nil when all bytes are on the disk.
-    private static func write(_ value: Data, to file: Int32) -> Int32? {
-        var failure: Int32?
-        MappedFile.forEachPiece(of: value) { bytes in
-            var done = 0
-            while done < bytes.count, failure == nil {
-                let count = Foundation.write(file, bytes.baseAddress.map { $0 + done }, bytes.count - done)
-                if count >= 0 {
-                    done += count
-                } else if errno != EINTR {
-                    failure = errno
-                }
-            }
-        }
-        return failure ?? (fsync(file) == 0 ? nil : errno)
-    }
-
-    private func refusal(_ code: Int32) -> StoreError {
-        let detail = "\(url.path): \(String(cString: strerror(code)))"
+    func refusal(_ error: any Error) -> StoreError {
+        let code = (error as? POSIXError)?.code ?? .EIO
+        let detail = "\(url.path): \(String(cString: strerror(code.rawValue)))"
         return switch code {
-        case ENOSPC, EDQUOT, EFBIG: StoreError(.diskFull, "the disk is full", detail: detail)
-        case EACCES, EPERM, EROFS: StoreError(.notPermitted, "a large value cannot be written", detail: detail)
+        case .ENOSPC, .EDQUOT, .EFBIG: StoreError(.diskFull, "the disk is full", detail: detail)
+        case .EACCES, .EPERM, .EROFS: StoreError(.notPermitted, "a large value cannot be written", detail: detail)
         default: StoreError(.other, "a large value cannot be written", detail: detail)
         }
     }

@@ -4,6 +4,7 @@
 import Foundation
 import GRDB
 import Synchronization
+import SystemSupport
 
 extension ExternalFolder {
     /// Copies what this folder lacks of another one. Files with one name have one value.
@@ -15,16 +16,14 @@ extension ExternalFolder {
             let draft = path(name) + "-new"
             try? FileManager.default.removeItem(atPath: draft)
             try FileManager.default.copyItem(atPath: other.path(name), toPath: draft)
-            try Self.sync(draft)
+            do {
+                try DurableFile.synchronize(content: URL(fileURLWithPath: draft))
+            } catch {
+                throw refusal(error)
+            }
             try FileManager.default.moveItem(atPath: draft, toPath: path(name))
         }
         try settle()
-    }
-
-    private static func sync(_ path: String) throws(StoreError) {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        defer { if file >= 0 { close(file) } }
-        guard file >= 0, fsync(file) == 0 else { throw StoreError(.other, "a large value cannot be written", detail: path) }
     }
 }
 

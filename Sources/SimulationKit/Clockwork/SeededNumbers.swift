@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import SystemSupport
+
 /// SplitMix64: the same numbers for the same seed, in every process.
 package struct SeededNumbers: RandomNumberGenerator, Sendable {
     private var state: UInt64
@@ -23,16 +25,9 @@ package struct SeededNumbers: RandomNumberGenerator, Sendable {
 
     mutating func seconds(_ range: ClosedRange<Double>) -> Double { Double.random(in: range, using: &self) }
 
-    /// A name as apps and mirrors make them.
+    /// A record name as apps and mirrors make them.
     mutating func name() -> String {
-        let digits = Self.hex(next()) + Self.hex(next())
-        let cuts = [0, 8, 12, 16, 20, 32]
-        return zip(cuts, cuts.dropFirst()).map { String(digits[digits.index(digits.startIndex, offsetBy: $0)..<digits.index(digits.startIndex, offsetBy: $1)]) }
-            .joined(separator: "-")
-    }
-
-    static func hex(_ number: UInt64) -> String {
-        let digits = String(number, radix: 16, uppercase: true)
-        return String(repeating: "0", count: 16 - digits.count) + digits
+        let high = next()
+        return UUIDText.text(high, next())
     }
 }

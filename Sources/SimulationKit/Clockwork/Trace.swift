@@ -1,30 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import SystemSupport
+
 /// What happened in a run, line by line, and a digest of it: runs with one digest were the same run.
 package struct Trace: Sendable {
     package private(set) var lines: [String] = []
     package private(set) var count = 0
-    private var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    private var fingerprint = Fingerprint()
     private let keepsLines: Bool
 
     init(keepsLines: Bool) { self.keepsLines = keepsLines }
 
-    package var digest: String { SeededNumbers.hex(hash) }
+    package var digest: String { Hex.text(fingerprint.value, .upper) }
 
     mutating func add(_ line: String) {
         count += 1
-        hash = Self.fnv(line.utf8, hash)
+        fingerprint.combine(line.utf8)
         if keepsLines { lines.append(line) }
-    }
-
-    /// FNV-1a.
-    static func fnv(_ bytes: some Sequence<UInt8>, _ start: UInt64 = 0xcbf2_9ce4_8422_2325) -> UInt64 {
-        bytes.reduce(start) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     }
 }
 
 extension Simulation {
     /// One digest of the digests of many runs.
-    package static func digest(of digests: [String]) -> String { SeededNumbers.hex(Trace.fnv(digests.joined(separator: " ").utf8)) }
+    package static func digest(of digests: [String]) -> String { Hex.text(Fingerprint(digests.joined(separator: " ").utf8).value, .upper) }
 }

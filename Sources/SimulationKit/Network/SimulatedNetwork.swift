@@ -5,6 +5,7 @@ import CloudInProcess
 import CloudKit
 import CloudWire
 import Foundation
+import SystemSupport
 
 /// What lies between the devices and the server. Each request, answer and notification is an entry of the agenda, and the
 /// seed decides when it comes, how often, and whether at all.
@@ -111,7 +112,7 @@ final class SimulatedNetwork: @unchecked Sendable {
             complain("\(transport.name) was paused, and asks for \(operation)")
         }
         switch request.body {
-        case .bytes(let bytes): say("\(label) sent \(bytes.count)\(isRepeatable ? " " + SeededNumbers.hex(Trace.fnv(bytes)) : "")")
+        case .bytes(let bytes): say("\(label) sent \(bytes.count)\(isRepeatable ? " " + Hex.text(Fingerprint(bytes).value, .upper) : "")")
         case .none, .file: say("\(label) sent")
         }
         return label

@@ -3,6 +3,7 @@
 
 import CoreData
 import Foundation
+import SystemSupport
 
 /// What an app does in one save: up to three changes, decided by the seed and by what the device shows.
 struct Workload {
@@ -124,7 +125,7 @@ struct Workload {
         case 10, 11: try own("Post", context)?.setValue(text("content"), forKey: "content")
         case 12:
             made += 1
-            try own("Post", context)?.setValue(Int64(Trace.fnv("\(prefix)\(made)".utf8) >> 2), forKey: "stars")
+            try own("Post", context)?.setValue(Int64(Fingerprint("\(prefix)\(made)".utf8).value >> 2), forKey: "stars")
         case 13: try own("Tag", context)?.setValue(label("name"), forKey: "name")
         case 14, 15: try toggle("tags", try own("Post", context), try any("Tag", context))
         case 16: try toggle("related", try own("Post", context), try own("Post", context))

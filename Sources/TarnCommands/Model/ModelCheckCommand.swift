@@ -3,8 +3,8 @@
 
 import ArgumentParser
 import Foundation
-import ManagedAccessors
-import ModelCompiler
+import ModelFile
+import ModelTool
 
 /// `tarn model check PATH…`: what the plugin says about a model, without a build.
 struct ModelCheckCommand: ParsableCommand {
@@ -25,11 +25,11 @@ struct ModelCheckCommand: ParsableCommand {
     var module: String?
 
     func run() throws {
-        var compilations: [ModelCompilation] = []
+        var compilations: [ModelFileContents] = []
         var findings: [Diagnostic] = []
         for url in try models() {
             do {
-                let compilation = try ModelCompiler.compile(contentsOf: url, module: module)
+                let compilation = try ModelFileReader.read(contentsOf: url, module: module)
                 findings += compilation.warnings
                 compilations.append(compilation)
             } catch {

@@ -4,7 +4,7 @@
 import ArgumentParser
 import Foundation
 import ManagedModel
-import ModelCompiler
+import ModelFile
 
 /// `tarn model …`: questions about model files.
 struct ModelCommand: ParsableCommand {
@@ -56,8 +56,8 @@ struct ModelDiffCommand: ParsableCommand {
             guard ["xcdatamodel", "xcdatamodeld"].contains(url.pathExtension) else {
                 return try CompiledModel(contentsOf: url).current
             }
-            return try ModelCompiler.compile(contentsOf: url).compiled.current
-        } catch let error as ModelCompilerError {
+            return try ModelFileReader.read(contentsOf: url).compiled.current
+        } catch let error as ModelFileError {
             throw CommandError(error.diagnostics.map(\.description).joined(separator: "\n"))
         } catch {
             throw CommandError("There is no readable model at '\(path)': give an .xcdatamodel, an .xcdatamodeld or a .momd.")

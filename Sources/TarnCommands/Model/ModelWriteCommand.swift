@@ -4,7 +4,8 @@
 import ArgumentParser
 import Foundation
 import ManagedModel
-import ModelCompiler
+import ModelFile
+import ModelTool
 
 /// `tarn model write FROM [TO]`: a model as a file that Xcode's editor opens.
 struct ModelWriteCommand: ParsableCommand {
@@ -48,9 +49,9 @@ struct ModelWriteCommand: ParsableCommand {
                 let compiled = try CompiledModel(contentsOf: url)
                 return (compiled.versions.mapValues { ModelDocument($0) }, compiled.currentVersion)
             }
-            let compilation = try ModelCompiler.compile(contentsOf: url)
+            let compilation = try ModelFileReader.read(contentsOf: url)
             return (compilation.documents, compilation.compiled.currentVersion)
-        } catch let error as ModelCompilerError {
+        } catch let error as ModelFileError {
             throw CommandError(error.diagnostics.map(\.description).joined(separator: "\n"))
         } catch {
             throw CommandError("There is no readable model at '\(url.path)': give an .xcdatamodel, an .xcdatamodeld or a .momd.")

@@ -3,7 +3,7 @@
 
 import ArgumentParser
 import Foundation
-import ManagedAccessors
+import ModelTool
 
 /// `tarn port PATH`: what a Core Data app's sources need to compile on Linux.
 struct PortCommand: ParsableCommand {

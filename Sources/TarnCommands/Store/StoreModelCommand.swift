@@ -4,7 +4,8 @@
 import ArgumentParser
 import Foundation
 import ManagedModel
-import ModelCompiler
+import ModelFile
+import ModelTool
 import SQLiteStore
 
 extension StoreCommand {

@@ -7,6 +7,7 @@ import CloudEngineSQLite
 import CloudServer
 import CloudService
 import CloudWire
+import SystemSupport
 
 extension UserCommand {
     struct Roles: AsyncParsableCommand {

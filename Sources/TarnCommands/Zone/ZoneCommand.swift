@@ -7,6 +7,7 @@ import CloudEngineSQLite
 import CloudServer
 import CloudService
 import CloudWire
+import SystemSupport
 
 /// `tarn zone`: zones of users' private databases, as the operator handles them.
 struct ZoneCommand: AsyncParsableCommand {

@@ -3,6 +3,7 @@
 
 import Crypto
 import Foundation
+import SystemSupport
 
 /// The files of one kept operation: a folder of its own, which the process that has to do with it holds locked.
 ///
@@ -48,8 +49,7 @@ final class KeptFolder: Sendable {
             let folder = KeptFolder(url, descriptor)
             try fill(folder)
             try DurableFile.check(fsync(descriptor))
-            try DurableFile.check(rename(unfinished, url.path))
-            try DurableFile.synchronize(folder: parent)
+            try DurableFile.move(unfinished, to: url.path)
             return folder
         } catch {
             try? FileManager.default.removeItem(atPath: unfinished)

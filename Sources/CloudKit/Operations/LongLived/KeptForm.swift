@@ -4,6 +4,7 @@
 import CloudWire
 import Crypto
 import Foundation
+import SystemSupport
 
 /// An operation as it is kept: its kind, its inputs, and how it is carried out. Blocks are not kept.
 struct KeptForm: Sendable {
@@ -169,9 +170,6 @@ final class KeptAssets {
 
     /// A name for the content of an asset that was fetched.
     static func name(of asset: AssetValue) -> String {
-        SHA256.hash(data: Field(.asset(asset)).encoded()).map { byte in
-            let text = String(byte, radix: 16)
-            return text.count == 1 ? "0" + text : text
-        }.joined()
+        Hex.text(SHA256.hash(data: Field(.asset(asset)).encoded()))
     }
 }

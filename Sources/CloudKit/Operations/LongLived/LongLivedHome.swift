@@ -6,6 +6,7 @@ import Crypto
 package import Foundation
 import Logging
 import Synchronization
+import SystemSupport
 
 /// Where the long-lived operations of one account are, in one container: a folder with a folder for each.
 ///
@@ -48,7 +49,7 @@ package final class LongLivedHome: Sendable {
             ?? FileManager.default.homeDirectoryForCurrentUser.appendingPathComponent(".local/share", isDirectory: true)
         // Tokens are long and random, so that nobody finds one by its hash.
         let account = [container, resolved.environment.rawValue, "\(resolved.server)", token.text].joined(separator: "\n")
-        let hash = SHA256.hash(data: Data(account.utf8)).map { String(UInt16($0) + 256, radix: 16).dropFirst() }.joined()
+        let hash = Hex.text(SHA256.hash(data: Data(account.utf8)))
         let folder = base.appendingPathComponent(ProcessInfo.processInfo.processName, isDirectory: true)
             .appendingPathComponent("CloudKitOperations", isDirectory: true).appendingPathComponent(hash, isDirectory: true)
         return ofProcess.withLock { homes in

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Foundation
+import SystemSupport
 
 // The steps of the scenario. Source: *Using Core Data With CloudKit*, WWDC 2019: two devices that make rows for each
 // other, delete each other's rows, and edit the same row.
@@ -43,7 +44,7 @@ extension DemoCheck {
 
     /// Bytes that differ from device to device and do not repeat soon.
     private func picture(for name: String) -> Data {
-        var state = name.utf8.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
+        var state = Fingerprint(name.utf8).value
         return Data(
             (0..<Self.pictureBytes).map { _ in
                 state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

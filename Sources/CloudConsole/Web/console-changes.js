@@ -1,0 +1,62 @@
+"use strict";
+const rows = document.getElementById("changes");
+const state = document.getElementById("state");
+const pause = document.getElementById("pause");
+let token = rows.dataset.token;
+let isPaused = false;
+const cell = (row, content, style) => {
+  const place = document.createElement("td");
+  place.append(content);
+  if (style) place.className = style;
+  row.append(place);
+};
+const element = (kind, text, style) => {
+  const made = document.createElement(kind);
+  made.textContent = text;
+  if (style) made.className = style;
+  return made;
+};
+const when = stamp => stamp ? new Date(stamp.timestamp).toISOString().replace("T", " ").replace("Z", "") : "";
+const show = record => {
+  // Each record stands once, where it changed last.
+  for (const old of [...rows.children]) if (old.dataset.name === record.recordName) old.remove();
+  const row = document.createElement("tr");
+  row.dataset.name = record.recordName;
+  row.className = "new";
+  if (record.deleted) {
+    cell(row, element("span", record.recordName, "gone"));
+  } else {
+    const link = element("a", record.recordName);
+    link.href = rows.dataset.records + encodeURIComponent(record.recordName);
+    cell(row, link);
+  }
+  cell(row, record.recordType || "");
+  cell(row, element("code", record.recordChangeTag || ""));
+  cell(row, record.deleted ? "deleted" : "modified " + when(record.modified), "time");
+  rows.append(row);
+};
+const follow = async () => {
+  let wait = 1500;
+  if (!isPaused && document.visibilityState === "visible") {
+    try {
+      const answer = await databaseOf(rows).fetchRecordZoneChanges({ zoneID: zoneOf(rows), syncToken: token });
+      if (answer.hasErrors) throw answer.errors[0];
+      const zone = answer.zones[0];
+      token = zone.syncToken;
+      for (const record of zone.records) show(record);
+      if (zone.records.length) document.getElementById("nothing")?.remove();
+      if (zone.moreComing) wait = 0;
+      state.textContent = "Live.";
+    } catch (error) {
+      state.textContent = error.ckErrorCode === "NETWORK_ERROR" ? "The server cannot be reached." : "The feed broke off: " + error.message;
+      if (error.isServerError) return;
+    }
+  }
+  setTimeout(follow, wait);
+};
+pause.addEventListener("click", () => {
+  isPaused = !isPaused;
+  pause.setAttribute("aria-pressed", String(isPaused));
+  state.textContent = isPaused ? "Paused." : "Live.";
+});
+follow();

@@ -1,0 +1,42 @@
+"use strict";
+const rows = document.getElementById("rows");
+const state = document.getElementById("state");
+const pause = document.getElementById("pause");
+let last = 0;
+let isPaused = false;
+pause.addEventListener("click", () => {
+  isPaused = !isPaused;
+  pause.setAttribute("aria-pressed", String(isPaused));
+  state.textContent = isPaused ? "Paused." : "Live.";
+});
+const cell = (row, text, style) => {
+  const place = document.createElement("td");
+  place.textContent = text === undefined ? "" : text;
+  if (style) place.className = style;
+  row.append(place);
+};
+const ask = async () => {
+  if (isPaused || document.visibilityState !== "visible") return setTimeout(ask, 1000);
+  try {
+    const answer = await fetch("/console/log.json?after=" + last);
+    if (!answer.ok) throw new Error("status " + answer.status);
+    for (const note of (await answer.json()).notes) {
+      last = note.number;
+      const row = document.createElement("tr");
+      cell(row, new Date(note.time).toLocaleTimeString());
+      cell(row, note.method);
+      cell(row, note.endpoint);
+      cell(row, note.status, "number " + (note.status < 400 ? "good" : "problem"));
+      cell(row, note.error);
+      cell(row, note.milliseconds.toFixed(1), "number");
+      cell(row, note.request, "id");
+      rows.prepend(row);
+      while (rows.children.length > 500) rows.lastElementChild.remove();
+    }
+    state.textContent = "Live.";
+  } catch {
+    state.textContent = "The server cannot be reached.";
+  }
+  setTimeout(ask, 1000);
+};
+ask();

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+/// A 64-bit FNV-1a hash, the same in every process and on every platform.
+///
+/// Not cryptographic: collisions can be constructed. For checksums of data from outside use SHA-256.
+///
+/// Source: IETF draft *The FNV Non-Cryptographic Hash Algorithm*.
+package struct Fingerprint: Hashable, Sendable {
+    @usableFromInline static let prime: UInt64 = 0x0000_0100_0000_01b3
+
+    @usableFromInline var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    package var value: UInt64 { hash }
+
+    @inlinable package init() {}
+
+    @inlinable package init(_ bytes: some Sequence<UInt8>) { combine(bytes) }
+
+    @inlinable package mutating func combine(_ bytes: some Sequence<UInt8>) {
+        for byte in bytes { fold(UInt64(byte)) }
+    }
+
+    /// Combines a whole number in one step. Not the hash of its eight bytes: it costs an eighth of that, and a shift spreads the
+    /// upper bits, which multiplication alone moves only upwards.
+    package mutating func combine(number: UInt64) {
+        fold(number)
+        hash ^= hash >> 29
+    }
+
+    @inlinable mutating func fold(_ number: UInt64) { hash = (hash ^ number) &* Self.prime }
+}
+
+/// A 128-bit FNV-1a hash. Good against accidents, not against constructed collisions.
+package struct WideFingerprint: Hashable, Sendable {
+    private static let prime: UInt128 = 0x0000_0000_0100_0000_0000_0000_0000_013b
+
+    package private(set) var value: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
+
+    package init() {}
+
+    package mutating func combine(_ bytes: UnsafeRawBufferPointer) {
+        for byte in bytes { value = (value ^ UInt128(byte)) &* Self.prime }
+    }
+}

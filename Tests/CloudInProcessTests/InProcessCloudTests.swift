@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CloudWire
+import Testing
+
+@Suite struct InProcessCloudTests {
+    private static let container = "iCloud.org.example.notes"
+    private static let garden = ZoneID(zoneName: "Garden")
+    private static let sageOperation = RecordOperation(
+        .create, Record(recordName: "p1", recordType: "Plant", fields: ["name": Field(.string("Sage"))]))
+
+    private func client(_ transport: InProcessTransport) -> CloudDatabaseClient {
+        CloudDatabaseClient(
+            containerIdentifier: Self.container, environment: .development, scope: .private, transport: transport)
+    }
+
+    private func code(_ body: () async throws -> some Sendable) async -> CKError.Code? {
+        do {
+            _ = try await body()
+            return nil
+        } catch {
+            return (error as? CKError)?.code
+        }
+    }
+
+    private let sage = ModifyRecordsRequest(operations: [sageOperation], zoneID: garden)
+
+    /// A cloud with the devices of one user, and a zone and a subscription.
+    private func devices() async throws -> (InProcessCloud, tablet: InProcessTransport, phone: InProcessTransport) {
+        let cloud = try InProcessCloud()
+        let tablet = try await cloud.addUser("mia", device: "tablet")
+        let phone = try await cloud.addDevice("phone", of: "mia")
+        _ = try await client(tablet).modifyZones(ZonesModifyRequest(operations: [.create(Self.garden)]))
+        let subscription = Subscription(subscriptionID: "all", kind: .database, notification: .silent)
+        _ = try await client(tablet).modifySubscriptions(
+            SubscriptionsModifyRequest(operations: [.create(subscription)]))
+        return (cloud, tablet, phone)
+    }
+
+    @Test func devicesOfAUserSeeOneAnothersRecords() async throws {
+        let (_, tablet, phone) = try await devices()
+        _ = try await client(tablet).modifyRecords(sage, idempotencyKey: "k1")
+        let seen = try await client(phone).lookupRecords(LookupRecordsRequest(recordNames: ["p1"], zoneID: Self.garden))
+        guard case .record(let record) = seen.results[0] else {
+            Issue.record("the other device does not see the record")
+            return
+        }
+        #expect(record.modified?.deviceID == "tablet")
+        #expect(tablet.log == ["zones/modify", "subscriptions/modify", "records/modify"] && phone.log == ["records/lookup"])
+    }
+
+    @Test func anAnswerThatIsLostAfterTheCommitIsGivenAgain() async throws {
+        let (_, tablet, _) = try await devices()
+        tablet.loseNextAnswers()
+        #expect(await code { try await client(tablet).modifyRecords(sage, idempotencyKey: "k1") } == .serverResponseLost)
+        let again = try await client(tablet).modifyRecords(sage, idempotencyKey: "k1")
+        #expect(again.results.map(\.recordName) == ["p1"])
+        guard case .record = again.results[0] else {
+            Issue.record("the retry met its own first attempt as a conflict")
+            return
+        }
+    }
+
+    @Test func aLostRequestAndAnOfflineDeviceChangeNothing() async throws {
+        let (_, tablet, phone) = try await devices()
+        tablet.loseNextRequests()
+        #expect(await code { try await client(tablet).modifyRecords(sage, idempotencyKey: "k1") } == .networkFailure)
+        tablet.goOffline()
+        #expect(await code { try await client(tablet).modifyRecords(sage, idempotencyKey: "k2") } == .networkUnavailable)
+        let changes = try await client(phone).zoneChanges(ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: Self.garden)]))
+        guard case .changes(let page) = changes.zones[0] else {
+            Issue.record("the zone could not be read")
+            return
+        }
+        #expect(page.records.isEmpty)
+        tablet.goOnline()
+        #expect(await code { try await client(tablet).modifyRecords(sage, idempotencyKey: "k2") } == nil)
+    }
+
+    @Test func newsReachesTheOtherDeviceUntilItGoesOffline() async throws {
+        let (cloud, tablet, phone) = try await devices()
+        var events = client(phone).pushStream().makeAsyncIterator()
+        #expect(try await events.next() == .connected)
+        #expect(try await events.next() == .heartbeat)
+        #expect(cloud.listeners == 1)
+        _ = try await client(tablet).modifyRecords(sage, idempotencyKey: "k1")
+        guard case .notification(let news) = try await events.next() else {
+            Issue.record("no notification came")
+            return
+        }
+        #expect(news.subject == .database(.private))
+        phone.goOffline()
+        await #expect(throws: CKError.self) { while try await events.next() != nil {} }
+    }
+
+    @Test func aStoppedServerIsUnreachableAndKeepsEverything() async throws {
+        let (cloud, tablet, _) = try await devices()
+        _ = try await client(tablet).modifyRecords(sage, idempotencyKey: "k1")
+        try cloud.stop()
+        #expect(await code { try await client(tablet).listZones() } == .networkUnavailable)
+        try cloud.start()
+        let seen = try await client(tablet).lookupRecords(LookupRecordsRequest(recordNames: ["p1"], zoneID: Self.garden))
+        guard case .record = seen.results[0] else {
+            Issue.record("the record is gone")
+            return
+        }
+    }
+
+    @Test func assetsGoUpAndComeDown() async throws {
+        let (_, tablet, phone) = try await devices()
+        let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        let asset = try await client(tablet).uploadAsset(
+            .bytes(bytes), recordType: "Plant", recordName: "p1", fieldName: "photo", zoneID: Self.garden)
+        let record = Record(recordName: "p1", recordType: "Plant", fields: ["photo": Field(.asset(asset))])
+        _ = try await client(tablet).modifyRecords(
+            ModifyRecordsRequest(operations: [.init(.create, record)], zoneID: Self.garden), idempotencyKey: "k1")
+        let seen = try await client(phone).lookupRecords(LookupRecordsRequest(recordNames: ["p1"], zoneID: Self.garden))
+        guard case .record(let found) = seen.results[0], case .asset(let value) = found.fields["photo"]?.value else {
+            Issue.record("the record has no asset")
+            return
+        }
+        #expect(try await client(phone).downloadAsset(value) == bytes)
+    }
+
+    @Test func usersAreStrangersAndTheClockMovesByHand() async throws {
+        let (cloud, tablet, _) = try await devices()
+        let bo = try await cloud.addUser("bo", device: "tablet")
+        #expect(try await client(bo).listZones().zones.count == 1)
+        cloud.clock.advance(by: .seconds(60))
+        let answer = try await client(tablet).modifyRecords(sage, idempotencyKey: "k1")
+        guard case .record(let record) = answer.results[0] else {
+            Issue.record("the record was refused")
+            return
+        }
+        #expect(record.created?.timestamp == 1_900_000_060_000)
+    }
+}

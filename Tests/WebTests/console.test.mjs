@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Page } from "./page.mjs";
+
+const turn = () => new Promise(resolve => setImmediate(resolve));
+
+test("the log shows the newest request first and asks for later ones only", async () => {
+  const note = (number, status) => ({ number, time: 0, method: "POST", endpoint: "records/modify", status, milliseconds: 1.25, request: "r" + number });
+  const page = new Page({ ids: ["rows", "state", "pause"], answers: [{ notes: [note(1, 200), note(2, 500)] }, { notes: [] }] }).run("console.js");
+  await turn();
+  const rows = page.elements.get("rows");
+  assert.deepEqual(rows.children.map(row => row.lastElementChild.textContent), ["r2", "r1"]);
+  assert.deepEqual(rows.children.map(row => row.children[3].className), ["number problem", "number good"]);
+  assert.equal(rows.children[0].children[5].textContent, "1.3");
+  await page.elapse(1000);
+  await turn();
+  assert.deepEqual(page.requests.map(it => it.query.after), ["0", "2"]);
+  assert.equal(page.elements.get("state").textContent, "Live.");
+});
+
+test("the log says when the server can't be reached, and goes on asking", async () => {
+  const page = new Page({ ids: ["rows", "state", "pause"], answers: [() => { throw new TypeError("offline"); }, { notes: [] }] }).run("console.js");
+  await turn();
+  assert.equal(page.elements.get("state").textContent, "The server cannot be reached.");
+  await page.elapse(1000);
+  await turn();
+  assert.equal(page.elements.get("state").textContent, "Live.");
+});
+
+test("a paused log asks for nothing", async () => {
+  const page = new Page({ ids: ["rows", "state", "pause"], answers: [{ notes: [] }] }).run("console.js");
+  await turn();
+  await page.elements.get("pause").fire("click");
+  assert.equal(page.elements.get("pause").attributes["aria-pressed"], "true");
+  await page.elapse(1000);
+  await turn();
+  assert.equal(page.requests.length, 1);
+});
+
+test("the feed shows each record once, where it changed last", async () => {
+  const page = new Page({
+    ids: ["asks", "changes", "state", "pause", "nothing"], answers: [{
+      zones: [{ syncToken: "t2", records: [
+        { recordName: "a", recordType: "Post", recordChangeTag: "1", modified: { timestamp: 0 } }, { recordName: "b", recordType: "Post" },
+        { recordName: "a", deleted: true }
+      ] }]
+    }, { zones: [{ syncToken: "t3", records: [] }] }]
+  });
+  Object.assign(page.elements.get("asks").dataset, { container: "iCloud.n", environment: "development", code: "form-code" });
+  Object.assign(page.elements.get("changes").dataset, { scope: "private", zone: "Z", owner: "_o", token: "t1", records: "/console/r/" });
+  page.elements.get("nothing").parent = { children: [] };
+  page.run("cloudkit.js");
+  page.context.CloudKit = page.window.CloudKit;
+  page.run("console-cloud.js").run("console-changes.js");
+  for (let count = 0; count < 4; count += 1) await turn();
+  const rows = page.elements.get("changes");
+  assert.deepEqual(rows.children.map(row => row.dataset.name), ["b", "a"]);
+  assert.equal(rows.children[1].children[3].textContent + rows.children[1].children[3].texts[0], "deleteddeleted");
+  assert.equal(rows.children[0].children[0].children[0].href, "/console/r/b");
+  const [request] = page.requests;
+  assert.equal(request.headers["X-Tarn-Form"], "form-code");
+  assert.equal(request.path, "/console/api/database/1/iCloud.n/development/private/changes/zone");
+  assert.deepEqual(JSON.parse(JSON.stringify(request.body.zones[0])), { zoneID: { zoneName: "Z", ownerRecordName: "_o" }, syncToken: "t1" });
+  await page.elapse(1500);
+  for (let count = 0; count < 4; count += 1) await turn();
+  assert.equal(page.requests[1].body.zones[0].syncToken, "t2");
+});
+
+test("the sign-in page hands its token to the origin that asked, and to no other", () => {
+  const posted = [];
+  const page = new Page({ ids: ["token"] });
+  Object.assign(page.elements.get("token").dataset, { token: "secret", origin: "https://app.example" });
+  page.window.opener = { postMessage: (message, origin) => posted.push([JSON.parse(JSON.stringify(message)), origin]) };
+  page.run("signin.js");
+  assert.deepEqual(posted, [[{ ckWebAuthToken: "secret", ckSession: "secret" }, "https://app.example"]]);
+});
+
+test("a sign-in page without an opener does nothing", () => {
+  assert.doesNotThrow(() => new Page({ ids: ["token"] }).run("signin.js"));
+});
