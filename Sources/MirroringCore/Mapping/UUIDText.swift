@@ -35,7 +35,7 @@ enum UUIDText {
         }
     }
 
-    /// - Returns: nil for a text that is no UUID.
+    /// - Returns: nil for a text that isn't a UUID.
     static func uuid(_ text: String) -> UUID? {
         var text = text
         let value: uuid_t? = text.withUTF8 { text in
