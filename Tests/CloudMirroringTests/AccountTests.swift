@@ -156,7 +156,7 @@ import Testing
         try await laptop.container.sync(timeout: .seconds(600))
 
         let signIn = SignIn(.success(mias))
-        let tablet = try Device("tablet", mias, surround: { $0.connect = signIn.client })
+        let tablet = try Device("tablet", mias, configure: { $0.connect = signIn.client })
         try tablet.edit { $0.insert("Post", ["title": "Mia's"]) }
         try await tablet.container.sync(timeout: .seconds(600))
         mias.goOffline()
@@ -179,7 +179,7 @@ import Testing
         let cloud = try InProcessCloud()
         let mias = try await cloud.addUser("mia", device: "tablet")
         let signIn = SignIn(.failure(CKError(code)))
-        let tablet = try Device("tablet", mias, surround: { $0.connect = signIn.client })
+        let tablet = try Device("tablet", mias, configure: { $0.connect = signIn.client })
         try tablet.edit { $0.insert("Post", ["title": "Before"]) }
         try await tablet.until { if case .error = $0.activity { true } else { false } }
         signIn.change(to: mias)

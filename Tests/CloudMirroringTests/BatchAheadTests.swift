@@ -40,11 +40,11 @@ import Testing
     ) throws -> Device {
         try Device(
             name, transport, over: wire, file: file,
-            surround: { surroundings in
-                surroundings.limits.operationsPerRequest = batch
-                surroundings.requestsPerBatch = 1
-                surroundings.limits.recordBytes = recordBytes
-                surroundings.makeName = { names.next() }
+            configure: { environment in
+                environment.limits.operationsPerRequest = batch
+                environment.requestsPerBatch = 1
+                environment.limits.recordBytes = recordBytes
+                environment.makeName = { names.next() }
             })
     }
 

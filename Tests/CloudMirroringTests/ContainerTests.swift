@@ -47,7 +47,7 @@ import Testing
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         let container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(Posts.model))
-        container.surroundings.connect = { identifier, scope in
+        container.environment.connect = { identifier, scope in
             CloudDatabaseClient(containerIdentifier: identifier, environment: .development, scope: scope.wire, transport: transport)
         }
         container.persistentStoreDescriptions.first?.url = URL(fileURLWithPath: "/dev/null")

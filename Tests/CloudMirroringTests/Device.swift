@@ -27,7 +27,7 @@ final class Device: Sendable {
     init(
         _ name: String, _ transport: InProcessTransport, over wire: (any CloudTransport)? = nil, file: URL? = nil,
         model: Model = Posts.model, beside others: [NSPersistentStoreDescription] = [], describe: (NSPersistentStoreDescription) throws -> Void = { _ in },
-        surround: (inout MirrorSurroundings) -> Void = { _ in }
+        configure: (inout SyncEnvironment) -> Void = { _ in }
     ) throws {
         self.name = name
         self.transport = transport
@@ -36,14 +36,14 @@ final class Device: Sendable {
         let file = file ?? FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)/Posts.sqlite")
         self.file = file
         container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(model))
-        var surroundings = MirrorSurroundings(
-            now: { Date() }, sleep: { try await timers.sleep($0) }, random: { 0.5 }, makeName: { UUID().uuidString })
+        var environment = SyncEnvironment(
+            now: { Date() }, sleep: { try await timers.sleep($0 / .seconds(1)) }, random: { 0.5 }, makeName: { UUID().uuidString })
         let wire = wire ?? transport
-        surroundings.connect = { identifier, scope in
+        environment.connect = { identifier, scope in
             CloudDatabaseClient(containerIdentifier: identifier, environment: .development, scope: scope.wire, transport: wire)
         }
-        surround(&surroundings)
-        container.surroundings = surroundings
+        configure(&environment)
+        container.environment = environment
         let description = Self.description(of: file)
         try describe(description)
         container.persistentStoreDescriptions = [description] + others

@@ -147,11 +147,13 @@ struct HostileNumberTests {
         try cloud.discard()
     }
 
-    /// What really waits takes any number.
+    /// The longest delays, as numbers of a response and as durations of an app.
     @Test(arguments: [1e300, 1e25, -1, .infinity, -.infinity, .nan, 0.0])
     func waitingTakesAnyNumberOfSeconds(_ seconds: Double) async throws {
-        let waiting = Task { try await MirrorSurroundings.live.sleep(seconds) }
-        waiting.cancel()
-        _ = await waiting.result
+        for duration in [.clamped(seconds: seconds), Duration.seconds(Int64.max), .seconds(Int64.min)] {
+            let waiting = Task { try await SyncEnvironment.live.sleep(duration) }
+            waiting.cancel()
+            _ = await waiting.result
+        }
     }
 }

@@ -68,7 +68,7 @@ import Testing
         try await cloud.setRoles(["Moderators"], of: "mia", container: Device.containerIdentifier)
         let mia = try Device("mia's", tablet, describe: publish)
         let clock = HandClock()
-        let bo = try Device("bo's", transport, describe: publish, surround: { $0.now = { clock.now } })
+        let bo = try Device("bo's", transport, describe: publish, configure: { $0.now = { clock.now } })
         let visitor = try Device("visitor's", cloud.addVisitor(device: "kiosk"), describe: publish)
         try mia.edit { context in
             context.insert("Post", ["title": "Mia's"])

@@ -64,7 +64,7 @@ import Testing
         let transport = try await cloud.addUser("mia", device: "tablet")
         transport.goOffline()
         let printed = Mutex("")
-        let tablet = try Device("tablet", transport, model: Self.model, surround: { $0.print = { text in printed.withLock { $0 += text } } })
+        let tablet = try Device("tablet", transport, model: Self.model, configure: { $0.print = { text in printed.withLock { $0 += text } } })
         try await initialize(tablet, [.dryRun, .printSchema]).get()
         let text = printed.withLock { $0 }
         #expect(text.hasPrefix("DEFINE SCHEMA\n\n    RECORD TYPE CDMR (\n        CD_entityNames   STRING QUERYABLE SEARCHABLE SORTABLE,\n"))

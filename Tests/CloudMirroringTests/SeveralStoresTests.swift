@@ -36,12 +36,12 @@ import Testing
             self.wires = wires
             folder = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-\(UUID().uuidString)")
             container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: NSManagedObjectModel(model))
-            var surroundings = MirrorSurroundings.live
-            surroundings.connect = { identifier, scope in
+            var environment = SyncEnvironment.live
+            environment.connect = { identifier, scope in
                 guard let wire = wires[identifier] else { throw CKError(.badContainer, "no such container") }
                 return CloudDatabaseClient(containerIdentifier: identifier, environment: .development, scope: scope.wire, transport: wire)
             }
-            container.surroundings = surroundings
+            container.environment = environment
             container.persistentStoreDescriptions = configurations.map { name in
                 let description = NSPersistentStoreDescription(url: folder.appendingPathComponent("\(name.lowercased()).sqlite"))
                 description.configuration = name

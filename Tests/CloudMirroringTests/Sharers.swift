@@ -27,11 +27,11 @@ extension Device {
         return try Device(
             name, transport, over: wire, file: file, model: model, beside: [shared],
             describe: { $0.cloudKitContainerOptions?.modelExtensions = extensions },
-            surround: { surroundings in
-                surroundings.limits.operationsPerRequest = itemsMax
-                surroundings.requestsPerBatch = requestsMax
+            configure: { environment in
+                environment.limits.operationsPerRequest = itemsMax
+                environment.requestsPerBatch = requestsMax
                 let way = wire ?? transport
-                surroundings.container = { identifier in
+                environment.container = { identifier in
                     CKContainer(
                         identifier: identifier, connection: OwnConnection(Connection(environment: .development, transport: way)))
                 }

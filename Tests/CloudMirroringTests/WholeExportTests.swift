@@ -24,7 +24,7 @@ import Testing
         return limits
     }
 
-    private static func small(_ surroundings: inout MirrorSurroundings) { surroundings.limits = limits }
+    private static func small(_ environment: inout SyncEnvironment) { environment.limits = limits }
 
     private static func counts(of device: Device) -> Views { Views(of: device) { context in "\(try context.count(for: NSFetchRequest<NSManagedObject>(entityName: "Post")))" } }
 
@@ -38,8 +38,8 @@ import Testing
     @Test func aSaveOfManyRequestsAppearsTogether() async throws {
         let cloud = try InProcessCloud(limits: Self.limits)
         let transport = try await cloud.addUser("mia", device: "tablet")
-        let tablet = try Device("tablet", transport, surround: Self.small)
-        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), surround: Self.small)
+        let tablet = try Device("tablet", transport, configure: Self.small)
+        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), configure: Self.small)
         for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(600)) }
         let views = Self.counts(of: phone)
         try insert(180, tablet)
@@ -61,8 +61,8 @@ import Testing
     @Test(arguments: [2, 3, 4], [false, true]) func aDeviceThatDiesBetweenRequestsShowsNothingElsewhereUntilItIsBack(request: Int, isCarriedOut: Bool) async throws {
         let cloud = try InProcessCloud(limits: Self.limits)
         let transport = try await cloud.addUser("mia", device: "tablet")
-        var tablet = try Device("tablet", transport, surround: Self.small)
-        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), surround: Self.small)
+        var tablet = try Device("tablet", transport, configure: Self.small)
+        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), configure: Self.small)
         for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(600)) }
         try await tablet.kill()
         let views = Self.counts(of: phone)
@@ -71,14 +71,14 @@ import Testing
         for number in 1...60 {
             faults.plan("records/modify", number < request ? .pass : number == request && isCarriedOut ? .answer { _ in throw lost } : .fail(lost))
         }
-        tablet = try Device("tablet", transport, over: faults, file: tablet.file, surround: Self.small)
+        tablet = try Device("tablet", transport, over: faults, file: tablet.file, configure: Self.small)
         try insert(90, tablet)
         try await tablet.until { $0.activity == .offline }
         try await phone.container.sync(timeout: .seconds(600))
         // The fourth request is the last one.
         #expect(try phone.read { try $0.all("Post").count } == (request == 4 && isCarriedOut ? 90 : 0))
         try await tablet.kill()
-        tablet = try Device("tablet", transport, file: tablet.file, surround: Self.small)
+        tablet = try Device("tablet", transport, file: tablet.file, configure: Self.small)
         try await tablet.container.sync(timeout: .seconds(600))
         try await phone.container.sync(timeout: .seconds(600))
         #expect(views.all.filter { $0 != "0" } == ["90"])
@@ -98,8 +98,8 @@ import Testing
                 return count == 3
             }
         }
-        let tablet = try Device("tablet", transport, over: held, surround: Self.small)
-        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), surround: Self.small)
+        let tablet = try Device("tablet", transport, over: held, configure: Self.small)
+        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), configure: Self.small)
         try await phone.container.sync(timeout: .seconds(600))
         let views = Self.counts(of: phone)
         try insert(180, tablet)
@@ -151,8 +151,8 @@ import Testing
     @Test func aSaveInThePublicDatabaseAppearsTogether() async throws {
         let cloud = try InProcessCloud(limits: Self.limits)
         func publish(_ description: NSPersistentStoreDescription) { description.cloudKitContainerOptions?.databaseScope = .public }
-        let mia = try Device("mia's", try await cloud.addUser("mia", device: "tablet"), describe: publish, surround: Self.small)
-        let bo = try Device("bo's", try await cloud.addUser("bo", device: "phone"), describe: publish, surround: Self.small)
+        let mia = try Device("mia's", try await cloud.addUser("mia", device: "tablet"), describe: publish, configure: Self.small)
+        let bo = try Device("bo's", try await cloud.addUser("bo", device: "phone"), describe: publish, configure: Self.small)
         try mia.edit { $0.insert("Post", ["title": "Mia's"]) }
         for device in [mia, bo] { try await device.container.sync(timeout: .seconds(600)) }
         let views = Self.counts(of: bo)
@@ -183,7 +183,7 @@ import Testing
                 return count == 3
             }
         }
-        let tablet = try Device("tablet", transport, over: holding, surround: Self.small)
+        let tablet = try Device("tablet", transport, over: holding, configure: Self.small)
         try insert(85, tablet)
         try await holding.gate.reached()
         // 85 posts, as many links, one tag: four requests, of which two have been staged.
@@ -198,8 +198,8 @@ import Testing
     @Test func aRecordThatChangesAllTheTimeHoldsASaveUpForThreeRounds() async throws {
         let cloud = try InProcessCloud(limits: Self.limits)
         let transport = try await cloud.addUser("mia", device: "tablet")
-        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), surround: Self.small)
-        let laptop = try Device("laptop", try await cloud.addDevice("laptop", of: "mia"), surround: Self.small)
+        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), configure: Self.small)
+        let laptop = try Device("laptop", try await cloud.addDevice("laptop", of: "mia"), configure: Self.small)
         let isContending = Mutex(false), rounds = Mutex(0)
         let contended = Contending(transport) { last in
             guard last, isContending.withLock({ $0 }) else { return }
@@ -210,7 +210,7 @@ import Testing
             try phone.edit { try $0.post(titled: "7")?.setValue(Date(timeIntervalSinceReferenceDate: Double(round)), forKey: "timestamp") }
             try await phone.container.sync(timeout: .seconds(600))
         }
-        let tablet = try Device("tablet", transport, over: contended, surround: Self.small)
+        let tablet = try Device("tablet", transport, over: contended, configure: Self.small)
         try insert(60, tablet)
         for device in [tablet, phone, laptop] { try await device.container.sync(timeout: .seconds(600)) }
         let views = Views(of: laptop) { context in "\(try context.all("Post").count { $0.value(forKey: "content") as? String == "changed" })" }
@@ -230,9 +230,9 @@ import Testing
     @Test func aConflictOfOneObjectHoldsTheSaveTogether() async throws {
         let cloud = try InProcessCloud(limits: Self.limits)
         let transport = try await cloud.addUser("mia", device: "tablet")
-        let tablet = try Device("tablet", transport, surround: Self.small)
-        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), surround: Self.small)
-        let laptop = try Device("laptop", try await cloud.addDevice("laptop", of: "mia"), surround: Self.small)
+        let tablet = try Device("tablet", transport, configure: Self.small)
+        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), configure: Self.small)
+        let laptop = try Device("laptop", try await cloud.addDevice("laptop", of: "mia"), configure: Self.small)
         try insert(60, tablet)
         for device in [tablet, phone, laptop] { try await device.container.sync(timeout: .seconds(600)) }
         transport.goOffline()
@@ -254,8 +254,8 @@ import Testing
         var strict = Self.limits
         strict.recordBytes = 10_000
         let cloud = try InProcessCloud(limits: strict)
-        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"), surround: Self.small)
-        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), surround: Self.small)
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"), configure: Self.small)
+        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), configure: Self.small)
         for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(600)) }
         let views = Self.counts(of: phone)
         try tablet.edit { context in

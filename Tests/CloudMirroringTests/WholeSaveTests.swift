@@ -32,13 +32,13 @@ import Testing
         return Dictionary(grouping: contents) { $0 }.map { "\($0.key) \($0.value.count)" }.sorted().joined(separator: ", ")
     }
 
-    private func stage(_ bytes: Int) -> (inout MirrorSurroundings) -> Void { { $0.stagingBytesMax = bytes } }
+    private func stage(_ bytes: Int) -> (inout SyncEnvironment) -> Void { { $0.stagingBytesMax = bytes } }
 
     /// In memory and in the file, which is where pages of large imports wait.
     @Test(arguments: [4_000_000, 0]) func insertsUpdatesAndDeletionsOfOneSaveAppearTogether(stagingBytesMax: Int) async throws {
         let cloud = try InProcessCloud(limits: Self.limits)
         let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
-        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), surround: stage(stagingBytesMax))
+        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), configure: stage(stagingBytesMax))
         for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(600)) }
         let views = Views(of: phone, Self.contents)
         try tablet.edit { context in for number in 0..<390 { context.insert("Post", ["title": "\(number)", "content": "new"]) } }
@@ -59,7 +59,7 @@ import Testing
             for number in 0..<50 { context.insert("Post", ["title": "\(number)"]).setValue(Set(tags), forKey: "tags") }
         }
         try await tablet.container.sync(timeout: .seconds(600))
-        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), surround: stage(stagingBytesMax))
+        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), configure: stage(stagingBytesMax))
         let views = Views(of: phone) { context in
             let posts = try context.all("Post")
             return "\(posts.count) \(posts.reduce(0) { $0 + (($1.value(forKey: "tags") as? Set<NSManagedObject>)?.count ?? 0) })"
@@ -107,7 +107,7 @@ import Testing
                 return count == 3
             }
         }
-        let phone = try Device("phone", transport, over: holding, surround: stage(stagingBytesMax))
+        let phone = try Device("phone", transport, over: holding, configure: stage(stagingBytesMax))
         let views = Views(of: phone, Self.contents)
         try await holding.gate.reached()
         try tablet.edit { context in
@@ -142,7 +142,7 @@ import Testing
 
         let transport = try await cloud.addDevice("phone", of: "mia")
         let faults = Faults(transport)
-        var phone = try Device("phone", transport, over: faults, surround: stage(0))
+        var phone = try Device("phone", transport, over: faults, configure: stage(0))
         let first = Views(of: phone, Self.count("Post"))
         for request in 1...60 { faults.plan("changes/zone", request > 5 ? .fail(CKError(.networkUnavailable, "the network is gone")) : .pass) }
         try await phone.until { $0.activity == .offline }
@@ -151,7 +151,7 @@ import Testing
         try await phone.kill()
         let before = transport.log.count
         let downloads = transport.log.count { $0 == "asset" }
-        phone = try Device("phone", transport, file: phone.file, surround: stage(0))
+        phone = try Device("phone", transport, file: phone.file, configure: stage(0))
         let second = Views(of: phone, Self.count("Post"))
         try await phone.container.sync(timeout: .seconds(600))
         #expect(second.all == ["300"])
@@ -178,7 +178,7 @@ import Testing
         let transport = try await cloud.addDevice("phone", of: "mia")
         let faults = Faults(transport)
         faults.plan("changes/zone", .pass, .pass, .pass, .refuse(status: 400, WireError(.badRequest, "the token has expired", nativeCode: .changeTokenExpired)))
-        let phone = try Device("phone", transport, over: faults, surround: stage(0))
+        let phone = try Device("phone", transport, over: faults, configure: stage(0))
         let views = Views(of: phone, Self.count("Post"))
         try await phone.container.sync(timeout: .seconds(600))
         #expect(views.all == ["300"])

@@ -7,7 +7,7 @@ import MirroringCore
 import Testing
 
 @Suite struct ExportTests {
-    private func operations(_ batch: ExportBatch) -> [String] { batch.items.map { "\($0.operation) \($0.recordName)" } }
+    private func operations(_ batch: BatchPlan) -> [String] { batch.items.map { "\($0.operation) \($0.recordName)" } }
 
     @Test func namesAreGivenOnceAndASecondAttemptUsesThem() {
         var server = ServerModel()

@@ -6,8 +6,8 @@ import MirroringCore
 import Testing
 
 @Suite struct RetryPolicyTests {
-    private func decide(_ code: CloudFailure.Code, attempt: Int = 1, unit: Double = 1, retryAfter: Double? = nil) -> RetryPolicy.Decision {
-        RetryPolicy.decide(CloudFailure(code, "r", retryAfter: retryAfter), attempt: attempt, unit: unit)
+    private func decide(_ code: CloudFailure.Code, attempt: Int = 1, jitter: Double = 1, retryAfter: Double? = nil) -> RetryPolicy.Decision {
+        RetryPolicy.decide(CloudFailure(code, "r", retryAfterSeconds: retryAfter), attempt: attempt, jitter: jitter)
     }
 
     @Test func eachCodeHasItsDecision() {
@@ -34,28 +34,36 @@ import Testing
     }
 
     @Test func delaysDoubleAreCappedAndSpread() {
-        func seconds(_ attempt: Int, _ unit: Double) -> Double? {
-            if case .wait(let seconds, _, _) = decide(.zoneBusy, attempt: attempt, unit: unit) { seconds } else { nil }
+        func delay(_ attempt: Int, _ jitter: Double) -> Duration? {
+            if case .wait(let delay, _, _) = decide(.zoneBusy, attempt: attempt, jitter: jitter) { delay } else { nil }
         }
-        #expect((1...5).map { seconds($0, 1) } == [1, 2, 4, 8, 16])
-        #expect(seconds(1, 0) == 0.5 && seconds(3, 0.5) == 3 && seconds(100, 1) == 300 && seconds(100, 0) == 150)
+        #expect((1...5).map { delay($0, 1) } == [1, 2, 4, 8, 16].map { .seconds($0) })
+        #expect(delay(1, 0) == .milliseconds(500))
+        #expect(delay(3, 0.5) == .seconds(3))
+        #expect([1, 0].map { delay(100, $0) } == [.seconds(300), .seconds(150)])
     }
 
     @Test func theServersWishIsHonouredExactly() {
-        #expect(decide(.requestRateLimited, attempt: 5, retryAfter: 42) == .wait(seconds: 42, isOffline: false, reason: "r"))
-        #expect(decide(.zoneBusy, retryAfter: 0) == .wait(seconds: 0, isOffline: false, reason: "r"))
-        #expect(decide(.zoneBusy, retryAfter: -1) == .wait(seconds: 1, isOffline: false, reason: "r"))
-        #expect(decide(.zoneBusy, retryAfter: .nan) == .wait(seconds: 1, isOffline: false, reason: "r"))
+        #expect(decide(.requestRateLimited, attempt: 5, retryAfter: 42) == .wait(.seconds(42), isOffline: false, reason: "r"))
+        #expect(decide(.zoneBusy, retryAfter: 0) == .wait(.seconds(0), isOffline: false, reason: "r"))
+        #expect(decide(.zoneBusy, retryAfter: -1) == .wait(.seconds(1), isOffline: false, reason: "r"))
+        #expect(decide(.zoneBusy, retryAfter: .nan) == .wait(.seconds(1), isOffline: false, reason: "r"))
     }
 
     @Test func faultsOfTheServerAreNotTriedForEver() {
-        #expect(decide(.internalError, attempt: 7) == .wait(seconds: 64, isOffline: false, reason: "r"))
-        #expect(decide(.internalError, attempt: 8) == .wait(seconds: 128, isOffline: false, reason: "r"))
+        #expect(decide(.internalError, attempt: 7) == .wait(.seconds(64), isOffline: false, reason: "r"))
+        #expect(decide(.internalError, attempt: 8) == .wait(.seconds(128), isOffline: false, reason: "r"))
+    }
+
+    @Test func aDelayOfTheServerIsAtMostOneDay() {
+        #expect(CloudFailure(.zoneBusy, "r", retryAfter: .seconds(1_000_000)).retryAfter == CloudFailure.retryAfterMax)
+        #expect(CloudFailure(.zoneBusy, "r", retryAfter: .seconds(-1)).retryAfter == .zero)
+        #expect(CloudFailure(.zoneBusy, "r", retryAfterSeconds: 1e300).retryAfter == CloudFailure.retryAfterMax)
     }
 
     @Test func everyCodeOfTheWireHasANumber() {
         for code in WireError.Code.allCases {
-            #expect(CloudFailure(WireError(code, "w", retryAfter: 3)).retryAfter == 3)
+            #expect(CloudFailure(WireError(code, "w", retryAfter: 3)).retryAfter == .seconds(3))
         }
         #expect(CloudFailure(WireError(.badRequest, "w", nativeCode: .changeTokenExpired)).code == .changeTokenExpired)
         #expect(CloudFailure(WireError(.exists, "w")).code == .serverRecordChanged)

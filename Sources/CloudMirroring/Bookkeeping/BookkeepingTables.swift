@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudWire
+import MirroringCore
 import SQLiteStore
 
 /// Versions of the mirror's own tables in a store's file. A case is never reused or renumbered; older tables are

@@ -102,7 +102,7 @@ enum StagedTable {
     static func content(of asset: AssetValue, zone: Int64, _ reader: StoreReader) throws -> Data? {
         let sql = "SELECT content FROM TARN_STAGEDASSET WHERE zone = ? AND asset = ? ORDER BY part"
         let arguments: [SQLValue] = [.int(zone), .text(name(of: asset))]
-        guard asset.size >= MirrorCloud.mappedBytesMin else {
+        guard asset.size >= SyncDatabase.mappedBytesMin else {
             var content: Data?
             try reader.query(sql, arguments) { content = (content ?? Data()) + ($0.blob(0) ?? Data()) }
             return content

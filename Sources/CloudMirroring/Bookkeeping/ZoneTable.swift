@@ -6,18 +6,6 @@ import Foundation
 import MirroringCore
 import SQLiteStore
 
-/// A zone whose records a store mirrors.
-struct MirrorZone: Hashable, Sendable {
-    /// The number of the zone for what is not shared. A store of the shared database has no such zone on the server:
-    /// there it stands for objects that belong to no share yet.
-    static let home: Int64 = 0
-
-    let number: Int64
-    let id: ZoneID
-
-    var isHome: Bool { number == Self.home }
-}
-
 /// The zones of a store: how far each was read, and what is shared with whom.
 ///
 /// A zone's number stands in the tables of records, links and parked relationships, whose names count within it.

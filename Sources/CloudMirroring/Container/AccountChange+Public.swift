@@ -6,37 +6,43 @@ import Foundation
 import MirroringCore
 
 extension NSPersistentCloudKitContainer {
-    /// What became of a store that met another account or another server, or whose data the user deleted elsewhere.
+    /// A change of a store's account or server, or the deletion of its data by the user on another device, with its outcome.
     public struct AccountChange: Hashable, Sendable {
+        /// The cause of the change.
         public enum Kind: Hashable, Sendable {
-            /// Another user is signed in than the one whose data the store held.
+            /// Another user than the owner of the store's data is signed in.
             case anotherAccount
-            /// The server never had what the store synced; see ``NSPersistentCloudKitContainerOptions/serverReplacedPolicy``.
+            /// The server never had the store's data; see ``NSPersistentCloudKitContainerOptions/serverReplacedPolicy``.
             case serverReplaced
             /// The user deleted the app's data on another device.
             case dataDeleted
         }
 
+        /// How the store was changed.
         public enum Outcome: Hashable, Sendable {
             /// The store was archived if it had objects, and emptied.
             case emptied
             /// The objects stayed, and are sent to the present account.
             case uploaded
-            /// Nothing was touched, and nothing is synced: ``resolveAccountChange(_:in:)``.
+            /// The store is unchanged and does not sync before ``resolveAccountChange(_:in:)``.
             case unresolved
         }
 
+        /// The cause of the change.
         public let kind: Kind
+        /// How the store was changed.
         public let outcome: Outcome
+        /// The time of the change, by this device's clock.
         public let date: Date
-        /// The user whose data the store held; nil if the server never named one.
+        /// The previous owner of the store's data; nil if the server never identified one.
         public let previousAccount: CKRecord.ID?
-        /// The user who is signed in since.
+        /// The user who is signed in now; nil if the server never identified one.
         public let account: CKRecord.ID?
-        /// 32 hexadecimal digits that name a server's data; nil for a server that doesn't tell them.
+        /// The identity of the previous server's data: 32 hexadecimal digits; nil for a server without the capability `server-identity`.
         public let previousServerIdentity: String?
+        /// The identity of the present server's data: 32 hexadecimal digits; nil for a server without the capability `server-identity`.
         public let serverIdentity: String?
-        /// File name of the copy that was made before, in the store's folder; nil if the store had no objects, or kept them.
+        /// The file name of the archive, in the store's folder; nil if the store had no objects, or kept them.
         public let archiveName: String?
 
         init(_ change: MirroringCore.AccountChange) {
@@ -61,7 +67,7 @@ extension NSPersistentCloudKitContainer {
         }
     }
 
-    /// What an app decides about an ``AccountChange/Outcome/unresolved`` change.
+    /// The app's decision on an ``AccountChange/Outcome/unresolved`` change.
     public enum AccountChangeResolution: Hashable, Sendable {
         /// Archives the store, empties it, and fills it with the present account's data.
         case archive

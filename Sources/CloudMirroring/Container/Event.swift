@@ -7,14 +7,19 @@ import MirroringCore
 package import PredicateKit
 
 extension NSPersistentCloudKitContainer {
+    /// The kind of an event.
+    ///
     /// Source: developer.apple.com/documentation/coredata/nspersistentcloudkitcontainer/eventtype
     public enum EventType: Int, Sendable {
+        /// Account, zone and subscription are set up.
         case setup = 0
+        /// Changes are fetched and applied.
         case `import` = 1
+        /// Changes are sent.
         case export = 2
     }
 
-    /// One step of syncing, posted at its start and at its end.
+    /// One operation of sync, posted at its start and at its end.
     ///
     /// At its start ``endDate`` is nil and ``succeeded`` is false: look at ``endDate`` first.
     ///
@@ -33,15 +38,22 @@ extension NSPersistentCloudKitContainer {
             var accountChange: AccountChange?
         }
 
+        /// Identifies the event at its start, at its end, and in the store's file.
         open var identifier: UUID { content.identifier }
+        /// The identifier of the store.
         open var storeIdentifier: String { content.storeIdentifier }
+        /// The kind of the event.
         open var type: EventType { content.type }
+        /// When the operation began.
         open var startDate: Date { content.startDate }
+        /// When the operation ended; nil while it runs.
         open var endDate: Date? { content.endDate }
+        /// Whether the operation ended without an error; false while it runs.
         open var succeeded: Bool { content.endDate != nil && content.error == nil }
+        /// Why the operation failed; nil while it runs, and if it succeeded.
         open var error: (any Error)? { content.error }
-        /// Of a set-up that found another account: the accounts, and the archive of the store. nil for all other events, and for events
-        /// that are fetched later; see ``NSPersistentCloudKitContainer/accountChanges(in:)``.
+        /// The account change that a set-up found, with the store's archive. nil for all other events, and for fetched events; see
+        /// ``NSPersistentCloudKitContainer/accountChanges(in:)``.
         open var accountChange: AccountChange? { content.accountChange }
 
         init(
@@ -56,7 +68,7 @@ extension NSPersistentCloudKitContainer {
         /// Returns the event itself, which never changes.
         open func copy(with zone: NSZone? = nil) -> Any { self }
 
-        /// nil for a kind of event that this version does not know.
+        /// nil for a kind of event that this version does not have.
         convenience init?(_ row: EventTable.Row, storeIdentifier: String, accountChange: MirroringCore.AccountChange? = nil) {
             guard let type = EventType(rawValue: row.type) else { return nil }
             self.init(
@@ -67,7 +79,7 @@ extension NSPersistentCloudKitContainer {
         }
     }
 
-    /// Posted with the container as object, on a queue of the container's own.
+    /// Posted at the start and at the end of an event, with the container as object, on a queue of the container.
     public static let eventChangedNotification = NSNotification.Name("NSPersistentCloudKitContainerEventChangedNotification")
     /// Key of the ``Event`` in the user info.
     public static let eventNotificationUserInfoKey = "event"
@@ -88,13 +100,13 @@ extension NSPersistentCloudKitContainer.Event: PredicateSubject {
 }
 
 extension NSPersistentCloudKitContainer.EventType {
-    /// nil for what happens on this device only.
+    /// nil for an operation that is local to this device.
     init?(_ operation: SyncMachine.Operation) {
         switch operation {
         case .setUp: self = .setup
-        case .fetchChanges, .fetchPushed: self = .import
-        case .sendBatch: self = .export
-        case .planExport, .planRoom, .quarantine, .reset: return nil
+        case .fetchPage: self = .import
+        case .send: self = .export
+        case .plan, .quarantine, .reset: return nil
         }
     }
 }

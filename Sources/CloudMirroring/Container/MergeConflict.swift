@@ -6,28 +6,35 @@ import MirroringCore
 import ObjectGraph
 
 extension NSPersistentCloudKitContainerOptions {
-    /// An attribute that this device and another changed at the same time.
+    /// An attribute that this device and another one changed concurrently.
     ///
-    /// Differs: Apple's container takes one of the two and tells nobody.
+    /// Differs: Apple's container keeps one of the two without a report.
     public struct MergeConflict {
+        /// The name of the object's entity.
         public let entityName: String
+        /// The name of the attribute.
         public let attributeName: String
-        /// What both sides knew, as `value(forKey:)` gives it.
+        /// The merge base: the value before both changes, as `value(forKey:)` returns it.
         public let ancestor: Any?
+        /// This device's value, as `value(forKey:)` returns it.
         public let here: Any?
+        /// The other device's value, as `value(forKey:)` returns it.
         public let elsewhere: Any?
     }
 
+    /// The app's decision on a conflict.
     public enum MergeDecision {
-        /// What the attribute's `syncPolicy` says; without one the value that reaches the server last.
+        /// The attribute's `syncPolicy` decides; without one, the value that reaches the server last wins.
         case byPolicy
+        /// This device's value wins.
         case keepHere
+        /// The other device's value wins.
         case takeElsewhere
-        /// A value of the attribute's type, or nil; one of another type counts as ``byPolicy``.
+        /// Another value of the attribute's type, or nil, wins. A value of another type counts as ``byPolicy``.
         case value(Any?)
     }
 
-    /// What the mapping asks: the app's function in terms of stored values.
+    /// The app's resolver, in terms of stored values.
     var resolver: (@Sendable (AttributeConflict) -> MergeResolution?)? {
         guard let resolveMergeConflict else { return nil }
         return { conflict in

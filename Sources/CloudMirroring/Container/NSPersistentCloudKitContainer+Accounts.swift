@@ -7,7 +7,8 @@ public import ObjectGraph
 import Synchronization
 
 extension NSPersistentCloudKitContainer {
-    /// Changes of a store's account or server that the app has not acknowledged, oldest first; at most the last 100. They outlive the app.
+    /// Returns changes of a store's account or server that the app has not acknowledged, oldest first; at most the last 100. They are
+    /// stored in the file.
     ///
     ///     for change in try container.accountChanges(in: store) { print(change.date, change.archiveName ?? "no archive") }
     ///
@@ -26,11 +27,14 @@ extension NSPersistentCloudKitContainer {
     public func acknowledgeAccountChanges(in store: NSPersistentStore) throws {
         let mirror = try synced(store)
         try mirror.translated { try mirror.file.acknowledgeAccountChanges() }
-        mirror.accountChange.withLock { $0 = (nil, nil) }
+        mirror.state.withLock { state in
+            state.details.accountChange = nil
+            state.details.accountChangeEvent = nil
+        }
     }
 
-    /// Decides about a store that a policy `keep` left alone, and continues to sync. The decision outlives the app, and holds for the
-    /// account and the server of the change only.
+    /// Decides on a store that a policy `keep` left unchanged, and resumes its sync. The decision is stored in the file, for the account
+    /// and the server of the change only.
     ///
     ///     if let change = container.syncStatus.accountChange, change.outcome == .unresolved {
     ///         try container.resolveAccountChange(isSamePerson ? .upload : .archive, in: store)

@@ -9,7 +9,7 @@ import SQLiteStore
 import Synchronization
 
 extension NSPersistentCloudKitContainer {
-    /// The archives beside a store, oldest first.
+    /// Returns the archives in a store's folder, oldest first.
     ///
     /// - Throws: ``CocoaError`` for a store that isn't synced, or for a folder that cannot be read.
     public func storeArchives(of store: NSPersistentStore) throws -> [StoreArchive] {
@@ -22,7 +22,7 @@ extension NSPersistentCloudKitContainer {
             .sorted { ($0.date, $0.url.lastPathComponent) < ($1.date, $1.url.lastPathComponent) }
     }
 
-    /// Deletes an archive with everything in it.
+    /// Deletes an archive and its files.
     ///
     /// - Throws: ``CocoaError`` with `.persistentStoreOperation` for a file that isn't an archive of this store.
     public func removeStoreArchive(_ archive: StoreArchive, of store: NSPersistentStore) throws {
@@ -32,9 +32,9 @@ extension NSPersistentCloudKitContainer {
 
     /// Replaces a store by one of its archives, and syncs it.
     ///
-    /// For a person who is back, the archive's changes that were not sent are sent, and what happened since on the server is imported. For a
-    /// person who has another account, or whose server lost its data, `asPresentAccount` sends all objects to the account that is signed
-    /// in; shares go, and their objects are the user's alone. Ask the person first.
+    /// If the user of the archive is signed in again, the archive's unsent changes are sent, and later changes of the server are imported.
+    /// For another account of the same person, or a server that lost its data, `asPresentAccount` sends all objects to the present account;
+    /// shares end, and their objects belong to this user. Ask the person first.
     ///
     ///     let archive = try container.storeArchives(of: store).last!
     ///     let (restored, replaced) = try await container.restoreStoreArchive(archive, in: store)
@@ -43,15 +43,15 @@ extension NSPersistentCloudKitContainer {
     /// The store's present file is archived before; `replaced` is that archive. The store is removed from the coordinator and a new one is
     /// loaded from the same description: objects that contexts hold of it are invalid, so reset those contexts. The archive stays.
     ///
-    /// An archive has everything that was in the file, also what somebody saved who was signed in before the server could be asked.
+    /// An archive has all objects of the file, including those of a user who signed in before the server could be reached.
     ///
-    /// If the process is killed meanwhile, the store is either as it was or the archive's; both are in archives then, and the call can be
-    /// made again.
+    /// If the process is killed during the call, the store is either unchanged or the archive's; archives contain both then, and the call
+    /// can be repeated.
     ///
     /// - Parameter asPresentAccount: Whether the person confirmed that the objects of the archive's account are theirs.
     /// - Throws: ``CocoaError`` with `.persistentStoreOperation` for a file that isn't an archive of this store; for an archive of another
-    ///   account or server than the store's, unless `asPresentAccount`; for `asPresentAccount` and a database that isn't private. What
-    ///   loading throws, such as a model that cannot read the archive. The store is as it was then, but loaded anew in the last case.
+    ///   account or server than the store's, unless `asPresentAccount`; for `asPresentAccount` and a database that isn't private. Also
+    ///   the errors of loading, such as an incompatible model. The store is unchanged then, but loaded again in the last case.
     @discardableResult
     public func restoreStoreArchive(
         _ archive: StoreArchive, in store: NSPersistentStore, asPresentAccount: Bool = false
@@ -119,7 +119,7 @@ extension NSPersistentCloudKitContainer {
         }
     }
 
-    /// Loads one store, and lets its mirror finish a restoration before anything is synced.
+    /// Loads one store, and finishes a restoration before it syncs.
     private func load(_ description: NSPersistentStoreDescription, _ restoration: StoreRestoration?) async throws -> NSPersistentStore {
         guard let url = description.url else { preconditionFailure("a store that was loaded from a file has a URL") }
         restorations.withLock { $0[url] = restoration }
@@ -138,30 +138,22 @@ extension NSPersistentCloudKitContainer {
     }
 }
 
-/// What is left to do once an archive has taken the place of a store's file.
+/// The work that remains after an archive has replaced a store's file.
 struct StoreRestoration: Hashable, Sendable {
-    /// Whether its objects are to be sent to the account that is signed in.
+    /// Whether its objects are sent to the present account.
     var isForPresentAccount: Bool
-    /// What the app has not acknowledged, as the replaced file had it.
+    /// Account changes of the replaced file that the app has not acknowledged.
     var accountChanges: [UInt8]?
-}
-
-extension Mirror {
-    func finishRestoration() async throws {
-        guard let restoration = restoration.withLock({ $0 }) else { return }
-        tellContexts(deleted: try await onQueue { try self.file.finish(restoration) })
-        self.restoration.withLock { $0 = nil }
-    }
 }
 
 extension MirrorFile {
     func objectCount() throws -> Int { try store.write { try allKeys($0).count } }
 
-    /// - Returns: Keys of rows that went because others stand for the same objects.
+    /// - Returns: Keys of deleted rows, which duplicated other ones.
     func finish(_ restoration: StoreRestoration) throws -> [RowKey] {
         try store.write { writer in
             try BookkeepingTables.open(writer, home: homeZone)
-            // What somebody else saved before the store was archived is in the archive, too; whoever restores it takes it.
+            // The archive may contain saves of another user from before it was made; the restoring user adopts them.
             for key in [MirrorState.Key.credential, .stranger, .accountAnswer] { try MirrorState.set(key, .null, writer) }
             try MirrorState.set(.accountChanges, restoration.accountChanges.map { .blob(Data($0)) } ?? .null, writer)
             return restoration.isForPresentAccount ? try uploadEverything(writer) : []

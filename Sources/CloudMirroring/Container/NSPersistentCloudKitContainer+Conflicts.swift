@@ -9,10 +9,10 @@ public import ObjectGraph
 import SQLiteStore
 
 extension NSPersistentCloudKitContainer {
-    /// The values that lost against others, the oldest first.
+    /// Returns the losing values of concurrent changes, oldest first.
     ///
-    /// - Parameter store: nil for all synced stores.
-    /// - Throws: ``CocoaError`` for a store that is not synced, or a file that cannot be read.
+    /// - Parameter store: nil for all stores that sync.
+    /// - Throws: ``CocoaError`` for a store that does not sync, or a file that cannot be read.
     public func conflicts(in store: NSPersistentStore? = nil) throws -> [Conflict] {
         let mirrors = try store.map { [try synced($0)] } ?? allMirrors
         do {
@@ -24,14 +24,14 @@ extension NSPersistentCloudKitContainer {
         }
     }
 
-    /// Gives an object the value that lost, in a context that the app saves; it is sent then like any other change.
+    /// Restores a losing value in a context. The app saves the context, and the value is sent like any other change.
     ///
-    /// An object that was deleted is made anew, with all values of it that are in the log. The log keeps the entries:
+    /// A deleted object is inserted again, with all its values in the log. The log keeps the entries:
     /// see ``forgetConflicts(_:)``.
     ///
-    /// - Parameter context: One of this container's, on whose queue the call is made.
+    /// - Parameter context: A context of this container. The call is made on its queue.
     /// - Returns: The object.
-    /// - Throws: ``CocoaError`` 134070 for a value that is not on this device, or whose property the model has lost.
+    /// - Throws: ``CocoaError`` 134070 for an asset that is not on this device, or a property that the model no longer has.
     @discardableResult
     public func restoreLosingValue(of conflict: Conflict, in context: NSManagedObjectContext) throws -> NSManagedObject {
         if let id = conflict.objectID, let object = try? context.existingObject(with: id) {
@@ -54,9 +54,9 @@ extension NSPersistentCloudKitContainer {
         return object
     }
 
-    /// Takes entries out of the log.
+    /// Deletes entries of the log.
     ///
-    /// - Throws: What writing the stores' files throws.
+    /// - Throws: ``CocoaError`` for a file that cannot be written.
     public func forgetConflicts(_ conflicts: [Conflict]) throws {
         for (number, ids) in Dictionary(grouping: conflicts.map(\.id), by: \.store) {
             guard let mirror = allMirrors.first(where: { $0.store.number == number }) else { continue }
@@ -86,7 +86,7 @@ extension NSPersistentCloudKitContainer {
     }
 }
 
-/// Reads the conflict log, inside one transaction of the store.
+/// Reads the conflict log in one transaction of the store.
 private struct ConflictTable {
     let file: MirrorFile
     let reader: StoreReader

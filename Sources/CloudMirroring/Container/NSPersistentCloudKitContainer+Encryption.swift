@@ -6,17 +6,16 @@ import MirroringCore
 public import ObjectGraph
 
 extension NSPersistentCloudKitContainer {
-    /// The keys of a store's encrypted attributes as text, to be carried to the user's other devices or kept safe. It is a
-    /// secret: whoever has it can read what the server stores.
+    /// Returns the keys of a store's encrypted attributes as text, for the user's other devices or for safekeeping. The text is a secret:
+    /// it decrypts the server's data.
     ///
-    /// - Returns: Lines beginning with `tarn-key-1:`; empty as long as nothing was sealed here.
-    /// - Throws: What reading the key file throws, or ``CocoaError`` for a store that is not synced.
+    /// - Returns: Lines that begin with `tarn-key-1:`; empty before the first value was encrypted here.
+    /// - Throws: ``CocoaError`` for a store that does not sync; the error of reading the key file.
     public func encryptionKeyText(of store: NSPersistentStore) throws -> String { try synced(store).cloud.sealer.keys.text() }
 
-    /// Adds the keys of another device of the user, so that what was encrypted there can be read here. Syncing goes on by
-    /// itself if it waited for them.
+    /// Adds the keys of another device of the user, which decrypt its values. A sync that waited for them resumes.
     ///
-    /// - Parameter text: What ``encryptionKeyText(of:)`` gave there.
+    /// - Parameter text: The result of ``encryptionKeyText(of:)`` on that device.
     /// - Throws: ``CocoaError`` for text without keys, for a store that is not synced, or for a file that cannot be written.
     public func addEncryptionKeys(_ text: String, to store: NSPersistentStore) throws {
         let mirror = try synced(store)
@@ -24,7 +23,7 @@ extension NSPersistentCloudKitContainer {
         mirror.send(.pushArrived)
     }
 
-    func synced(_ store: NSPersistentStore) throws -> Mirror {
+    func synced(_ store: NSPersistentStore) throws -> StoreSync {
         guard let mirror = mirror(of: store) else {
             throw CocoaError(.persistentStoreOperation, sentence: "The store is not synced by this container.")
         }

@@ -7,7 +7,7 @@ import ObjectGraph
 // Data store with the CloudKit public database* (2020). Answers are cached: lists may ask for every line they show.
 
 extension NSPersistentCloudKitContainer {
-    /// How often stores' files were looked into to answer.
+    /// The number of reads of stores' files for permissions.
     package var permissionLooks: Int { allMirrors.reduce(0) { $0 + $1.permissions.misses } }
 
     func mayUpdateRecord(of objectID: NSManagedObjectID) -> Bool {

@@ -29,9 +29,9 @@ extension NSPersistentCloudKitContainer {
         return CKRecord.ID(recordName: state.recordName, zoneID: zoneID)
     }
 
-    private func state(of id: NSManagedObjectID) -> (RecordState, Mirror, CKRecordZone.ID)? {
+    private func state(of id: NSManagedObjectID) -> (RecordState, StoreSync, CKRecordZone.ID)? {
         guard !id.isTemporaryID, let mirror = mirror(of: id.persistentStore) else { return nil }
-        // A store whose bookkeeping cannot be read has no record to show; syncing reports what is wrong.
+        // If the sync metadata cannot be read there is no record; sync reports the error.
         let found = try? mirror.file.store.read { reader -> (RecordState, ZoneID)? in
             let bookkeeping = mirror.file.reader(reader)
             guard var state = try bookkeeping.record(of: id.key), let number = try bookkeeping.zone(of: id.key),

@@ -8,36 +8,40 @@ import MirroringCore
 public import ObjectGraph
 
 extension NSPersistentCloudKitContainer {
-    /// A change of an object that the server rejected permanently: the user may not make it, or the schema has no place for it.
+    /// A change that the server rejected permanently: the user has no permission for it, or the schema has no field for it.
     ///
-    /// It stays on this device, and is sent again when the object changes, and once at each launch. See
-    /// ``NSPersistentCloudKitContainer/discardRejectedChanges(of:)`` for a way back.
+    /// It remains on this device, and is sent again after the next change of the object, and once at each launch. To revert it, call
+    /// ``NSPersistentCloudKitContainer/discardRejectedChanges(of:)``.
     ///
     /// Differs: Apple's container has the error of the export event only.
     public struct RejectedChange: Hashable, Sendable {
+        /// The kind of the change.
         public enum Kind: Hashable, Sendable {
             /// The object isn't on the server.
             case insertion
-            /// The object differs from its record. Later values of the attributes that were changed here stay hidden.
+            /// The object differs from its record. Later values of the changed attributes stay hidden.
             case update
-            /// The object is on the server. It comes back by itself.
+            /// The object is on the server. The next import restores it.
             case deletion
         }
 
+        /// The object; for a deletion, the deleted object's ID.
         public let objectID: NSManagedObjectID
+        /// The identifier of the object's record.
         public let recordID: CKRecord.ID
+        /// The kind of the change.
         public let kind: Kind
-        /// A many-to-many relationship of the object of which one pair was rejected; nil for the object's own values.
+        /// The many-to-many relationship of a rejected link; nil for the object's own values.
         public let relationshipName: String?
-        /// The server's sentence.
+        /// The server's reason, a sentence.
         public let reason: String
     }
 
-    /// Changes that the server rejected permanently and that are still on this device, in no particular order.
+    /// Returns changes that the server rejected permanently and that are still on this device, in no particular order.
     ///
     ///     for change in try container.rejectedChanges() { print(change.objectID, change.reason) }
     ///
-    /// Nothing is fetched. ``SyncStatus/rejectedCount`` says how many there are.
+    /// There is no request to the server. ``SyncStatus/rejectedCount`` has their number.
     ///
     /// - Parameter store: nil for all synced stores.
     /// - Throws: ``CocoaError`` for a store that isn't synced, or for a file that cannot be read.
@@ -59,16 +63,15 @@ extension NSPersistentCloudKitContainer {
         }
     }
 
-    /// Gives up changes that the server rejected permanently, and puts what the server has in their place. The objects follow the server
-    /// again from then on.
+    /// Replaces changes that the server rejected permanently by the server's state. The objects follow the server again.
     ///
-    /// An object that was changed takes the server's values and relationships; an object that the server doesn't accept at all is
-    /// deleted from the store. Values that are given up are in ``conflicts(in:)``. Objects without rejected changes stay as they are.
-    /// Save the objects first: unsaved changes of a context are merged as with any import.
+    /// A changed object takes the server's values and relationships; an object that the server does not have is deleted from the store.
+    /// Discarded values are in ``conflicts(in:)``. Objects without rejected changes stay unchanged. Save the objects first: unsaved changes
+    /// of a context are merged as with any import.
     ///
-    /// Rejected deletions need no call: their objects come back by themselves, as new objects with the server's values.
+    /// Rejected deletions need no call: sync restores their objects, as new objects with the server's values.
     ///
-    /// - Throws: ``CKError`` if the server cannot be asked; changes of objects in other stores or zones may have been discarded then.
+    /// - Throws: ``CKError`` if the server cannot be reached; changes of objects in other stores or zones may have been discarded then.
     ///   ``CocoaError`` for a file that cannot be read or written.
     ///
     /// Differs: Apple's container has no such call.
@@ -77,7 +80,7 @@ extension NSPersistentCloudKitContainer {
             let keys = objectIDs.filter { !$0.isTemporaryID && $0.persistentStore === mirror.store }.map(\.key)
             if keys.isEmpty { continue }
             do {
-                try await mirror.discardRejectedChanges(of: keys)
+                try await RejectedChangeReverter(sync: mirror).discardRejectedChanges(of: keys)
             } catch {
                 throw Self.told(error)
             }

@@ -7,11 +7,13 @@ import MirroringCore
 import ObjectGraph
 import Synchronization
 
-/// Raw values are Apple's.
+/// Options of ``NSPersistentCloudKitContainer/initializeCloudKitSchema(options:)``. Raw values are Apple's.
 public struct NSPersistentCloudKitContainerSchemaInitializationOptions: OptionSet, Sendable {
+    /// The options as bits.
     public let rawValue: UInt
+    /// Creates options from bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
-    /// Checks the model and makes the records, and sends nothing.
+    /// Checks the model and makes the records, without a request to the server.
     public static let dryRun = Self(rawValue: 1 << 1)
     /// Prints the schema, in the language of schema files.
     public static let printSchema = Self(rawValue: 1 << 2)
@@ -27,11 +29,11 @@ extension NSPersistentCloudKitContainer {
         }
         for mirror in mirrors {
             let schema = CloudSchema(mirror.file.mapping)
-            if options.contains(.printSchema) { surroundings.print(schema.text(isPublic: mirror.file.scope == .public)) }
+            if options.contains(.printSchema) { environment.print(schema.text(isPublic: mirror.file.scope == .public)) }
             if options.contains(.dryRun) { continue }
             do {
-                try Self.waiting { [surroundings] in
-                    try await mirror.cloud.open().initialize(schema, makeName: surroundings.makeName)
+                try Self.waiting { [environment] in
+                    try await mirror.cloud.open().initialize(schema, makeName: environment.makeName)
                 }
             } catch {
                 let failure = CKError(CloudFailure(error))

@@ -42,7 +42,7 @@ extension NSPersistentCloudKitContainer {
             if let share, share.described != nil {
                 saved = share
             } else {
-                let zoneID = share?.recordID.zoneID ?? CKRecordZone.ID(zoneName: MirrorNames.shareZonePrefix + surroundings.makeName())
+                let zoneID = share?.recordID.zoneID ?? CKRecordZone.ID(zoneName: MirrorNames.shareZonePrefix + environment.makeName())
                 target = zoneID.wire
                 _ = try await container.privateCloudDatabase.save(CKRecordZone(zoneID: zoneID))
                 saved = try await Self.save(share ?? CKShare(recordZoneID: zoneID), in: container.privateCloudDatabase)
@@ -114,7 +114,7 @@ extension NSPersistentCloudKitContainer {
         return participants
     }
 
-    // MARK: What is shared
+    // MARK: Stored shares
 
     func storedShares(in persistentStore: NSPersistentStore?) throws -> [CKShare] {
         let mirrors = try persistentStore.map { [try synced($0)] } ?? allMirrors
@@ -142,9 +142,9 @@ extension NSPersistentCloudKitContainer {
         for mirror in mirrors where mirror.file.scope != .public {
             do {
                 guard let zone = try await mirror.onQueue({ try mirror.file.zone(zoneID.wire) })?.zone else { continue }
-                try await mirror.cloud.open().leave(zone.id, key: surroundings.makeName())
+                try await mirror.cloud.open().leave(zone.id, key: environment.makeName())
                 let removed = try await mirror.onQueue { try mirror.file.remove(zone, keeping: .nothing) }
-                mirror.tellContexts(deleted: removed)
+                mirror.mergeDeletions(of: removed)
             } catch {
                 throw Self.told(error)
             }
@@ -171,10 +171,10 @@ extension NSPersistentCloudKitContainer {
     }
 }
 
-extension Mirror {
-    /// A share that is kept in the store's file, as the app sees it.
+extension StoreSync {
+    /// Returns a share of the store's file as a `CKShare`.
     fileprivate func share(_ record: Record, _ zone: MirrorZone) throws -> CKShare {
-        // Without a configured server there are no links to show.
+        // Without a configured server the share has no URL.
         let linkBase = (try? cloud.open().client.transport.linkBase) ?? ""
         return CKShare.kept(record, in: CKRecordZone.ID(zone.id, scope: file.scope), scope: file.scope, linkBase: linkBase)
     }

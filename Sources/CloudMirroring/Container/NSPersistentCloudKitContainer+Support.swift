@@ -5,12 +5,12 @@ public import Foundation
 import ObjectGraph
 
 extension NSPersistentCloudKitContainer {
-    /// What somebody who helps needs to see of syncing, in one piece of JSON: for each store the status, counts by entity and
-    /// stage, refusals with their reasons, how much history is read, the last 200 steps with their errors.
+    /// Returns a JSON document for support: for each store the status, counts by entity and stage, rejections with their reasons, the
+    /// history read so far, and the last 200 events with their errors.
     ///
     ///     try container.supportBundle().write(to: url)
     ///
-    /// It holds no values of attributes, no record names, no names of users, no change tokens and no keys.
+    /// It contains no values of attributes, record names, user names, change tokens or keys.
     ///
     /// - Throws: ``CocoaError`` for a file that cannot be read.
     public func supportBundle() throws -> Data {
@@ -34,6 +34,6 @@ extension NSPersistentCloudKitContainer {
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
         encoder.dateEncodingStrategy = .iso8601
         return try encoder.encode(
-            Bundle(written: surroundings.now(), system: ProcessInfo.processInfo.operatingSystemVersionString, stores: stores))
+            Bundle(written: environment.now(), system: ProcessInfo.processInfo.operatingSystemVersionString, stores: stores))
     }
 }

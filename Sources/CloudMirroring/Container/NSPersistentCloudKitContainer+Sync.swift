@@ -7,24 +7,22 @@ public import ObjectGraph
 import Synchronization
 
 extension NSPersistentCloudKitContainer {
-    /// Syncs all stores now, and returns when both directions of every one are idle: what was saved before the call is on the server, and
-    /// what was on the server is here.
+    /// Syncs all stores now, and returns when import and export of each are idle: earlier saves are on the server, and earlier changes of
+    /// the server are in the stores.
     ///
     ///     try await container.sync(timeout: .seconds(30))
     ///
-    /// The stores sync independently: what stands in the way of one doesn't keep the others from being synced before the call throws.
-    /// A store that is signed out fails the call only if something waits to be sent from it, or if no other store was synced: an app
-    /// with a public and a private store can wait for the public one while nobody is signed in.
+    /// The stores sync independently: all others sync before the call throws the failure of one. A signed-out store fails the call only if
+    /// it has pending changes, or if no other store was synced: an app with a public and a private store can wait for the public one while
+    /// the user is signed out.
     ///
-    /// Objects that the server rejects permanently don't hold it up: see ``rejectedChanges(in:)``. Calls share their rounds, so that
-    /// calling it often costs little more than calling it once.
+    /// Permanently rejected changes do not fail the call: see ``rejectedChanges(in:)``. Concurrent calls share one import and one export.
     ///
-    /// - Parameter timeout: How long to wait. Syncing goes on after it.
-    /// - Throws: ``CKError`` with what stands in the way of a store: once all others are idle when nothing will happen by itself (nobody is
-    ///   signed in, the configuration is wrong, syncing is paused), else when the time is over. `CancellationError` when the task is
-    ///   cancelled.
+    /// - Parameter timeout: The time to wait. Sync continues after it.
+    /// - Throws: The ``CKError`` of a store that needs an action (signed out, wrong configuration, paused), once all others are idle; after
+    ///   the timeout, the error of the last attempt. `CancellationError` when the task is cancelled.
     ///
-    /// Differs: Apple's container cannot be asked.
+    /// Differs: Apple's container has no such call.
     public func sync(timeout: Duration) async throws {
         let mirrors = allMirrors
         try await sync(mirrors, timeout: timeout) { failures in
@@ -38,28 +36,28 @@ extension NSPersistentCloudKitContainer {
         }
     }
 
-    /// Syncs one store now, and returns when both its directions are idle. A store of the public database is asked for changes at once,
-    /// whenever it would have been polled next.
+    /// Syncs one store now, and returns when its import and export are idle. A public database is read now, before its poll interval ends.
     ///
     /// - Throws: As ``sync(timeout:)``; ``CocoaError`` for a store that isn't synced by this container.
     public func sync(_ store: NSPersistentStore, timeout: Duration) async throws {
         try await sync([try synced(store)], timeout: timeout) { $0.first ?? nil }
     }
 
-    /// What syncing does now in one store; idle for a store that isn't synced by this container.
+    /// Returns the state of one store's sync; idle for a store that this container does not sync.
     public func syncStatus(of store: NSPersistentStore) -> SyncStatus {
         mirror(of: store).map { status(of: $0) } ?? SyncStatus(activity: .idle, pendingCount: 0)
     }
 
-    /// The present status of one store and each later one, until the container is deallocated. A slow reader misses those in between.
+    /// Returns the present status of one store and each later one, until the container is deallocated. A slow reader receives only the
+    /// latest.
     public func syncStatusUpdates(of store: NSPersistentStore) -> AsyncStream<SyncStatus> { updates(of: store.number) }
 
-    /// - Parameter obstacle: What is thrown, of what stands in the way of each mirror; nil for those that are idle.
-    private func sync(_ mirrors: [Mirror], timeout: Duration, _ obstacle: ([CloudFailure?]) -> CloudFailure?) async throws {
-        let failures = try await withThrowingTaskGroup(of: [CloudFailure?]?.self) { [surroundings] group in
+    /// - Parameter obstacle: Returns the failure to throw, from the failures of all stores; nil for an idle store.
+    private func sync(_ mirrors: [StoreSync], timeout: Duration, _ obstacle: ([CloudFailure?]) -> CloudFailure?) async throws {
+        let failures = try await withThrowingTaskGroup(of: [CloudFailure?]?.self) { [environment] group in
             group.addTask { try await Self.failures(of: mirrors) }
             group.addTask {
-                try await surroundings.sleep(timeout.seconds)
+                try await environment.sleep(timeout)
                 return nil
             }
             defer { group.cancelAll() }
@@ -70,19 +68,19 @@ extension NSPersistentCloudKitContainer {
         if let failure = obstacle(obstacles) { throw CKError(failure) }
     }
 
-    /// A public store is idle without an account, though what waits in it is not sent.
-    private func missingAccount(of mirror: Mirror) -> CloudFailure? {
+    /// A public store is idle without an account, although its pending changes are not sent.
+    private func missingAccount(of mirror: StoreSync) -> CloudFailure? {
         guard mirror.permissions.isSignedOut, status(of: mirror).pendingCount > 0 else { return nil }
-        return CloudFailure(.notAuthenticated, Mirror.nobodyIsSignedIn)
+        return CloudFailure(.notAuthenticated, Exporter.signedOutReason)
     }
 
-    /// Waits for all, also when one has failed.
-    private static func failures(of mirrors: [Mirror]) async throws -> [CloudFailure?] {
+    /// Waits for all stores, also after the failure of one.
+    private static func failures(of mirrors: [StoreSync]) async throws -> [CloudFailure?] {
         try await withThrowingTaskGroup(of: (Int, CloudFailure?).self) { group in
             for (index, mirror) in mirrors.enumerated() {
                 group.addTask {
                     do {
-                        try await mirror.becomeQuiet()
+                        try await mirror.waitUntilIdle()
                         return (index, nil)
                     } catch let failure as CloudFailure {
                         return (index, failure)
@@ -95,16 +93,17 @@ extension NSPersistentCloudKitContainer {
         }
     }
 
-    /// Why the time was over.
-    private func lastObstacle(of mirrors: [Mirror]) -> CloudFailure {
+    /// Returns the failure that the call waited for until its timeout.
+    private func lastObstacle(of mirrors: [StoreSync]) -> CloudFailure {
         let statuses = mirrors.map { (mirror: $0, activity: status(of: $0).activity) }
         for (mirror, activity) in statuses {
             guard case .error(let reason) = activity else { continue }
-            return mirror.lastFailure.withLock { $0?.reason == reason ? $0 : nil } ?? CloudFailure(.serviceUnavailable, reason)
+            if let last = mirror.state.withLock({ $0.details.lastFailure }), last.reason == reason { return last }
+            return CloudFailure(.serviceUnavailable, reason)
         }
         for (mirror, activity) in statuses where activity == .offline {
             // Why: the server doesn't answer, or a certificate isn't trusted.
-            return CloudFailure(.networkUnavailable, mirror.lastFailure.withLock { $0?.reason } ?? "the server cannot be reached")
+            return CloudFailure(.networkUnavailable, mirror.state.withLock { $0.details.lastFailure?.reason } ?? "the server cannot be reached")
         }
         return CloudFailure(.operationCancelled, "syncing took longer than it was given")
     }

@@ -8,29 +8,28 @@ import MirroringCore
 public import ObjectGraph
 import Synchronization
 
-/// A container whose stores are kept in step with a server by themselves.
+/// A container that syncs its stores with a server.
 ///
 ///     let container = NSPersistentCloudKitContainer(name: "Posts")
 ///     container.loadPersistentStores { _, error in … }
 ///     container.viewContext.automaticallyMergesChangesFromParent = true
 ///
-/// Each store whose description has ``NSPersistentStoreDescription/cloudKitContainerOptions`` is mirrored into a database of
-/// that container. Saving never waits for it and never fails because of it: without a network,
-/// without a server, without an account the stores work as they are. Where the server is and who is signed in comes
-/// from the configuration of `CKContainer`.
+/// Each store with ``NSPersistentStoreDescription/cloudKitContainerOptions`` in its description is mirrored into a database of that
+/// container. A save never waits for sync and never fails because of it: without a network, a server or an account the stores work locally.
+/// The configuration of `CKContainer` has the server's address and the account.
 ///
 /// Source: developer.apple.com/documentation/coredata/nspersistentcloudkitcontainer; the talk *Using Core Data With
 /// CloudKit* (2019).
 open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Sendable {
-    // Unchecked, like its superclass: what is not behind a lock is set before loading.
-    private let mirrors = Mutex<[Mirror]>([])
+    // Unchecked, like its superclass: properties without a lock are set before the stores are loaded.
+    private let mirrors = Mutex<[StoreSync]>([])
     private let board = StatusBoard()
     private let eventQueue = DispatchQueue(label: "tarn.mirror.events", target: .global(qos: .utility))
     private let hasDefaultOptions = Mutex(false)
-    /// Set before loading, by tests.
-    package var surroundings = MirrorSurroundings.live
+    /// Replaced by tests, before the stores are loaded.
+    package var environment = SyncEnvironment.live
 
-    /// What mirrors of stores that are being loaded finish first, by the address of the store.
+    /// Restorations that stores finish when they are loaded, by the URL of the store.
     let restorations = Mutex<[URL: StoreRestoration]>([:])
     private let observers = Mutex<[Observation]>([])
 
@@ -63,35 +62,36 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
 
     // MARK: Status
 
-    /// What syncing does now; of several stores what most deserves attention.
+    /// The state of syncing; of several stores, the state that needs most attention.
     open var syncStatus: SyncStatus { board.current }
 
-    func status(of mirror: Mirror) -> SyncStatus { board.status(of: mirror.store.number) }
+    func status(of mirror: StoreSync) -> SyncStatus { board.status(of: mirror.store.number) }
 
-    /// The present status and each later one, until the container goes. A slow reader misses those in between.
+    /// The present status and each later one, until the container is deallocated. A slow reader receives only the latest.
     open var syncStatusUpdates: AsyncStream<SyncStatus> { board.updates() }
 
     func updates(of store: UInt16) -> AsyncStream<SyncStatus> { board.updates(of: store) }
 
-    /// Stops syncing until ``resumeSyncing()``; what is saved meanwhile is sent then.
+    /// Pauses syncing until ``resumeSyncing()``. Saves during the pause are sent after it.
     open func pauseSyncing() { for mirror in mirrors.withLock({ $0 }) { mirror.send(.paused) } }
 
+    /// Resumes syncing after ``pauseSyncing()``.
     open func resumeSyncing() { for mirror in mirrors.withLock({ $0 }) { mirror.send(.resumed) } }
 
-    /// Ends syncing for good and waits until nothing of it touches the stores any more.
+    /// Ends syncing, and returns once no task uses the stores any more.
     package func stopSyncing() async { for mirror in mirrors.withLock({ $0 }) { await mirror.stop() } }
 
-    var allMirrors: [Mirror] { mirrors.withLock { $0 } }
+    var allMirrors: [StoreSync] { mirrors.withLock { $0 } }
 
-    func mirror(of store: NSPersistentStore?) -> Mirror? { mirrors.withLock { $0.first { $0.store === store } } }
+    func mirror(of store: NSPersistentStore?) -> StoreSync? { mirrors.withLock { $0.first { $0.store === store } } }
 
     // MARK: Loading
 
-    /// Opens each store that is described and not open yet, and begins to mirror those that are to be.
+    /// Opens each described store that is not open yet, and begins to sync those with cloud options.
     ///
-    /// - Parameter block: Called once per store, with an error (``CocoaError``) whose description is one sentence if
-    ///   that store could not be opened. A store whose model cannot be mirrored is not opened: error 134060 names all
-    ///   violations. That the server cannot be reached is no error. A store at `/dev/null` is opened and not mirrored.
+    /// - Parameter block: Called once per store, with a ``CocoaError`` if the store could not be opened. A store with a model that cannot
+    ///   be mirrored is not opened: error 134060 names all violations. An unreachable server isn't an error. A store at `/dev/null` is
+    ///   opened and does not sync.
     open override func loadPersistentStores(
         completionHandler block: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
     ) {
@@ -102,15 +102,15 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         }
         for (description, error) in refused { block(description, error) }
         super.persistentStoreDescriptions = all.filter { description in !refused.contains { $0.0 === description } }
-        // Apps ask to be told of events once their stores are loaded; the first ones are not over before that.
-        let loaded = Mutex<[Mirror]?>([])
+        // Sync starts after all stores are loaded: apps observe events from then on.
+        let loaded = Mutex<[StoreSync]?>([])
         super.loadPersistentStores { [weak self] description, error in
             if error == nil, let mirror = self?.mirror(description) {
                 let waits = loaded.withLock { loaded in
                     loaded?.append(mirror)
                     return loaded != nil
                 }
-                // A store that is added on another thread may come after all others have begun.
+                // A store that is added on another thread may arrive after all others have started.
                 if !waits { mirror.start() }
             }
             block(description, error)
@@ -127,7 +127,9 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         description.url.flatMap { persistentStoreCoordinator.persistentStore(for: $0) } != nil
     }
 
-    /// Refuses what cannot be mirrored, with one sentence that names everything that is wrong.
+    /// Checks a description.
+    ///
+    /// - Throws: ``CocoaError`` with one sentence that names all violations.
     private func prepare(_ description: NSPersistentStoreDescription) throws {
         guard let options = description.cloudKitContainerOptions else { return }
         func refuse(_ sentence: String) -> CocoaError {
@@ -151,40 +153,40 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
                 throw refuse("The model cannot be mirrored: \(violations.map(\.description).joined(separator: "; ")).")
             }
         }
-        // History is what tells the mirror of changes.
+        // Sync reads changes from the store's history.
         description.setOption(NSNumber(value: true), forKey: NSPersistentHistoryTrackingKey)
     }
 
-    /// Address of a store in memory, which previews and unit tests of apps have in place of the app's own.
+    /// The path of a store in memory, which previews and unit tests use.
     private static let noFile = "/dev/null"
 
-    /// Makes what mirrors a store, which begins when it is started.
+    /// Creates the sync of a store, which begins when it is started.
     ///
-    /// - Returns: nil for a store that is not to be mirrored, or has no file to be in step with anything.
-    private func mirror(_ description: NSPersistentStoreDescription) -> Mirror? {
+    /// - Returns: nil for a store without cloud options, and for a store in memory.
+    private func mirror(_ description: NSPersistentStoreDescription) -> StoreSync? {
         guard let options = description.cloudKitContainerOptions, let url = description.url, url.path != Self.noFile,
             let model = persistentStoreCoordinator.model, let store = persistentStoreCoordinator.persistentStore(for: url)
         else { return nil }
         let identifier = options.containerIdentifier
         let scope = options.databaseScope
-        var surroundings = surroundings
+        var environment = environment
         if let container = options.container {
-            surroundings.connect = { _, scope in try container.syncingClient(for: scope) }
-            surroundings.container = { _ in container }
+            environment.connect = { _, scope in try container.syncingClient(for: scope) }
+            environment.container = { _ in container }
         }
         var mapping = RecordMapping(model: model, configuration: description.configuration, allowing: options.modelExtensions.core)
         mapping.resolver = options.resolver
         let file = MirrorFile(
             store: store.storage, mapping: mapping, containerIdentifier: identifier, scope: scope,
-            accountRules: options.accountRules, pollSeconds: options.publicPollInterval.seconds, surroundings: surroundings)
+            accountRules: options.accountRules, pollSeconds: options.publicPollInterval.seconds, surroundings: environment)
         let number = store.number
-        // Several devices may sign in with one token, and a store's file may be copied: what speaks is named anew
-        // each time, so that push leaves out nobody but the one that made a change.
-        let device = surroundings.makeName()
-        let mirror = Mirror(
+        // Several devices may sign in with one token, and a store's file may be copied: each launch has its own device name, so that push
+        // excludes only the client that made a change.
+        let device = environment.makeName()
+        let mirror = StoreSync(
             store: store, file: file, coordinator: persistentStoreCoordinator,
             cloud: CloudAccess(
-                connect: { [connect = surroundings.connect, required = mapping.capabilities] in
+                connect: { [connect = environment.connect, required = mapping.capabilities] in
                     var client = try connect(identifier, scope)
                     client.deviceID = device
                     client.required = required
@@ -193,10 +195,10 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
                 mapping: mapping,
                 sealer: RecordSealer(
                     keys: EncryptionKeyRing(options.encryptionKeys, container: identifier), container: identifier),
-                limits: surroundings.limits),
-            observer: Mirror.Observer(
-                status: { [board] status in board.put(status, of: number) }, event: { [weak self] in self?.post($0) }))
-        mirror.restoration.withLock { $0 = restorations.withLock { $0[url] } }
+                limits: environment.limits),
+            observer: StoreSync.Observer(
+                status: { [board] status in board.put(status, of: number) }, event: { [weak self] in self?.post($0) }),
+            restoration: restorations.withLock { $0[url] })
         board.add(number)
         mirrors.withLock { $0.append(mirror) }
         stopWhenRemoved(mirror)
@@ -212,9 +214,8 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         }
     }
 
-    /// A store that is taken from the coordinator is closed: nothing may touch it any more, and nobody waits for it. The app may
-    /// load it again.
-    private func stopWhenRemoved(_ mirror: Mirror) {
+    /// Cancels the sync of a store that is removed from the coordinator: the store is closed. The app may load it again.
+    private func stopWhenRemoved(_ mirror: StoreSync) {
         let token = NotificationCenter.default.addObserver(
             forName: .NSPersistentStoreCoordinatorStoresDidChange, object: persistentStoreCoordinator, queue: nil
         ) { [weak self, weak mirror] notification in
@@ -227,11 +228,11 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         observers.withLock { $0.append(Observation(token)) }
     }
 
-    /// Another user's data are not to be mixed with those that are here, nor these to go to the other's database.
+    /// Identifies the account again when it may have changed, before data of two users are mixed.
     ///
-    /// The process says it to all that is in it; what a simulation does is decided by nobody else.
-    private func followAccount(of mirror: Mirror) {
-        guard surroundings.executor == nil else { return }
+    /// Simulations ignore the process-wide notification, and inject their own.
+    private func followAccount(of mirror: StoreSync) {
+        guard !environment.isDeterministic else { return }
         let token = NotificationCenter.default.addObserver(forName: .CKAccountChanged, object: nil, queue: nil) { [weak mirror] _ in
             mirror?.accountMayHaveChanged()
         }
@@ -240,31 +241,35 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
 
     // MARK: Records
 
-    /// The server's record of an object as this device last saw it, with its system fields. Nothing is fetched; it may be older
-    /// than the object. Assets have no file.
+    /// Returns the server's record of an object as this device last received it, with its system fields. Without a request to the server;
+    /// the record may be older than the object. Assets have no file.
     ///
     ///     let me = try await CKContainer.default().userRecordID()
     ///     let isMine = container.record(for: post.objectID)?.creatorUserRecordID == me
     ///
-    /// Records that a version before format 11 of the sync metadata stored have no `creationDate`, `parent` and `share` until a
-    /// response of the server holds them again.
+    /// Records that a version before format 11 of the sync metadata stored have no `creationDate`, `parent` and `share` until a later
+    /// response contains them.
     ///
     /// - Returns: nil until the object was exported or imported.
     open func record(for managedObjectID: NSManagedObjectID) -> CKRecord? {
         storedRecord(for: managedObjectID)
     }
 
+    /// Returns the server's records of objects, as ``record(for:)`` does; objects without a record have no entry.
     open func records(for managedObjectIDs: [NSManagedObjectID]) -> [NSManagedObjectID: CKRecord] {
         var records: [NSManagedObjectID: CKRecord] = [:]
         for id in managedObjectIDs { records[id] = record(for: id) }
         return records
     }
 
+    /// Returns the identifier of an object's record, without a request to the server.
+    ///
     /// - Returns: nil until the object was exported or imported.
     open func recordID(for managedObjectID: NSManagedObjectID) -> CKRecord.ID? {
         storedRecordID(for: managedObjectID)
     }
 
+    /// Returns the identifiers of objects' records, as ``recordID(for:)`` does; objects without a record have no entry.
     open func recordIDs(for managedObjectIDs: [NSManagedObjectID]) -> [NSManagedObjectID: CKRecord.ID] {
         var ids: [NSManagedObjectID: CKRecord.ID] = [:]
         for id in managedObjectIDs { ids[id] = recordID(for: id) }
@@ -273,45 +278,44 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
 
     // MARK: Permissions
 
-    /// Whether the user may change an object, as far as the server is concerned.
+    /// Whether the server permits the user to change an object.
     ///
-    /// - Returns: true for objects that were not saved yet, of stores that are not synced, and of the private database. In
-    ///   the public database, if somebody is signed in: for what is not on the server yet, if they may create such records;
-    ///   for what is, if the roles of the server's schema let them write it, as they do by default for who made it. Of what
-    ///   others share if the share lets the user write, or the object belongs to no share yet.
+    /// - Returns: true for unsaved objects, for stores that do not sync, and for the private database. In the public database, for a
+    ///   signed-in user: for an object that is not on the server, if the user may create such records; for another one, if the schema's roles
+    ///   permit it, as they do for the creator by default. In the shared database, if the share permits writing, or if the object isn't part
+    ///   of a share yet.
     open func canUpdateRecord(forManagedObjectWith objectID: NSManagedObjectID) -> Bool {
         mayUpdateRecord(of: objectID)
     }
 
-    /// Whether the user may delete an object, and the deletion reaches everybody who has it.
+    /// Whether the user may delete an object, and the deletion reaches all other devices.
     ///
-    /// - Returns: What ``canUpdateRecord(forManagedObjectWith:)`` does, but false for what is in the public database of a
-    ///   server without a change feed, where a deletion does not reach those who have the object: set a flag instead, and
-    ///   leave flagged objects out by a predicate. What never reached the server can be deleted.
+    /// - Returns: The same as ``canUpdateRecord(forManagedObjectWith:)``, but false for an object in the public database of a server
+    ///   without a change feed, where deletions do not reach other devices: set a flag instead, and exclude flagged objects by a predicate.
+    ///   An object that never reached the server can be deleted.
     open func canDeleteRecord(forManagedObjectWith objectID: NSManagedObjectID) -> Bool {
         mayDeleteRecord(of: objectID)
     }
 
-    /// Whether the user may change any objects of a store: always, but for a store of the public database while nobody is
-    /// signed in, or whose user's roles allow nothing, one of shared data while no share lets the user write, and one that
-    /// was opened for reading only.
+    /// Whether the user may change any object of a store. False for a public store of a signed-out user or of one without any permission,
+    /// for a shared store without a writable share, and for a store that was opened read-only.
     open func canModifyManagedObjects(in store: NSPersistentStore) -> Bool {
         mayModifyObjects(in: store)
     }
 
     // MARK: Schema
 
-    /// Makes every record type and field of the model known to the server: a sample record of each type, with all of its
-    /// fields, is saved and removed again.
+    /// Adds every record type and field of the model to the server's schema: saves a sample record of each type with all fields, and
+    /// deletes it.
     ///
-    /// For development only: a server's schema for production does not grow by use. Private data go into a zone of their
-    /// own, which no device imports. Stores of one container and scope whose models differ add up.
+    /// For development only: a production schema does not grow by use. In the private database the samples are saved to a separate zone,
+    /// which devices do not import. Stores of one container and scope with different models add up.
     ///
-    /// The call blocks its thread until the server has answered; do not make it from a task.
+    /// The call blocks its thread until the server responds; do not make it from a task.
     ///
     /// - Precondition: The stores are loaded.
-    /// - Throws: ``CocoaError`` 134060 with what the server said as underlying error, if no synced store is loaded, or in
-    ///   production.
+    /// - Throws: ``CocoaError`` 134060 without a loaded store that syncs, in production, or with the server's error as underlying error. A
+    ///   part of the schema may have been added then.
     ///
     /// Source: developer.apple.com/documentation/coredata/nspersistentcloudkitcontainer/initializecloudkitschema(options:)
     open func initializeCloudKitSchema(options: NSPersistentCloudKitContainerSchemaInitializationOptions = []) throws {
@@ -320,26 +324,26 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
 
     // MARK: Sharing
 
-    /// Shares objects, and everything they are connected with by relationships: all of it goes to a zone of its own, whose
-    /// share is returned. Set its title and its participants, and save it with ``persistUpdatedShare(_:in:)``.
+    /// Shares objects, and all objects that relationships connect with them: they are relocated to a zone of their own. Set title and
+    /// participants of the returned share, and save it with ``persistUpdatedShare(_:in:)``.
     ///
-    /// What is connected with a shared object later goes to its zone, too. The server is asked to make zone and share; the
-    /// objects follow by and by.
+    /// An object that is connected with a shared one later is relocated as well. The call returns after the server created zone and share;
+    /// the next exports relocate the objects.
     ///
     /// - Parameters:
     ///   - managedObjects: Saved objects of one store of the private database.
-    ///   - share: The share to add them to; nil makes one.
+    ///   - share: The share to add them to; nil creates one.
     /// - Returns: IDs of all objects that are in the share now, the share, and its container.
     /// - Throws: ``CocoaError`` 134070 for objects that were not saved, or of another store; ``CKError`` with `.alreadyShared`
     ///   if one of them, or one that is connected with them, is in another share; `.badDatabase` for a store of another
-    ///   scope; what the server says. Nothing has changed then.
+    ///   scope; the server's error. Nothing has changed then.
     nonisolated(nonsending) open func share(
         _ managedObjects: [NSManagedObject], to share: CKShare?
     ) async throws -> (Set<NSManagedObjectID>, CKShare, CKContainer) {
         try await shareObjects(managedObjects.map(\.objectID), to: share)
     }
 
-    /// As ``share(_:to:)`` that is waited for.
+    /// Calls a completion instead of suspending; see ``share(_:to:)``.
     open func share(
         _ managedObjects: [NSManagedObject], to share: CKShare?,
         completion: @escaping @Sendable (Set<NSManagedObjectID>?, CKShare?, CKContainer?, (any Error)?) -> Void
@@ -355,15 +359,15 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         }
     }
 
-    /// Saves a share that was changed, and keeps it. Shares that were changed elsewhere come by themselves.
+    /// Saves a changed share on the server and in the store. Imports bring the changes of other devices.
     ///
-    /// - Throws: ``CKError``, with `.serverRecordChanged` if somebody else changed it meanwhile.
+    /// - Throws: ``CKError``, with `.serverRecordChanged` for a concurrent change.
     @discardableResult
     open func persistUpdatedShare(_ share: CKShare, in persistentStore: NSPersistentStore) async throws -> CKShare {
         try await saveShare(share, in: persistentStore)
     }
 
-    /// As ``persistUpdatedShare(_:in:)`` that is waited for.
+    /// Calls a completion instead of suspending; see ``persistUpdatedShare(_:in:)``.
     open func persistUpdatedShare(
         _ share: CKShare, in persistentStore: NSPersistentStore,
         completion: (@Sendable (CKShare?, (any Error)?) -> Void)? = nil
@@ -371,10 +375,10 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         complete(completion) { try await self.persistUpdatedShare(share, in: persistentStore) }
     }
 
-    /// Joins shares; their objects come into the store by themselves.
+    /// Joins shares. The next imports bring their objects.
     ///
-    /// - Parameter persistentStore: One of the shared database.
-    /// - Throws: ``CKError``, of the first invitation that could not be accepted; others may have been.
+    /// - Parameter persistentStore: A store of the shared database.
+    /// - Throws: The ``CKError`` of the first invitation that could not be accepted. Others may have been accepted.
     @discardableResult
     open func acceptShareInvitations(
         from metadata: [CKShare.Metadata], into persistentStore: NSPersistentStore
@@ -382,7 +386,7 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         try await acceptInvitations(metadata, into: persistentStore)
     }
 
-    /// As ``acceptShareInvitations(from:into:)`` that is waited for.
+    /// Calls a completion instead of suspending; see ``acceptShareInvitations(from:into:)``.
     open func acceptShareInvitations(
         from metadata: [CKShare.Metadata], into persistentStore: NSPersistentStore,
         completion: (@Sendable ([CKShare.Metadata]?, (any Error)?) -> Void)? = nil
@@ -390,16 +394,16 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         complete(completion) { try await self.acceptShareInvitations(from: metadata, into: persistentStore) }
     }
 
-    /// People to invite, for ``CKShare/addParticipant(_:)``.
+    /// Looks up users to invite, for ``CKShare/addParticipant(_:)``.
     ///
-    /// - Throws: ``CKError`` with `.unknownItem` if somebody is not found, or does not want to be.
+    /// - Throws: ``CKError`` with `.unknownItem` for a user that does not exist, or is not discoverable.
     open func fetchParticipants(
         matching lookupInfos: [CKUserIdentity.LookupInfo], into persistentStore: NSPersistentStore
     ) async throws -> [CKShare.Participant] {
         try await findParticipants(lookupInfos, into: persistentStore)
     }
 
-    /// As ``fetchParticipants(matching:into:)`` that is waited for.
+    /// Calls a completion instead of suspending; see ``fetchParticipants(matching:into:)``.
     open func fetchParticipants(
         matching lookupInfos: [CKUserIdentity.LookupInfo], into persistentStore: NSPersistentStore,
         completion: @escaping @Sendable ([CKShare.Participant]?, (any Error)?) -> Void
@@ -407,23 +411,26 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         complete(completion) { try await self.fetchParticipants(matching: lookupInfos, into: persistentStore) }
     }
 
-    /// The shares of a store, as far as they have come to this device. Nothing is fetched.
+    /// Returns the shares that a store has imported or saved, without a request to the server.
     ///
-    /// - Parameter persistentStore: nil for all synced stores.
+    /// - Parameter persistentStore: nil for all stores that sync.
+    /// - Throws: ``CocoaError`` for a store that does not sync, or for a file that cannot be read.
     open func fetchShares(in persistentStore: NSPersistentStore? = nil) throws -> [CKShare] {
         try storedShares(in: persistentStore)
     }
 
-    /// The shares that objects belong to; objects that are not shared have no entry. Nothing is fetched.
+    /// Returns the shares of objects, without a request to the server; objects without a share have no entry.
+    ///
+    /// - Throws: ``CocoaError`` for a file that cannot be read.
     open func fetchShares(matching objectIDs: [NSManagedObjectID]) throws -> [NSManagedObjectID: CKShare] {
         try storedShares(of: objectIDs)
     }
 
-    /// Removes a zone with everything in it, on the server and here: the owner's zone for everybody, a zone of somebody else
-    /// for this user, who leaves its share.
+    /// Deletes a zone with all its records and objects: a zone of the user for all participants, a zone of another user only for this user,
+    /// who leaves its share.
     ///
-    /// - Parameter persistentStore: nil for all synced stores that have the zone.
-    /// - Throws: ``CKError`` if the server could not be asked; then nothing has changed.
+    /// - Parameter persistentStore: nil for all stores with the zone.
+    /// - Throws: ``CKError`` if the server could not be reached, or rejected the request; then nothing has changed.
     @discardableResult
     open func purgeObjectsAndRecordsInZone(
         with zoneID: CKRecordZone.ID, in persistentStore: NSPersistentStore?
@@ -431,7 +438,7 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
         try await purge(zoneID, in: persistentStore)
     }
 
-    /// As ``purgeObjectsAndRecordsInZone(with:in:)`` that is waited for. Called once for each store.
+    /// Calls a completion, once for each store, instead of suspending; see ``purgeObjectsAndRecordsInZone(with:in:)``.
     open func purgeObjectsAndRecordsInZone(
         with zoneID: CKRecordZone.ID, in persistentStore: NSPersistentStore?,
         completion: (@Sendable (CKRecordZone.ID?, (any Error)?) -> Void)? = nil
@@ -458,7 +465,7 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
 
 /// A registration with the notification centre.
 private struct Observation: @unchecked Sendable {
-    // Unchecked: the token is only handed back to the notification centre, which may be done from any thread.
+    // Unchecked: the token is only passed to the notification centre, which is thread-safe.
     private let token: any NSObjectProtocol
 
     init(_ token: any NSObjectProtocol) { self.token = token }

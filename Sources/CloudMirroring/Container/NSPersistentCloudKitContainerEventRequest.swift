@@ -6,22 +6,23 @@ public import ObjectGraph
 import PredicateKit
 import SQLiteStore
 
-/// Asks stores for the events of their syncing, those of earlier launches included. The last 1,000 of a store are kept.
+/// A request for the sync events of stores, including those of earlier launches. A store keeps the last 1,000.
 ///
 ///     let request = NSPersistentCloudKitContainerEventRequest.fetchEvents(after: yesterday)
 ///     let result = try context.execute(request) as? NSPersistentCloudKitContainerEventResult
 ///     let events = result?.result as? [NSPersistentCloudKitContainer.Event]
 ///
-/// A context of any container that has the stores can carry it out; stores that were never synced have no events. An
-/// event that the end of the app cut off is ended at the next launch, as cancelled.
+/// A context of any container with the stores executes it; stores that never synced have no events. An event that the end of the process
+/// interrupted is ended as cancelled at the next launch.
 ///
 /// Source: developer.apple.com/documentation/coredata/nspersistentcloudkitcontainereventrequest
 open class NSPersistentCloudKitContainerEventRequest: NSPersistentStoreRequest {
     private var start: Date?
     private var fetch: NSFetchRequest<any NSFetchRequestResult>?
+    /// Whether the result has events or their number.
     open var resultType = NSPersistentCloudKitContainerEventResult.ResultType.events
 
-    /// A request for all events.
+    /// Creates a request for all events.
     public required override init() {}
 
     private class func make(start: Date? = nil, fetch: NSFetchRequest<any NSFetchRequestResult>? = nil) -> Self {
@@ -30,15 +31,19 @@ open class NSPersistentCloudKitContainerEventRequest: NSPersistentStoreRequest {
         return request
     }
 
-    /// Events that began later.
+    /// Creates a request for events that began after a date.
     open class func fetchEvents(after date: Date) -> Self { make(start: date) }
 
-    /// - Parameter event: nil for all there are.
+    /// Creates a request for events that began after another one.
+    ///
+    /// - Parameter event: nil for all events.
     open class func fetchEvents(after event: NSPersistentCloudKitContainer.Event?) -> Self {
         make(start: event?.startDate)
     }
 
-    /// - Parameter fetchRequest: One of ``fetchRequestForEvents()``. Its predicate, order, offset and limit count.
+    /// Creates a request for the events that a fetch request describes.
+    ///
+    /// - Parameter fetchRequest: A request that ``fetchRequestForEvents()`` returned. Its predicate, order, offset and limit count.
     open class func fetchEvents(matching fetchRequest: NSFetchRequest<any NSFetchRequestResult>) -> Self {
         make(fetch: fetchRequest)
     }
@@ -48,8 +53,8 @@ open class NSPersistentCloudKitContainerEventRequest: NSPersistentStoreRequest {
         fetchEvents(matching: fetchRequest)
     }
 
-    /// A new request to set a predicate and an order on: `identifier`, `storeIdentifier`, `type`, `startDate`, `endDate`
-    /// and `succeeded` have values there.
+    /// Returns a fetch request for events. Its predicate and sort descriptors may use `identifier`, `storeIdentifier`, `type`,
+    /// `startDate`, `endDate` and `succeeded`.
     open class func fetchRequestForEvents() -> NSFetchRequest<any NSFetchRequestResult> {
         let request = NSFetchRequest<any NSFetchRequestResult>()
         request.entity = EventEntity.description
@@ -60,15 +65,15 @@ open class NSPersistentCloudKitContainerEventRequest: NSPersistentStoreRequest {
     open class func fetchForEvents() -> NSFetchRequest<any NSFetchRequestResult> { fetchRequestForEvents() }
 }
 
-/// What ``NSPersistentCloudKitContainerEventRequest`` answers with.
+/// The result of an ``NSPersistentCloudKitContainerEventRequest``.
 ///
 /// Source: developer.apple.com/documentation/coredata/nspersistentcloudkitcontainereventresult
 open class NSPersistentCloudKitContainerEventResult: NSPersistentStoreResult {
-    /// What a request for events answers with. Raw values are Apple's.
+    /// The form of a result. Raw values are Apple's.
     public enum ResultType: Int, Sendable {
         /// `[NSPersistentCloudKitContainer.Event]`, in the order in which they began.
         case events = 0
-        /// `[NSNumber]` with one number: how many events match the request, in all stores together.
+        /// `[NSNumber]` with one number: the count of matching events in all stores.
         case countEvents = 1
     }
 
@@ -83,6 +88,7 @@ open class NSPersistentCloudKitContainerEventResult: NSPersistentStoreResult {
         }
     }
 
+    /// Whether ``result`` has events or their number.
     open var resultType: ResultType { type }
 
     init(_ events: [NSPersistentCloudKitContainer.Event], _ type: ResultType) {
@@ -91,7 +97,7 @@ open class NSPersistentCloudKitContainerEventResult: NSPersistentStoreResult {
     }
 }
 
-/// The name in the header; see ``NSPersistentCloudKitContainerEventResult/ResultType``.
+/// The name in Apple's header; see ``NSPersistentCloudKitContainerEventResult/ResultType``.
 public typealias NSPersistentCloudKitContainerEventResultType = NSPersistentCloudKitContainerEventResult.ResultType
 
 extension NSPersistentCloudKitContainerEventRequest: ExecutableRequest {
@@ -152,12 +158,12 @@ extension NSPersistentCloudKitContainer.Event {
     }
 }
 
-/// Says what a fetch request is about; it belongs to no model.
+/// The entity description of a fetch request for events. It isn't part of a model.
 private enum EventEntity {
     static let name = "NSCKEvent"
 
     private struct Made: @unchecked Sendable {
-        // Unchecked: nobody changes the description once it is made.
+        // Unchecked: the description is never changed after its initialization.
         let description: NSEntityDescription
     }
 

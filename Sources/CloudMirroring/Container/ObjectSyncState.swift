@@ -6,34 +6,34 @@ import MirroringCore
 public import ObjectGraph
 
 extension NSPersistentCloudKitContainer {
-    /// Where one object stands between this device and the server.
+    /// The sync state of one object.
     ///
-    /// Differs: Apple's container tells of stores only.
+    /// Differs: Apple's container has no state of single objects.
     public enum ObjectSyncState: Hashable, Sendable {
-        /// Its store is not synced, or it was not saved yet.
+        /// The object's store does not sync, or the object was not saved yet.
         case localOnly
-        /// It was saved, and is sent when its turn comes.
+        /// The object was saved and is pending.
         case waiting
-        /// It is on its way, or was sent and the server has not answered yet.
+        /// The object's changes are in flight.
         case uploading
-        /// What is here is there.
+        /// The server has all changes of the object.
         ///
-        /// - Parameter since: When the server took the last change of the object, by its clock.
+        /// - Parameter since: The time of the last change of the object, by the server's clock.
         case onServer(since: Date)
-        /// The server refused it for good. It is tried again when it changes, and in each life of the app.
+        /// The server rejected the object permanently. It is retried after its next change, and once at each launch.
         ///
         /// - Parameter because: A sentence for people.
         case refused(because: String)
     }
 
-    /// The state of one object, with all that was saved until now.
+    /// Returns the sync state of one object, with all saves up to now.
     ///
     /// - Throws: ``CocoaError`` for a file that cannot be read.
     public func syncState(of objectID: NSManagedObjectID) throws -> ObjectSyncState {
         try syncStates(of: [objectID])[objectID] ?? .localOnly
     }
 
-    /// The states of many objects: one look at each store.
+    /// Returns the sync states of several objects, with one read of each store.
     ///
     /// - Throws: ``CocoaError`` for a file that cannot be read.
     public func syncStates(of objectIDs: [NSManagedObjectID]) throws -> [NSManagedObjectID: ObjectSyncState] {

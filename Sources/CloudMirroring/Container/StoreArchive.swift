@@ -7,18 +7,20 @@ import MirroringCore
 import SQLiteStore
 
 extension NSPersistentCloudKitContainer {
-    /// A copy of a store that was made before the store was emptied: a store file with the objects and the sync metadata of that moment,
-    /// which `NSPersistentContainer` opens, too.
+    /// A copy of a store from before it was emptied: a store file with the objects and the sync metadata of that moment, which
+    /// `NSPersistentContainer` opens as well.
     public struct StoreArchive: Hashable, Sendable {
+        /// The archive's file.
         public let url: URL
+        /// The time of the copy.
         public let date: Date
-        /// The user whose objects these are; nil if the server never named one.
+        /// The owner of the objects; nil if the server never identified one.
         public let account: CKRecord.ID?
-        /// 32 hexadecimal digits that name the data of the server that they were synced with; nil for a server that doesn't tell them.
+        /// The identity of the server's data: 32 hexadecimal digits; nil for a server without the capability `server-identity`.
         public let serverIdentity: String?
-        /// Objects of all entities.
+        /// The number of objects of all entities.
         public let objectCount: Int
-        /// Records and links that had not been sent; nil where they were not counted.
+        /// The number of unsent records and links; nil if it was not counted.
         public let pendingCount: Int?
 
         let note: ArchiveNote

@@ -5,37 +5,47 @@ public import Foundation
 import MirroringCore
 
 extension NSPersistentCloudKitContainer {
-    /// What syncing does at the moment, for people.
+    /// The state of syncing, for people.
     ///
     /// Differs: Apple's container has events only; see ``NSPersistentCloudKitContainer/Event``.
     public struct SyncStatus: Hashable, Sendable {
+        /// What a store does now.
         public enum Activity: Hashable, Sendable {
-            /// Everything that was known is exchanged.
+            /// Import and export are complete.
             case idle
-            /// The mirror is being set up.
+            /// The set-up of account and zone runs.
             case starting
+            /// An import runs.
+            ///
             /// - Parameters:
             ///   - done: Records so far.
-            ///   - total: All that will have come; nil where the server does not say, and while more than 20,000 are still
-            ///     to come. It grows while others write, and from one shared zone to the next.
+            ///   - total: Records of the whole import; nil if the server does not count them, or while more than 20,000 remain. It grows
+            ///     with concurrent changes, and from one shared zone to the next.
             case importing(done: Int, total: Int?)
+            /// An export runs.
+            ///
             /// - Parameters:
-            ///   - done: Records that the server has. Those of a save that it rejects are sent, and counted, again.
+            ///   - done: Records that the server has. Records of a rejected save are sent, and counted, again.
+            ///   - total: Records of the whole export.
             case exporting(done: Int, total: Int)
-            /// The server cannot be reached; it is tried again by itself.
+            /// The server cannot be reached; sync retries with backoff.
             case offline
+            /// ``NSPersistentCloudKitContainer/pauseSyncing()`` paused sync.
             case paused
-            /// - Parameter reason: A sentence for people. What the app saves is kept and sent later.
+            /// Sync failed, and retries or needs an action. Saves are kept and sent later.
+            ///
+            /// - Parameter reason: A sentence for people.
             case error(reason: String)
         }
 
+        /// What the store does now.
         public var activity: Activity
-        /// Objects and links of objects that wait to be sent.
+        /// Objects, and links between objects, that are not on the server.
         public var pendingCount: Int
-        /// When everything was last exchanged, since the app was started.
+        /// When import and export were last complete, since the launch of the app.
         public var lastSuccess: Date?
-        /// Objects that have come and are not shown yet, because something that they must have has not come, or values that must be
-        /// unique are not free. See ``NSPersistentCloudKitContainerOptions/ModelExtensions/requiredValues`` and
+        /// Withheld objects: a required value has not arrived, or a unique value is not free. See
+        /// ``NSPersistentCloudKitContainerOptions/ModelExtensions/requiredValues`` and
         /// ``NSPersistentCloudKitContainerOptions/ModelExtensions/uniquenessConstraints``.
         public var incompleteCount = 0
         /// Changes that the server rejected permanently and that are still on this device; see
@@ -84,7 +94,7 @@ extension NSPersistentCloudKitContainer.SyncStatus {
 
     /// One status for several stores: what most deserves attention, and all that is pending. Idle without stores.
     ///
-    /// A store in whose way stands only that nobody is signed in, and of which nothing waits to be sent, doesn't count beside others.
+    /// A signed-out store without pending changes counts only if all stores are such.
     init(combining all: [SyncStatus]) {
         let awake = all.filter { !$0.isSignedOutAndEmpty }
         let statuses = awake.isEmpty ? all : awake

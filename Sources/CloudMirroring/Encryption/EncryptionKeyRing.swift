@@ -12,9 +12,9 @@ import SystemSupport
 ///
 /// Every mirrored store of every process has a ring of its own on the one file. A ring writes under the lock of the file and
 /// after reading it again, so that rings neither create two first keys nor drop each other's. No key seals before its file
-/// is durable: a power cut never leaves sealed values on the server whose key is lost.
+/// is durable: a power cut never leaves encrypted values on the server without their key.
 final class EncryptionKeyRing: Sendable {
-    /// What a sealed value says of its key: the beginning of a hash.
+    /// The key's identifier in an encrypted value: the beginning of a hash.
     struct KeyID: Hashable, Sendable {
         static let byteCount = 8
         let bytes: [UInt8]
@@ -33,7 +33,7 @@ final class EncryptionKeyRing: Sendable {
         let seconds: Int
         let nanoseconds: Int
 
-        /// nil if there is no such file.
+        /// nil for a missing file.
         init?(_ url: URL) {
             var status = stat()
             guard stat(url.path, &status) == 0 else { return nil }
@@ -84,9 +84,9 @@ final class EncryptionKeyRing: Sendable {
 
     // MARK: Using keys
 
-    /// The key that seals: the first one of the file. It is created if there is none, and its file is durable.
+    /// Returns the key that encrypts: the first one of the file. Creates it if the file has none; the file is durable then.
     ///
-    /// A file that was removed while the ring held its keys is written again: what they sealed can still be opened.
+    /// A file that was deleted while the ring held its keys is written again, so that their values can still be decrypted.
     func sealingKey() throws -> (id: KeyID, key: SymmetricKey) {
         try state.withLock { state in
             if !state.isRead { try read(&state) }
@@ -145,7 +145,7 @@ final class EncryptionKeyRing: Sendable {
         return try Self.keys(in: url)
     }
 
-    /// - Throws: `CloudFailure` for a file that cannot be read, so that the status says what is wrong.
+    /// - Throws: `CloudFailure` for a file that cannot be read, for the status.
     private func read(_ state: inout State) throws {
         let keys: [EncryptionKey]
         do {

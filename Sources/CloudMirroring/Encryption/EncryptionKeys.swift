@@ -4,12 +4,12 @@
 public import Foundation
 
 extension NSPersistentCloudKitContainerOptions {
-    /// Where the keys are with which attributes are sealed that allow cloud encryption. They never leave the device but
-    /// by ``text(_:)`` and the like: no server sees them, and what was sealed cannot be read without them.
+    /// The location of the keys that encrypt attributes with `allowsCloudEncryption`. The server never receives them, and encrypted values
+    /// cannot be decrypted without them.
     ///
-    /// Several keys may be in use: the first seals, all of them open.
+    /// Several keys may be in use: the first one encrypts, all of them decrypt.
     ///
-    /// Differs: Apple keeps such keys in the user's keychain and carries them to the user's devices.
+    /// Differs: Apple stores such keys in the user's keychain, which syncs them to the user's devices.
     public struct EncryptionKeys: Hashable, Sendable {
         enum Place: Hashable, Sendable {
             case file(URL?)
@@ -19,16 +19,16 @@ extension NSPersistentCloudKitContainerOptions {
         let place: Place
 
         /// `CONTAINER.keys` in the folder `tarn/keys` of the user's configuration folder, `$XDG_CONFIG_HOME` or
-        /// `~/.config`. The file is made, readable by its owner only, when something is sealed first.
+        /// `~/.config`. The file is created at the first encryption, readable by its owner only.
         public static let file = EncryptionKeys(place: .file(nil))
 
-        /// A file elsewhere, with the same content. It is made when something is sealed first.
+        /// A file at another URL, with the same content. It is created at the first encryption.
         public static func file(_ url: URL) -> EncryptionKeys { EncryptionKeys(place: .file(url)) }
 
-        /// Keys that the app keeps itself, such as in a vault.
+        /// Keys that the app stores itself, for example in a vault.
         ///
-        /// - Parameter text: What `tarn-key-1:` lines say; see ``NSPersistentCloudKitContainer/encryptionKeyText(of:)``.
-        /// - Throws: ``CocoaError`` `.fileReadCorruptFile` for text without a key, or with a line that is none.
+        /// - Parameter text: Lines that begin with `tarn-key-1:`; see ``NSPersistentCloudKitContainer/encryptionKeyText(of:)``.
+        /// - Throws: ``CocoaError`` `.fileReadCorruptFile` for text without a key, or with an invalid line.
         public static func text(_ text: String) throws -> EncryptionKeys {
             let keys = try EncryptionKey.parse(text)
             guard !keys.isEmpty else { throw EncryptionKey.unreadable("There is no key in the text") }
@@ -51,7 +51,7 @@ struct EncryptionKey: Hashable, Sendable, CustomStringConvertible, CustomDebugSt
     /// The key as a line of a key file.
     var line: String { Self.prefix + Data(bytes).base64EncodedString() }
 
-    /// One key a line; empty lines and lines that begin with `#` are passed over.
+    /// One key per line; empty lines and lines that begin with `#` are skipped.
     static func parse(_ text: String) throws -> [EncryptionKey] {
         var keys: [EncryptionKey] = []
         for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {

@@ -7,17 +7,15 @@ import Foundation
 import ManagedModel
 import MirroringCore
 
-/// Seals encrypted fields before they are sent and opens them when they come: AES-GCM with 256-bit keys, a random nonce
-/// for each value, and container, record and field as what the seal holds for, so that no value can be put in another's
-/// place.
+/// Encrypts fields before they are sent and decrypts them when they arrive: AES-GCM with 256-bit keys, a random nonce for each value, and
+/// container, record and field as associated data, so that values cannot be exchanged.
 ///
 ///     1 byte      8 bytes   12 bytes   n bytes            16 bytes
 ///     version 1   key id    nonce      kind and value     tag
 ///
-/// What is long is sealed in pieces, in another format: see ``SealedPieces``.
+/// Long content is encrypted in pieces, in another format: see ``SealedPieces``.
 ///
-/// The server stores bytes. Everything above works on opened records: what is compared, merged and kept on this device
-/// is what the store's rows hold anyway.
+/// The server stores bytes. The code above works on decrypted records: this device compares, merges and stores the values of its rows.
 struct RecordSealer: Sendable {
     let keys: EncryptionKeyRing
     let container: String
@@ -29,7 +27,7 @@ struct RecordSealer: Sendable {
 
     // MARK: Records
 
-    /// A record as it is sent. Assets are sealed when they are uploaded.
+    /// Returns a record as it is sent. Assets are encrypted when they are uploaded.
     func sealed(_ record: Record) throws -> Record {
         guard record.fields.values.contains(where: { $0.isEncrypted && $0.value != nil }) else { return record }
         var record = record
@@ -40,9 +38,9 @@ struct RecordSealer: Sendable {
         return record
     }
 
-    /// A record as it came, for everybody else.
+    /// Returns a received record with decrypted values.
     ///
-    /// - Throws: `CloudFailure` for a value whose key is not on this device, or that nobody with a key wrote.
+    /// - Throws: `CloudFailure` for a value without its key on this device, or for a forged or damaged value.
     func opened(_ record: Record, _ mapping: RecordMapping) throws -> Record {
         guard let entity = mapping.entity(of: record), entity.hasEncryptedFields else { return record }
         var record = record
@@ -82,7 +80,7 @@ struct RecordSealer: Sendable {
 
     // MARK: Pieces
 
-    /// Seals what is long piece by piece.
+    /// Encrypts long content in pieces.
     func sealPieces(of content: LongValue, of recordName: String, _ field: String, _ write: ([UInt8]) throws -> Void) throws {
         let (id, key) = try keys.sealingKey()
         let pieces = try SealedPieces(id, key, context: context(recordName, field), byteCount: content.byteCount)
@@ -123,7 +121,7 @@ struct RecordSealer: Sendable {
     }
 }
 
-/// How a value becomes bytes under the seal. Kinds are never renumbered.
+/// Encodes a value as bytes for encryption. Kinds are never renumbered.
 private enum SealedKind: UInt8 {
     case string = 1
     case bytes = 2

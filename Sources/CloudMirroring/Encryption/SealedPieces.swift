@@ -4,7 +4,7 @@
 import Crypto
 import Foundation
 
-/// Long content, sealed so that it need not be in memory as a whole: a key of its own, derived from the key ring's and a
+/// Long content, encrypted without having all of it in memory: a key of its own, derived from the key ring's and a
 /// random salt (HKDF with SHA-256), and AES-GCM for each piece.
 ///
 ///     1 byte      8 bytes   16 bytes   then for each piece
@@ -12,7 +12,7 @@ import Foundation
 ///
 /// Pieces have ``pieceBytes`` bytes, the last one the rest. A piece's nonce is its number and whether it is the last, so
 /// that none can be left out, doubled, put elsewhere or taken for the end. Container, record and field go into the
-/// derived key: in another place nothing opens.
+/// derived key: elsewhere the content cannot be decrypted.
 struct SealedPieces {
     static let version: UInt8 = 2
     static let pieceBytes = 1 << 20
@@ -30,7 +30,7 @@ struct SealedPieces {
             self.salt = salt
         }
 
-        /// nil for what is not in this format.
+        /// nil for another format.
         init?(_ sealed: Data) {
             guard sealed.count >= SealedPieces.headerBytes + SealedPieces.tagBytes, sealed.first == SealedPieces.version else { return nil }
             let rest = sealed.dropFirst()

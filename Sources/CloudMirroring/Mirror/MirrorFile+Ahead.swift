@@ -4,62 +4,60 @@
 import MirroringCore
 import SQLiteStore
 
-/// Planning while the batch before is on its way, so that device and server work at once.
+/// Planning behind a batch in flight, so that device and server work concurrently.
 extension MirrorFile {
-    /// What comes after a batch, if the server takes all of it and nothing else is written meanwhile.
-    struct BatchAhead: Sendable {
-        fileprivate let batch: ZonedBatch
-        /// nil where something has to be uploaded first. It is kept until it is known that it is not to be sent.
-        let request: OutgoingRequest?
-        /// Whose change says that something was written since the batch was planned.
+    /// The batch that follows the one in flight, if the server accepts all of that and the store does not change.
+    struct PipelinedBatch: Sendable {
+        /// Its request is in the outbox until it is known that it is not sent. Only planned if an asset has to be uploaded first.
+        let batch: ExportBatch
+        /// Another version shows that the store changed since the batch was planned.
         fileprivate let version: FileVersion
     }
 
-    /// - Parameter write: As of ``nextBatch(itemsMax:pending:write:)``.
-    /// - Returns: nil if there is nothing more in the zone, or what there is needs more than reading: it is planned in its turn.
-    func batchAhead(
-        of sent: ZonedBatch, itemsMax: Int, write: (ZonedBatch) throws -> OutgoingRequest?
-    ) throws -> BatchAhead? {
+    /// - Parameter write: As of ``nextBatch(itemsMax:pending:hasImported:write:)``.
+    /// - Returns: nil if the zone has no further changes, or if planning them needs more than reading.
+    func pipelinedBatch(
+        behind sent: ExportBatch, itemsMax: Int, write: (ExportBatch) throws -> ExportBatch?
+    ) throws -> PipelinedBatch? {
         try store.write { writer in
             guard try MirrorState.int(.historyRead, writer) == writer.latestTransaction() else { return nil }
             let bookkeeping = reader(writer, zone: sent.zone.number)
-            let batch = try batch(itemsMax: itemsMax, sent.zone, writer, bookkeeping, passingOver: Set(sent.batch.items.map(\.recordName)))
-            let ahead = ZonedBatch(batch: batch, zone: sent.zone, token: sent.token)
-            guard batch.changes.isEmpty, !batch.items.isEmpty else { return nil }
-            let request = try write(ahead)
-            if let request { try put(request, writer) }
-            return BatchAhead(batch: ahead, request: request, version: try writer.fileVersion())
+            let plan = try batch(itemsMax: itemsMax, sent.zone, writer, bookkeeping, passingOver: Set(sent.items.map(\.recordName)))
+            guard plan.changes.isEmpty, !plan.items.isEmpty else { return nil }
+            let planned = ExportBatch(items: plan.items, zone: sent.zone, syncToken: sent.syncToken)
+            let written = try write(planned)
+            if let written, let request = written.request { try put(written, request, writer) }
+            return PipelinedBatch(batch: written ?? planned, version: try writer.fileVersion())
         }
     }
 
-    /// Whether what was planned ahead is still what comes next.
-    func holds(_ ahead: BatchAhead) throws -> Bool { try store.write { try ahead.version == $0.fileVersion() } }
+    /// Whether a pipelined batch is still the next one.
+    func isCurrent(_ pipelined: PipelinedBatch) throws -> Bool { try store.write { try pipelined.version == $0.fileVersion() } }
 
-    /// Forgets what was planned to follow a request, which was not answered.
-    func forgetAhead(of request: OutgoingRequest) throws { try store.write { try OutboxTable.removeUnsent(but: request.key, $0) } }
+    /// Forgets the batch that was planned behind a request without a response.
+    func forgetPipelined(behind key: String) throws { try store.write { try OutboxTable.removeUnsent(but: key, $0) } }
 
-    /// Writes down what the server did with a batch, as ``settle(_:key:outcomes:token:)`` does.
+    /// Stores the server's response to a batch, as ``settle(_:key:outcomes:token:)`` does.
     ///
     /// - Parameters:
-    ///   - isAheadSent: Whether what was planned ahead is on its way already.
+    ///   - isPipelinedSent: Whether the pipelined batch is in flight already.
     ///   - ending: The event that ends with this, if nothing failed.
-    /// - Returns: Also what was planned ahead, if it holds.
+    /// - Returns: Also the plan of the pipelined batch, if it is still the next one.
     func settle(
-        _ sent: ZonedBatch, key: String, outcomes: [String: ItemOutcome], token: String?, ahead: BatchAhead?, isAheadSent: Bool,
+        _ sent: ExportBatch, key: String, outcomes: [String: ItemOutcome], token: String?, pipelined: PipelinedBatch?, isPipelinedSent: Bool,
         ending: EventTable.Row?
-    ) throws -> (verdict: BatchVerdict, next: PlannedBatch?) {
+    ) throws -> (verdict: BatchVerdict, next: ExportPlan?) {
         try store.write { writer in
-            let holds = try ahead.map { try isAheadSent || $0.version == writer.fileVersion() } ?? false
+            let isCurrent = try pipelined.map { try isPipelinedSent || $0.version == writer.fileVersion() } ?? false
             let verdict = try settle(sent, key: key, outcomes: outcomes, token: token, writer)
             if let ending, verdict.firstFailure == nil { try EventTable.end(ending, writer) }
-            guard let ahead, holds, verdict.accepted == sent.batch.items.count else {
-                if !isAheadSent { try OutboxTable.removeUnsent(but: key, writer) }
+            guard let pipelined, isCurrent, verdict.accepted == sent.items.count else {
+                if !isPipelinedSent { try OutboxTable.removeUnsent(but: key, writer) }
                 return (verdict, nil)
             }
-            var (batch, request) = (ahead.batch, ahead.request)
-            batch.token = try ZoneTable.row(sent.zone.number, writer).flatMap(exportToken)
-            request?.token = batch.token
-            return (verdict, PlannedBatch(batch: batch, request: request, pending: batch.batch.items.count, refusal: try refusal(reader(writer))))
+            var batch = pipelined.batch
+            batch.syncToken = try ZoneTable.row(sent.zone.number, writer).flatMap(exportToken)
+            return (verdict, ExportPlan(batch: batch, pendingCount: batch.items.count, rejection: try refusal(reader(writer))))
         }
     }
 }

@@ -17,7 +17,7 @@ extension MirrorFile {
     /// Remembers what of a batch was deleted by the user's wish. What moved away from the home zone was not. Of links those of
     /// other zones are remembered, too: whoever hears late that their objects moved may bring them there once more.
     func rememberDeletions(
-        of sent: ZonedBatch, _ changes: BookkeepingChanges, _ records: [String: RecordState], _ writer: StoreWriter
+        of sent: ExportBatch, _ changes: BookkeepingChanges, _ records: [String: RecordState], _ writer: StoreWriter
     ) throws {
         if scope == .public { return }
         var names = changes.removedLinks

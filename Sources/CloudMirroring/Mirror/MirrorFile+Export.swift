@@ -9,27 +9,6 @@ import MirroringCore
 import SQLiteStore
 
 extension MirrorFile {
-    /// A batch and the zone that it goes to.
-    struct ZonedBatch: Sendable {
-        let batch: ExportBatch
-        let zone: MirrorZone
-        /// Up to where the zone was imported, all of it; nil where that does not spare an import.
-        var token: String?
-    }
-
-    struct PlannedBatch: Sendable {
-        /// nil when nothing is left to be sent.
-        var batch: ZonedBatch?
-        /// The batch's request, if it was written and kept already.
-        var request: OutgoingRequest?
-        /// How much waits in all.
-        var pending: Int
-        /// Why something was refused for good.
-        var refusal: String?
-        /// How many items the batch might have had.
-        var size = RequestSize(most: SyncMachine.itemsPerRequest)
-    }
-
     /// Reads history and prepares the next batch. Shared zones come first: what moves there leaves the home zone after it
     /// has arrived.
     ///
@@ -38,8 +17,8 @@ extension MirrorFile {
     ///   - hasImported: Whether an import came before, so that there is probably nothing: that is found out without a turn to write.
     ///   - write: Writes the request of a batch, if it can be written at once. Then it is kept in the same transaction.
     func nextBatch(
-        itemsMax: Int, pending: Int?, hasImported: Bool, write: (ZonedBatch) throws -> OutgoingRequest? = { _ in nil }
-    ) throws -> PlannedBatch {
+        itemsMax: Int, pending: Int?, hasImported: Bool, write: (ExportBatch) throws -> ExportBatch? = { _ in nil }
+    ) throws -> ExportPlan {
         if hasImported, let nothing = try store.read({ try nothingToSend($0) }) { return nothing }
         return try store.write { writer in
             try scan(writer)
@@ -54,33 +33,33 @@ extension MirrorFile {
                     if !batch.items.isEmpty {
                         // What was saved just now may not be among what was counted.
                         let known = pending.flatMap { $0 < batch.items.count ? nil : $0 }
-                        let zoned = ZonedBatch(batch: batch, zone: zone, token: exportToken(row))
-                        let request = try write(zoned)
-                        if let request { try put(request, writer) }
-                        return PlannedBatch(
-                            batch: zoned, request: request, pending: try known ?? bookkeeping.pendingCount(from: firstZone),
-                            refusal: try refusal(bookkeeping))
+                        let planned = ExportBatch(items: batch.items, zone: zone, syncToken: exportToken(row))
+                        let written = try write(planned)
+                        if let written, let request = written.request { try put(written, request, writer) }
+                        return ExportPlan(
+                            batch: written ?? planned, pendingCount: try known ?? bookkeeping.pendingCount(from: firstZone),
+                            rejection: try refusal(bookkeeping))
                     }
                     if batch.changes.isEmpty { break }
                 }
             }
-            return PlannedBatch(batch: nil, pending: 0, refusal: try refusal(reader(writer)))
+            return ExportPlan(batch: nil, pendingCount: 0, rejection: try refusal(reader(writer)))
         }
     }
 
     /// Reads history and prepares a batch of what needs no room on the server.
     ///
     /// Links stay in their order with others, and so do objects whose equals have to be known before they go.
-    func nextDeletions(itemsMax: Int) throws -> PlannedBatch {
+    func nextDeletions(itemsMax: Int) throws -> ExportPlan {
         try store.write { writer in
             try scan(writer)
-            var plan = PlannedBatch(batch: nil, pending: try reader(writer).pendingCount(from: firstZone), refusal: try refusal(reader(writer)))
+            var plan = ExportPlan(batch: nil, pendingCount: try reader(writer).pendingCount(from: firstZone), rejection: try refusal(reader(writer)))
             for row in try ZoneTable.all(writer) where row.zone.number >= firstZone {
                 let deletions = try reader(writer, zone: row.zone.number).pendingDeletions(limit: itemsMax).filter { !mapping.isUnique($0.key.entityIndex) }
-                let batch = ExportBatch(
-                    records: deletions, links: [], loaded: ExportBatch.Loaded(), mapping: mapping, itemsMax: itemsMax, requestsMax: surroundings.requestsPerBatch, limits: surroundings.limits)
+                let batch = BatchPlan.plan(
+                    records: deletions, links: [], loaded: BatchPlan.Loaded(), mapping: mapping, itemsMax: itemsMax, requestsMax: surroundings.requestsPerBatch, limits: surroundings.limits)
                 guard !batch.items.isEmpty else { continue }
-                plan.batch = ZonedBatch(batch: batch, zone: row.zone, token: exportToken(row))
+                plan.batch = ExportBatch(items: batch.items, zone: row.zone, syncToken: exportToken(row))
                 break
             }
             return plan
@@ -91,7 +70,7 @@ extension MirrorFile {
     func exportToken(_ row: ZoneTable.Row) -> String? { scope == .private && !row.isFullFetch ? row.token : nil }
 
     /// What planning comes to where nothing happened but imports, as after each of them: known without a turn to write.
-    private func nothingToSend(_ reader: StoreReader) throws -> PlannedBatch? {
+    private func nothingToSend(_ reader: StoreReader) throws -> ExportPlan? {
         let bookkeeping = self.reader(reader)
         guard scope == .private, try !bookkeeping.hasPending(from: firstZone), let read = try MirrorState.int(.historyRead, reader)
         else { return nil }
@@ -100,7 +79,7 @@ extension MirrorFile {
         guard heads.count <= Self.importsPassedOver, try reader.latestTransaction() == read + Int64(heads.count),
             heads.allSatisfy({ MirrorNames.isMirror($0.author) })
         else { return nil }
-        return PlannedBatch(batch: nil, pending: 0, refusal: try refusal(bookkeeping))
+        return ExportPlan(batch: nil, pendingCount: 0, rejection: try refusal(bookkeeping))
     }
 
     /// Imports that were not read yet; more are read, so that what is to be read stays little.
@@ -134,9 +113,9 @@ extension MirrorFile {
     /// - Parameter names: Of records and links that are on their way already.
     func batch(
         itemsMax: Int, _ zone: MirrorZone, _ writer: StoreWriter, _ bookkeeping: BookkeepingReader, passingOver names: Set<String> = []
-    ) throws -> ExportBatch {
+    ) throws -> BatchPlan {
         var pending: [RecordState] = []
-        var loaded = ExportBatch.Loaded()
+        var loaded = BatchPlan.Loaded()
         var bytes = 0
         let hasParked = try bookkeeping.hasParked()
         for state in try bookkeeping.pendingRecords(limit: itemsMax, passingOver: names) {
@@ -152,7 +131,7 @@ extension MirrorFile {
             pending.append(state)
         }
         let links = try bookkeeping.pendingLinks(limit: itemsMax + names.count).filter { !names.contains($0.recordName) }
-        return ExportBatch(
+        return BatchPlan.plan(
             records: pending, links: links, loaded: loaded, mapping: mapping, itemsMax: itemsMax, requestsMax: surroundings.requestsPerBatch, limits: surroundings.limits)
     }
 
@@ -161,46 +140,46 @@ extension MirrorFile {
     /// - Parameters:
     ///   - key: Of the request that was answered; nil if none was sent.
     ///   - token: The point after the batch, if nothing but the batch lies between it and the batch's own.
-    func settle(_ sent: ZonedBatch, key: String?, outcomes: [String: ItemOutcome], token: String? = nil) throws -> BatchVerdict {
+    func settle(_ sent: ExportBatch, key: String?, outcomes: [String: ItemOutcome], token: String? = nil) throws -> BatchVerdict {
         try store.write { writer in
             let verdict = try settle(sent, key: key, outcomes: outcomes, token: token, writer)
-            if let key, verdict.accepted < sent.batch.items.count { try OutboxTable.removeUnsent(but: key, writer) }
+            if let key, verdict.accepted < sent.items.count { try OutboxTable.removeUnsent(but: key, writer) }
             return verdict
         }
     }
 
-    func settle(_ sent: ZonedBatch, key: String?, outcomes: [String: ItemOutcome], token: String?, _ writer: StoreWriter) throws -> BatchVerdict {
+    func settle(_ sent: ExportBatch, key: String?, outcomes: [String: ItemOutcome], token: String?, _ writer: StoreWriter) throws -> BatchVerdict {
         if let key { try OutboxTable.remove(key, writer) } else { try OutboxTable.removeAll(writer) }
         let bookkeeping = reader(writer, zone: sent.zone.number)
         // A zone that went meanwhile took everything with it.
         guard let zone = try ZoneTable.row(sent.zone.number, writer), zone.zone == sent.zone else { return BatchVerdict() }
         var records: [String: RecordState] = [:]
         var links: [String: LinkState] = [:]
-        for item in sent.batch.items {
+        for item in sent.items {
             if item.isLink {
                 links[item.recordName] = try bookkeeping.link(named: item.recordName)
             } else {
                 records[item.recordName] = try bookkeeping.record(named: item.recordName)
             }
         }
-        let settlement = ExportSettlement(
-            of: sent.batch, outcomes: outcomes,
+        let settlement = ExportSettlement.settle(
+            sent.items, outcomes: outcomes,
             generation: zone.token == nil ? zone.generation - 1 : zone.generation, records: records, links: links, mapping: mapping)
         try self.writer(writer, zone: sent.zone.number).write(settlement.changes, now: now)
         try rememberDeletions(of: sent, settlement.changes, records, writer)
         // Of anything that was not settled the server says more in its changes.
-        if let token, let known = sent.token, zone.token == known, !zone.isFullFetch, settlement.verdict.accepted == sent.batch.items.count {
+        if let token, let known = sent.syncToken, zone.token == known, !zone.isFullFetch, settlement.verdict.accepted == sent.items.count {
             try ZoneTable.set("token", .text(token), of: sent.zone.number, writer)
         }
         return settlement.verdict
     }
 
-    /// Marks every item of a batch as refused for good; with a failure that may be the server's own, puts them behind all
+    /// Quarantines every item of a batch as rejected permanently; for a failure that may be the server's fault, moves them behind all
     /// others instead.
-    func putAside(_ sent: ZonedBatch, _ failure: CloudFailure) throws -> BatchVerdict {
+    func quarantine(_ sent: ExportBatch, _ failure: CloudFailure) throws -> BatchVerdict {
         guard failure.code == .invalidArguments else {
             try store.write { writer in
-                for item in sent.batch.items {
+                for item in sent.items {
                     for table in ["TARN_RECORD", "TARN_LINK"] {
                         try writer.execute(
                             """
@@ -214,7 +193,7 @@ extension MirrorFile {
         }
         let refusal = ItemOutcome.refused(CloudFailure(.invalidArguments, failure.reason))
         return try settle(
-            sent, key: nil, outcomes: Dictionary(sent.batch.items.map { ($0.recordName, refusal) }, uniquingKeysWith: { first, _ in first }))
+            sent, key: nil, outcomes: Dictionary(sent.items.map { ($0.recordName, refusal) }, uniquingKeysWith: { first, _ in first }))
     }
 
     /// What the server refused is tried once more in each life of the app: its schema or its rules may be others now.

@@ -9,7 +9,7 @@ import MirroringCore
 import ObjectGraph
 import SQLiteStore
 
-extension Mirror {
+extension StoreSync {
     /// What reading the store's file throws, as apps catch it.
     func translated<T>(_ body: () throws -> T) throws -> T {
         do { return try body() } catch let error as StoreError { throw CocoaError(error) }

@@ -5,28 +5,6 @@ import CloudWire
 import MirroringCore
 import SQLiteStore
 
-/// What is sent to modify records, kept byte for byte until its answer is known: one request, or several that the server executes in one
-/// transaction.
-struct OutgoingRequest: Sendable {
-    /// The server carries requests with one key out once, and gives each the same answer.
-    let key: String
-    let bodies: [[UInt8]]
-    /// The bodies before values were sealed; nil if none was.
-    let opened: [[UInt8]]?
-    /// How many items each body has.
-    let counts: [Int]
-    /// Items as they were sent.
-    let batch: ExportBatch
-    let zone: MirrorZone
-    /// As of ``MirrorFile/ZonedBatch/token``; what is sent once more has none.
-    var token: String?
-    /// Whether it was sent before: the server may have the first bodies.
-    var isRepeated = false
-
-    /// The key of one of the bodies. That of the last one is the key of all.
-    func key(of part: Int) -> String { part == bodies.count - 1 ? key : "\(key)-\(part)" }
-}
-
 /// A request whose answer is lost may have been carried out, may still be on its way, or neither. If something newer were sent
 /// or imported first, an old value could win against one that was made in its knowledge, and a late creation could bring a
 /// deleted record back. So the same request is sent again until its answer is there, in the next life of the app, too.
@@ -35,17 +13,17 @@ extension MirrorFile {
     /// else up.
     static let uncertainAttemptsMax: Int64 = 8
 
-    func put(_ request: OutgoingRequest) throws { try store.write { try put(request, $0) } }
+    func put(_ batch: ExportBatch, _ request: ExportBatch.Request) throws { try store.write { try put(batch, request, $0) } }
 
-    func put(_ request: OutgoingRequest, _ writer: StoreWriter) throws {
+    func put(_ batch: ExportBatch, _ request: ExportBatch.Request, _ writer: StoreWriter) throws {
         // Staged pages show what was there before the request, and would undo in part what it changes: they are fetched again.
-        try StagedTable.remove(request.zone.number, writer)
-        let notes = request.batch.items.map(\.note).joined(separator: "\n")
-        try OutboxTable.append(OutboxTable.Row(key: request.key, bodies: request.bodies, opened: request.opened, notes: notes), writer)
+        try StagedTable.remove(batch.zone.number, writer)
+        let notes = batch.items.map(\.note).joined(separator: "\n")
+        try OutboxTable.append(OutboxTable.Row(key: request.key, bodies: request.bodies, opened: request.plainBodies, notes: notes), writer)
     }
 
     /// What has to be sent again before anything else is; nil when every request was answered.
-    func outbox() throws -> OutgoingRequest? {
+    func outbox() throws -> ExportBatch? {
         try store.read { reader in
             for row in try OutboxTable.rows(reader) {
                 let requests = try (row.opened ?? row.bodies).map { try ModifyRecordsRequest(json: $0) }
@@ -53,11 +31,9 @@ extension MirrorFile {
                 let items = zip(requests.flatMap(\.operations), row.notes.split(separator: "\n")).compactMap { operation, note in
                     ExportBatch.Operation(operation.kind).flatMap { ExportBatch.Item($0, operation.record, note: note) }
                 }
-                var request = OutgoingRequest(
-                    key: row.key, bodies: row.bodies, opened: row.opened, counts: requests.map(\.operations.count),
-                    batch: ExportBatch(items: items), zone: zone)
-                request.isRepeated = true
-                return request
+                let request = ExportBatch.Request(
+                    key: row.key, bodies: row.bodies, plainBodies: row.opened, counts: requests.map(\.operations.count), isReplay: true)
+                return ExportBatch(items: items, zone: zone, phase: .written(request))
             }
             return nil
         }
@@ -77,13 +53,13 @@ extension MirrorFile {
     }
 
     /// Decides whether a request that failed is to be sent again as it was.
-    func note(_ failure: CloudFailure, of request: OutgoingRequest) throws {
+    func note(_ failure: CloudFailure, ofRequest key: String) throws {
         try store.write { writer in
-            guard let attempts = try OutboxTable.attempts(of: request.key, writer) else { return }
+            guard let attempts = try OutboxTable.attempts(of: key, writer) else { return }
             switch RetryPolicy.fate(of: failure) {
-            case .uncertain where attempts + 1 < Self.uncertainAttemptsMax: try OutboxTable.setAttempts(attempts + 1, of: request.key, writer)
+            case .uncertain where attempts + 1 < Self.uncertainAttemptsMax: try OutboxTable.setAttempts(attempts + 1, of: key, writer)
             case .notNow where attempts > 0: break
-            case .uncertain, .notNow, .refused: try OutboxTable.remove(request.key, writer)
+            case .uncertain, .notNow, .refused: try OutboxTable.remove(key, writer)
             }
         }
     }

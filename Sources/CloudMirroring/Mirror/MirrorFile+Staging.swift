@@ -68,7 +68,7 @@ extension MirrorFile {
         guard let page = try StagedTable.page(number, zone: chain.zone.number, reader) else {
             throw CloudFailure(.internalError, "the local store: a staged change page is missing")
         }
-        return PageDecoding(page, mapping, isParallel: surroundings.executor == nil)
+        return PageDecoding(page, mapping, isParallel: !surroundings.isDeterministic)
     }
 }
 

@@ -20,7 +20,7 @@ struct MirrorFile: Sendable {
     let accountRules: AccountRules
     /// Between imports of a database that does not tell of changes.
     let pollSeconds: Double
-    let surroundings: MirrorSurroundings
+    let surroundings: SyncEnvironment
     /// For whoever called a function of this file, once it has returned.
     let aside = RowsAside()
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// What became of a store that met another account or another server, and where its contents are.
+/// A change of a store's account or server, with its outcome and the archive.
 package struct AccountChange: Codable, Hashable, Sendable {
     package enum Kind: String, Codable, Hashable, Sendable {
-        /// Another user is signed in than the one whose data the store held.
+        /// Another user than the owner of the store's data is signed in.
         case anotherAccount
-        /// The server's data were made anew: it never had what the store synced.
+        /// The server never had the store's data: its data folder is new, or it is another server.
         case serverReplaced
         /// The user deleted the app's data on another device.
         case dataDeleted
@@ -17,7 +17,7 @@ package struct AccountChange: Codable, Hashable, Sendable {
         case emptied
         /// The objects stayed, and are sent to the present account.
         case uploaded
-        /// Nothing was touched. Nothing is synced until the app decides, or the previous user is back.
+        /// The store is unchanged, and does not sync until the app decides or the previous user signs in again.
         case unresolved
     }
 
@@ -39,7 +39,7 @@ package struct AccountChange: Codable, Hashable, Sendable {
         self.archive = archive
     }
 
-    /// Whether the other says the same of the same owners, at whatever time.
+    /// Whether another change has the same kind, outcome and owners, at any time.
     package func repeats(_ other: AccountChange) -> Bool {
         var copy = self
         copy.date = other.date
@@ -56,7 +56,7 @@ package struct AccountChangeLog: Codable, Hashable, Sendable {
 
     package init() {}
 
-    /// What waits for the app's decision ends with any later change.
+    /// An unresolved change ends with any later change.
     package mutating func append(_ change: AccountChange) {
         if let last = changes.last, last.outcome == .unresolved {
             if last.repeats(change) { return }
@@ -66,6 +66,6 @@ package struct AccountChangeLog: Codable, Hashable, Sendable {
         changes.removeFirst(max(changes.count - Self.countMax, 0))
     }
 
-    /// What waits for the app's decision ends when the previous user is back.
+    /// An unresolved change ends when the previous user signs in again.
     package mutating func removeUnresolved() { changes.removeAll { $0.outcome == .unresolved } }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Decides what becomes of a store once the server has said who is signed in.
+/// Decides what happens to a store after the server has identified the account.
 ///
 ///     server's identity differs ──▶ serverReplaced
-///     user's name differs       ──▶ anotherAccount      (not in the public database, which belongs to nobody)
+///     user's name differs       ──▶ anotherAccount      (not in the public database, which has no owner)
 ///     a stranger's saves        ──▶ anotherAccount      (unless stores are kept)
 ///     neither                   ──▶ proceed
 package struct AccountRules: Hashable, Sendable {
@@ -17,7 +17,7 @@ package struct AccountRules: Hashable, Sendable {
         case keep
     }
 
-    /// What the app decided about one unresolved change. It holds for that account on that server only.
+    /// The app's decision on an unresolved change, for that account on that server only.
     package struct Answer: Codable, Hashable, Sendable {
         package var choice: Choice
         package var present: StoreOwner
@@ -37,9 +37,9 @@ package struct AccountRules: Hashable, Sendable {
 
     package var anotherAccount: Choice
     package var serverReplaced: Choice
-    /// Whether the database is everybody's.
+    /// Whether the database is the public one.
     package var isPublic: Bool
-    /// Whether everything in the store is the user's to send.
+    /// Whether all objects of the store belong to the user.
     package var mayUpload: Bool
 
     package init(anotherAccount: Choice, serverReplaced: Choice, isPublic: Bool = false, mayUpload: Bool = true) {
@@ -50,9 +50,9 @@ package struct AccountRules: Hashable, Sendable {
     }
 
     /// - Parameters:
-    ///   - known: What the store was synced with.
-    ///   - present: What it is to be synced with.
-    ///   - answer: What the app decided since, if it did.
+    ///   - known: The account and server of the last sync.
+    ///   - present: The present account and server.
+    ///   - answer: The app's decision since; nil without one.
     package func decision(known: SignIn, present: SignIn, answer: Answer? = nil) -> Decision {
         guard let kind = kind(known, present) else { return .proceed }
         let policy = kind == .serverReplaced ? serverReplaced : anotherAccount
@@ -74,7 +74,7 @@ package struct AccountRules: Hashable, Sendable {
         if known.owner.isOnAnotherServer(than: present.owner) { return .serverReplaced }
         guard !isPublic, let user = known.owner.user, let now = present.owner.user else { return nil }
         if user != now { return .anotherAccount }
-        // A store that is to be kept is kept; there is no telling what in it is whose.
+        // A kept store stays: the owners of its objects cannot be distinguished.
         guard anotherAccount != .keep, let stranger = known.stranger else { return nil }
         return stranger == present.credential ? nil : .anotherAccount
     }

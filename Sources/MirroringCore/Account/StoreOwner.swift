@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Whose data a store holds, and from which server they are.
+/// The user and the server of a store's data.
 package struct StoreOwner: Codable, Hashable, Sendable {
-    /// Record name of the user; nil if no server named one.
+    /// Record name of the user; nil if the server never identified one.
     package var user: String?
-    /// Identity of the server's data; nil if the server doesn't tell.
+    /// Identity of the server's data; nil for a server without the capability.
     package var server: String?
 
     package init(user: String? = nil, server: String? = nil) {
@@ -20,12 +20,12 @@ package struct StoreOwner: Codable, Hashable, Sendable {
     }
 }
 
-/// Who is or was signed in on a device, as far as it could be found out.
+/// The account of a device, as far as it is known.
 package struct SignIn: Hashable, Sendable {
     package var owner: StoreOwner
-    /// With which credential the user was signed in when the server confirmed it.
+    /// The credential of the user when the server confirmed it.
     package var credential: String?
-    /// Another credential, or several, that somebody was signed in with since, whom no server named.
+    /// A later credential, or several, that the server has not identified.
     package var stranger: String?
 
     package init(owner: StoreOwner = StoreOwner(), credential: String? = nil, stranger: String? = nil) {

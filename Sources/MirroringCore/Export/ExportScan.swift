@@ -31,11 +31,10 @@ package struct LocalChange: Hashable, Sendable {
     }
 }
 
-/// First half of an export: reads history and marks what has to be sent.
+/// The first half of an export decision: reads history and marks records to send.
 ///
 /// History is coalesced per object. New objects and new links get their record names here, and these are
-/// committed together with the history token before anything is sent: whatever happens then, a second attempt
-/// uses the same names and nothing is doubled.
+/// committed together with the history token before anything is sent: a retry uses the same names, and creates no duplicates.
 ///
 ///     var scan = ExportScan(history, mapping: mapping)
 ///     let loaded = load(scan.needs)                                  // in the transaction that writes
@@ -55,10 +54,10 @@ package struct ExportScan: Sendable {
     }
 
     package struct Needs: Hashable, Sendable {
-        /// Whose bookkeeping to load, and whose rows' existence to tell.
+        /// Keys to load the metadata of, and to check for a row.
         package var keys: [RowKey] = []
-        /// Whose present destinations to list, with the bookkeeping of these. All links that touch the owners,
-        /// and the bookkeeping of the objects at their other ends, are wanted as well.
+        /// Relationships to list the present destinations of, with their metadata. All links of the owners, and the metadata of the objects
+        /// at their other ends, are needed as well.
         package var listings: [Listing] = []
         /// Of these, all links that touch them and all that is parked.
         package var deleted: [RowKey] = []

@@ -61,7 +61,7 @@ extension ExportScan {
                 records[key] = record
                 return
             }
-            // Deleted by somebody else: the next import removes the row, so its edits are not sent.
+            // Deleted on another device: the next import removes the row, so its edits are not sent.
             guard record.stage != .missing else { return }
             record.stage = .needsUpload
             record.mark = mark
@@ -70,7 +70,7 @@ extension ExportScan {
         }
 
         private mutating func put(_ record: RecordState) {
-            // What was made here is in the order since.
+            // Links that were made here are in order since.
             if loaded.records[record.key] != nil, touched.insert(record.recordName).inserted { recordOrder.append(record.key) }
             records[record.key] = record
         }
@@ -123,7 +123,7 @@ extension ExportScan {
             }
             for parked in parkedBySource[record.recordName] ?? [] {
                 unparked.append(parked.key)
-                // Whoever deleted it could not see what had not come.
+                // The deleting device did not see targets that had not arrived.
                 conflicts.append(parked.lost(of: mapping.model.entities[key.entityIndex].name, to: .localDeletion, at: record.modified))
             }
         }

@@ -4,13 +4,13 @@
 package import CloudWire
 import ManagedModel
 
-/// What the server did with one item of a batch.
+/// The server's response to one item of a batch.
 package enum ItemOutcome: Hashable, Sendable {
-    /// Saved: the record with its new change tag, and with all fields or those that were sent.
+    /// The saved record with its new change tag, and with all fields or only the sent ones.
     case saved(Record)
     case deleted
     case refused(CloudFailure)
-    /// Not saved because another item of its group was refused.
+    /// Not saved because the server rejected another item of the group.
     case aborted
 
     package var isAcceptance: Bool {
@@ -21,49 +21,62 @@ package enum ItemOutcome: Hashable, Sendable {
     }
 }
 
-/// What a batch brought, for the loop.
+/// The outcome of a settled batch: counts of items, and failures.
 package struct BatchVerdict: Hashable, Sendable {
     package var accepted = 0
-    /// Refused for good; they are marked and not sent again until somebody changes them.
+    /// Items that the server rejected permanently: quarantined, and not sent before their next change.
     package var failed = 0
-    /// Why the first of them failed.
+    /// Why the first of them was rejected.
     package var failure: CloudFailure?
-    /// Somebody else was faster: their changes have to be imported before these are sent again.
+    /// Items of which the server has a newer version: it is imported before they are sent again.
     package var needImport = 0
-    /// Refused for now.
+    /// Items that are retried later.
     package var postponed = 0
-    /// Why items were postponed; the first of them that says how long to wait, else any.
+    /// Why items were postponed; the first failure with a delay, else any.
     package var postponement: CloudFailure?
     package var isTooLarge = false
-    /// Neither saved nor refused: they are sent again once what was refused with them is settled.
+    /// Items that the server neither saved nor rejected: sent again after the rejected items of their group are settled.
     package var aborted = 0
-    /// The zone is gone, or something else that concerns more than one item.
+    /// A failure that concerns more than one item, such as a missing zone.
     package var requestFailure: CloudFailure?
 
-    /// What an app is told of: the failure of all, or of a part that is not tried again.
+    /// The failure that events report: that of the whole request, or of items that are not retried.
     package var firstFailure: CloudFailure? { requestFailure ?? failure }
 
     package init() {}
 }
 
-/// Turns the server's answers about a batch into bookkeeping.
+/// Turns the server's response to a batch into changes of the sync metadata.
 package struct ExportSettlement: Hashable, Sendable {
     package private(set) var changes = BookkeepingChanges()
     package private(set) var verdict = BatchVerdict()
 
+    private init() {}
+
+    /// Settles a batch.
+    ///
     /// - Parameters:
-    ///   - outcomes: By record name. An item without an outcome stays marked, as after a lost answer.
-    ///   - assets: What was uploaded, by record name and field.
-    ///   - generation: The number of the last full fetch of which a page was applied: what is saved after that page
-    ///     is not missing in it.
-    ///   - records: The present bookkeeping of the items, loaded in the transaction that writes the changes.
-    package init(
-        of batch: ExportBatch, outcomes: [String: ItemOutcome], assets: [String: [String: AssetValue]] = [:],
+    ///   - outcomes: By record name. An item without an outcome stays pending, as after a lost response.
+    ///   - assets: Uploaded assets, by record name and field.
+    ///   - generation: The number of the last full fetch of which a page was applied. Records that are saved after that page do not count
+    ///     as missing in it.
+    ///   - records: The present metadata of the items, loaded in the transaction that writes the changes.
+    package static func settle(
+        _ items: [ExportBatch.Item], outcomes: [String: ItemOutcome], assets: [String: [String: AssetValue]] = [:],
         generation: Int64, records: [String: RecordState], links: [String: LinkState], mapping: RecordMapping
+    ) -> ExportSettlement {
+        var settlement = ExportSettlement()
+        settlement.settle(items, outcomes, assets, generation, records, links, mapping)
+        return settlement
+    }
+
+    private mutating func settle(
+        _ items: [ExportBatch.Item], _ outcomes: [String: ItemOutcome], _ assets: [String: [String: AssetValue]],
+        _ generation: Int64, _ records: [String: RecordState], _ links: [String: LinkState], _ mapping: RecordMapping
     ) {
-        // Of a group that was refused the server names the items that are the reason.
-        let isAlone = batch.items.count == 1 || outcomes.values.contains(.aborted)
-        for item in batch.items {
+        // In a rejected group the server names the items that are the cause.
+        let isAlone = items.count == 1 || outcomes.values.contains(.aborted)
+        for item in items {
             guard let outcome = outcomes[item.recordName] else {
                 verdict.postponed += 1
                 continue
@@ -94,7 +107,7 @@ package struct ExportSettlement: Hashable, Sendable {
             verdict.accepted += 1
             changes.removedRecords.append(state.recordName)
         case (.refused(let failure), .delete) where failure.code == .unknownItem && state.isMovedOut:
-            // Somebody deleted what moved from there: import sees to it.
+            // Another device deleted the relocated record in its source zone: the import reads the deletion.
             verdict.needImport += 1
             state.stage = .missing
             changes.records.append(state)
@@ -102,8 +115,8 @@ package struct ExportSettlement: Hashable, Sendable {
             verdict.accepted += 1
             changes.removedRecords.append(state.recordName)
         case (.refused(let failure), .update) where failure.code == .unknownItem:
-            // Deletion beats edits. The record stays until import has told what was lost. What was deleted here since is still to be
-            // deleted: it may only have moved.
+            // Deletion beats edits. The record stays until the import has logged the lost edits. An object that was deleted here since
+            // remains to be deleted: the record may only have been relocated.
             verdict.needImport += 1
             if state.stage != .needsDelete { state.stage = .missing }
             changes.records.append(state)
@@ -131,7 +144,7 @@ package struct ExportSettlement: Hashable, Sendable {
             verdict.accepted += 1
             changes.removedLinks.append(link.recordName)
         case (.refused(let failure), .create) where failure.code == .serverRecordChanged:
-            // An earlier attempt arrived whose answer was lost. Links never change, so it is the same.
+            // An earlier attempt was saved and its response lost. Join records never change, so both are equal.
             verdict.accepted += 1
             if link.stage == .needsUpload { link.stage = .uploaded }
             changes.links.append(link)
@@ -144,7 +157,7 @@ package struct ExportSettlement: Hashable, Sendable {
         }
     }
 
-    /// - Returns: The reason to be kept with the item if it is refused for good.
+    /// - Returns: The reason to store with the item if it is rejected permanently.
     private mutating func refuse(_ failure: CloudFailure, isAlone: Bool) -> String? {
         switch RetryPolicy.itemDecision(failure) {
         case .importFirst: verdict.needImport += 1
@@ -167,7 +180,7 @@ package struct ExportSettlement: Hashable, Sendable {
 }
 
 extension RecordState {
-    /// Takes what the server holds now as the ancestor: what it held, what was sent, what it answered.
+    /// Makes the server's present record the merge base: its former fields, the sent fields, the fields of the response.
     fileprivate mutating func adopt(
         _ record: Record, sent item: ExportBatch.Item, _ assets: [String: AssetValue], _ entity: EntityMapping
     ) {
@@ -177,7 +190,7 @@ extension RecordState {
         if !isNew { fields.merge(ancestor.fields.merging(ancestor.unapplied) { known, _ in known }) { sent, _ in sent } }
         fields.merge(record.fields) { _, answered in answered }
         var adopted = entity.ancestor(of: fields)
-        // What the answer brings besides has not been applied to the row, even if this version of the model knows it.
+        // Other fields of the response are not applied to the row, even if this version of the model knows them.
         let others = isNew ? Array(record.fields.keys) : Array(record.fields.keys) + ancestor.unapplied.keys
         for name in others where sent[name] == nil && (isNew || ancestor.fields[name] == nil) {
             if let field = adopted.fields.removeValue(forKey: name) { adopted.unapplied[name] = field }

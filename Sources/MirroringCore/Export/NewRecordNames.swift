@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Record names that somebody else drew: decisions stay repeatable.
+/// Record names that the caller generated, so that decisions are repeatable.
 package struct NewRecordNames: Sendable {
     private var names: ArraySlice<String>
 

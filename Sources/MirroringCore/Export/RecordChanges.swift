@@ -4,7 +4,7 @@
 import CloudWire
 import ManagedModel
 
-/// What of a row has to be sent so that the server's record says what the row says.
+/// The fields of a row that differ from the server's record.
 ///
 /// Only changed keys are sent. A value above ``inlineBytesMax``, or the longest ones of a record that would
 /// exceed the limit, go to an asset field and the inline field is cleared; a value that is short again comes

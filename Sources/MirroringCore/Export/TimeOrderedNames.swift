@@ -5,7 +5,7 @@ import SystemSupport
 
 /// Names for new records: UUIDs in the order in which they are made, by the clock of the device.
 ///
-/// What is made together then lies together in every index over names, here and on the server; random names lie all over
+/// Objects that are created together are then neighbours in every index over names, here and on the server; random names lie all over
 /// them, and writing a hundred of them touches a hundred places. 52 bits of each name are random, after the millisecond and the
 /// number within it, so that devices do not meet.
 ///

@@ -4,26 +4,26 @@
 package import CloudWire
 package import ManagedModel
 
-/// What has to be loaded before a page can be planned, in two steps: the second depends on what the first found.
+/// The rows and sync metadata that planning a page needs, in two steps: the second depends on the result of the first.
 ///
 ///     let first = ImportNeeds(page, mapping: mapping)
 ///     var loaded = load(first)
 ///     let second = first.details(loaded)
 ///     load(second, into: &loaded)                  // assets are downloaded before the transaction that writes
-///     let plan = ImportPlan(page, loaded: loaded, mapping: mapping)
+///     let plan = ImportPlan.make(page, loaded: loaded, mapping: mapping)
 package struct ImportNeeds: Sendable {
     package struct Details: Hashable, Sendable {
         /// Rows to load, with the record names of all their to-one targets.
         package var keys: [RowKey] = []
         /// Keys of which only has to be known whether they have a row.
         package var targets: [RowKey] = []
-        /// Pairs all of whose links are wanted. Links come with the bookkeeping of the objects at both ends: a pair
+        /// Pairs to load with all their links. Links come with the metadata of the objects at both ends: a pair
         /// can be taken apart by a deletion that names the link alone.
         package var pairs: [LinkPair] = []
-        /// Record names of which all links are wanted, likewise.
+        /// Record names to load with all their links, likewise.
         package var linkEnds: [String] = []
-        /// Rows that are about to go: all rows that refer to them by a to-one relationship are wanted, with
-        /// their bookkeeping.
+        /// Rows that are about to be deleted: all rows that refer to them by a to-one relationship are loaded, with
+        /// their metadata.
         package var referred: [RowKey] = []
         /// Content to download.
         package var assets: [AssetNeed] = []
@@ -31,7 +31,7 @@ package struct ImportNeeds: Sendable {
         package init() {}
     }
 
-    /// An asset with its address, and what it is the content of.
+    /// An asset with its address, record and field.
     package struct AssetNeed: Hashable, Sendable {
         package let asset: AssetValue
         package let recordName: String
@@ -46,11 +46,11 @@ package struct ImportNeeds: Sendable {
         }
     }
 
-    /// Record names whose bookkeeping, as objects or as links, is wanted.
+    /// Record names to load the metadata of, as objects or as links.
     package private(set) var names: [String] = []
-    /// Names whose parked relationships are wanted, as source or as destination, with the bookkeeping of the sources.
+    /// Names to load deferred references of, as source or as target, with the metadata of the sources.
     package private(set) var parked: [String] = []
-    /// Records with the other ends of their one-to-one relationships: either end may have got another partner here.
+    /// Records with their inverse objects in one-to-one relationships: either end may have another inverse object here.
     private var partners: [(record: String, partner: String)] = []
     private let page: ImportPage
     private let mapping: RecordMapping
@@ -86,7 +86,7 @@ package struct ImportNeeds: Sendable {
         }
     }
 
-    /// - Parameter loaded: What ``names`` and ``parked`` brought; its rows are not looked at.
+    /// - Parameter loaded: The metadata of ``names`` and ``parked``. Its rows are ignored.
     package func details(_ loaded: ImportPlan.Loaded) -> Details {
         var details = Details()
         details.pairs = page.records.compactMap { mapping.pair(of: $0) }
@@ -105,12 +105,12 @@ package struct ImportNeeds: Sendable {
                 details.assets += assets(of: record, entity: entity, ancestor: Ancestor())
                 continue
             }
-            // It may be another object than the one that is known, or go on as itself after all.
+            // It may be another object than the known one, or no longer a duplicate.
             let isReverted = page.reverted[record.recordName] != nil
             if state.changeTag == nil || state.ancestor.unapplied[MirrorNames.mergedFor] != nil || isReverted { details.linkEnds.append(record.recordName) }
             if isReverted {
                 wantRow(state.key)
-                // An object that comes back needs all of them; so does one that takes what it had.
+                // A restored object needs all of them, as does a reverted one.
                 details.assets += assets(of: record, entity: mapping.entities[state.key.entityIndex] ?? entity, ancestor: Ancestor())
             } else if state.changeTag != record.recordChangeTag || state.changeTag == nil || page.generation != nil {
                 wantRow(state.key)
@@ -143,7 +143,7 @@ package struct ImportNeeds: Sendable {
         }
     }
 
-    /// What the conflict log is to keep of properties that only a later version of the model has. Whether they are sealed is not known.
+    /// Assets for the conflict log, of properties that only a later version of the model has. It is unknown whether they are encrypted.
     private func unknownAssets(of record: Record, entity: EntityMapping, ancestor: Ancestor) -> [AssetNeed] {
         guard record.hasAssets else { return [] }
         return entity.unknownChanges(in: record, since: ancestor).compactMap { _, value, field in

@@ -7,11 +7,11 @@ package import CloudWire
 package struct ImportPage: Hashable, Sendable {
     /// Saved records in their present state.
     package var records: [Record]
-    /// What was made of the records before the page's turn.
+    /// Rows that were made from the records while the page before was applied.
     package var newObjects = NewObjects()
     /// Names of deleted records.
     package var deletions: [String]
-    /// The token with which the page was asked for; nil at the beginning of a full fetch.
+    /// The token of the request; nil at the beginning of a full fetch.
     package var askedWith: String?
     /// The token that the page moves to.
     package var token: String
@@ -19,18 +19,18 @@ package struct ImportPage: Hashable, Sendable {
     /// The number of the full fetch that the page belongs to; nil when only changes are fetched.
     ///
     /// A fetch that begins without a token is a full one, the first of a device included: it names no deletions.
-    /// In a full fetch records whose version is known are merged as well, and every record seen gets the number:
-    /// what does not have it at the end was deleted while nobody listened.
+    /// In a full fetch, records with a known version are merged as well, and every record gets the number: records without it at the end
+    /// were deleted on the server.
     package var generation: Int64?
-    /// Whether what is not seen in a full fetch is gone: a database that is read by queries does not say so, for what
-    /// one user deletes there others keep.
+    /// Whether records that a full fetch does not show are deleted: queries do not show that, and other devices keep deleted objects of a
+    /// public database.
     package var isExhaustive: Bool
-    /// Changes that come after the page; nil where the server did not say, or counted no further.
+    /// Changes behind the page; nil if the server did not count them.
     package var remaining: Int?
-    /// Names of records whose local changes give way to what the page says, with the versions that the device knew when the server
-    /// was asked: see ``Reversion``.
+    /// Names of records with local changes that the page reverts, with the versions that the device had at the request: see
+    /// ``Reversion``.
     package var reverted: [String: String?] = [:]
-    /// Between which points of the database's history the page's changes are all there are; nil where that is not known.
+    /// The interval of the database's history in which the page has all changes; nil if it is unknown.
     package var database: DatabaseStep?
 
     package struct DatabaseStep: Hashable, Sendable {
@@ -57,18 +57,17 @@ package struct ImportPage: Hashable, Sendable {
         self.remaining = remaining.flatMap { $0 < Capability.changesCounted ? $0 : nil }
     }
 
-    /// Whether the page continues what was imported. A page that came twice, or late, does not, and is dropped:
-    /// what it says may be older than what is known.
+    /// Whether the page continues the import. A repeated or late page does not, and is dropped: its records may be stale.
     ///
     /// - Parameters:
     ///   - token: The stored token.
-    ///   - generation: The number of the full fetch that is under way, if one is.
+    ///   - generation: The number of the full fetch in progress; nil without one.
     package func follows(_ token: String?, generation: Int64?) -> Bool {
         askedWith == token && self.generation == generation
     }
 
-    /// The page with what came before it and waits, too. If something between the two is missing, or they are many, it stands
-    /// alone: what it follows is to be fetched.
+    /// Returns the page joined with the pending one before it. If changes between the two are missing, or they have too many, the page
+    /// stays alone, and the changes before it are fetched.
     package func following(_ earlier: ImportPage?) -> ImportPage {
         guard let earlier, earlier.token == askedWith, earlier.records.count + earlier.deletions.count < Self.pushedMax else { return self }
         var page = self
@@ -83,16 +82,16 @@ package struct ImportPage: Hashable, Sendable {
         return page
     }
 
-    /// Records that wait to be imported at most.
+    /// The largest number of pending pushed records.
     private static let pushedMax = 200
 
-    /// Puts what is known besides into a record.
+    /// Replaces a record by one with further fields.
     package mutating func replace(at index: Int, with record: Record) {
         records[index] = record
         newObjects.forget(record.recordName)
     }
 
-    /// Adds deletions that no page will tell of, when this is the last page.
+    /// Adds deletions that no page contains, to the last page.
     ///
     /// - Parameters:
     ///   - missing: Records and links at stage `missing`.

@@ -9,7 +9,7 @@ package import ManagedModel
 package enum RowIntent: Hashable, Sendable {
     /// Keys are temporary: see ``ImportPlan/newKeys``.
     case insert(Row)
-    /// The row as it was read with its new values, and the slots that differ.
+    /// The loaded row with its new values, and the changed slots.
     case update(Row, changedSlots: [Int])
     case delete(RowKey, version: Int64)
 }
@@ -23,13 +23,13 @@ package struct LinkIntent: Hashable, Sendable {
     package var isAddition: Bool
 }
 
-/// What a page of changes does to the store and to the bookkeeping, all of it in one transaction with the token.
+/// The changes of the store and of the sync metadata that a change page makes, all in one transaction with the token.
 ///
-/// Pages may come again, and their records in any order: a record whose version is known changes nothing, a
-/// relationship whose target has not come is parked until it does, a link waits for both its ends.
+/// Pages may be repeated, and their records in any order: a record with a known version changes nothing, a relationship without its target
+/// is deferred, a link waits for both its ends.
 ///
-/// What this device did and has not sent yet is respected: see ``RecordMerge`` for fields. A deletion beats
-/// edits on either side, and what the edits said goes to the conflict log.
+/// Unsent changes of this device are merged: see ``RecordMerge`` for fields. A deletion beats edits on either side, and the edits go to the
+/// conflict log.
 package struct ImportPlan: Sendable {
     package struct Loaded: Sendable {
         /// By record name.
@@ -37,33 +37,33 @@ package struct ImportPlan: Sendable {
         package var links: [LinkState] = []
         package var parked: [ParkedRelationship] = []
         package var rows: [RowKey: Row] = [:]
-        /// Keys that have a row, of those that were asked about.
+        /// Keys with a row, of the requested ones.
         package var existing: Set<RowKey> = []
         /// Record names of the to-one targets of rows.
         package var names: [RowKey: String] = [:]
         /// Record names of targets in other zones, which no record of this one names: for the conflict log.
         package var namesElsewhere: [RowKey: String] = [:]
-        /// Keys of rows whose records came to another zone from this one, by the names that they had here: objects that have moved as well
-        /// may be said here to refer to them.
+        /// Keys of rows that were relocated from this zone to another one, by their names here: records of other relocated objects may
+        /// still refer to them.
         package var targetsElsewhere: [String: RowKey] = [:]
-        /// Keys of rows that refer to a row that goes, by that row's key. The rows are among ``rows``.
+        /// Keys of rows that refer to a deleted row, by its key. The rows are among ``rows``.
         package var referrers: [RowKey: [RowKey]] = [:]
-        /// Keys of rows that are loaded with what refers to them, their links and what is parked: the page gives their values to others as
-        /// well, or takes what they must have.
+        /// Keys of rows that are loaded with their referrers, links and deferred references: the page gives their unique values to other
+        /// rows, or deletes required targets.
         package var surrounded: [RowKey] = []
-        /// Names of records that took over the objects of others, by the names of those. The records are among ``records``, as far as they
-        /// are there, and their rows among ``rows``.
+        /// Redirects: names of surviving records, by the names of the superseded ones. Known survivors are among ``records``, and their
+        /// rows among ``rows``.
         package var successors: [String: String] = [:]
-        /// What records in their old zone said last whose objects moved to this one and that are still there, by their names here.
+        /// Merge bases of records that are still in the source zone of objects that were relocated to this zone, by their names here.
         package var former: [String: Ancestor] = [:]
-        /// Names of records whose rows would have values that must be unique and that rows of other zones have.
+        /// Names of records with unique values that rows of other zones have.
         package var heldBack: Set<String> = []
         /// Contents by asset, without addresses.
         package var assets: [AssetValue: Data] = [:]
 
         package init() {}
 
-        /// Adds the content of an asset that was asked for.
+        /// Adds the content of a needed asset.
         package mutating func add(_ content: Data, of asset: AssetValue) { assets[asset.canonical] = content }
 
         /// The assets of a plan's needs that are not here.
@@ -74,42 +74,58 @@ package struct ImportPlan: Sendable {
 
     package private(set) var rows: [RowIntent] = []
     package private(set) var links: [LinkIntent] = []
-    /// Pairs whose links came, changed or went: their places in lists may be others.
+    /// Pairs with changed links: their positions in lists may have changed.
     package private(set) var pairsTouched: [LinkPair] = []
     /// Values that must be unique, of the rows that are inserted or changed.
     package private(set) var unique: [(values: UniqueValues, key: RowKey)] = []
-    /// Values that must be unique and that records had which the page says are deleted: what has them now may be what they were
-    /// merged into elsewhere.
+    /// Unique values of records that the page deletes: an object that has them now may be the survivor of a merge on another device.
     package private(set) var given: [(values: UniqueValues, key: RowKey)] = []
-    /// Rows that go because they lost what they must have, or were merged into others.
+    /// Rows that are withheld for a missing requirement, or were merged into others.
     package private(set) var takenBack: [RowKey] = []
     package private(set) var bookkeeping = BookkeepingChanges()
-    /// Records and deletions of the page that meant something here.
+    /// Records and deletions of the page that had an effect.
     package private(set) var recordsApplied = 0
 
-    /// - Precondition: The page follows the stored token, and all it needs is in `loaded`.
-    package init(_ page: ImportPage, loaded: Loaded, mapping: RecordMapping) {
-        var draft = ImportDraft(page: page, loaded: loaded, mapping: mapping)
-        draft.run()
-        rows = draft.rows.intents
-        links = draft.linkIntents
-        pairsTouched = mapping.hasOrderedLinks ? draft.links.pairsTouched : []
-        bookkeeping = draft.changes
-        takenBack = draft.takenBack
-        for intent in rows {
+    private init() {}
+
+    /// Plans a page, by passes in a fixed order. Each pass relies on those before it:
+    ///
+    ///     Supersession → Deletions → Records → References → OneToOne → Links → BlockedValues → Uniqueness → Redirects → Requirements
+    ///
+    /// - Precondition: The page follows the stored token, and `loaded` has all that ``ImportNeeds`` names.
+    package static func make(_ page: ImportPage, loaded: Loaded, mapping: RecordMapping) -> ImportPlan {
+        var work = ImportWorkspace(page: page, loaded: loaded, mapping: mapping)
+        let supersession = SupersessionPass.run(&work)
+        DeletionPass.run(supersession.postponed, &work)
+        let records = RecordPass.run(&work)
+        let claims = ReferencePass.run(records.references, &work)
+        OneToOnePass.run(records.claims + claims, &work)
+        LinkPass.run(&work)
+        BlockedValuesPass.run(&work)
+        UniquenessPass.run(&work)
+        RedirectPass.run(&work)
+        RequirementPass.run(&work)
+        var plan = ImportPlan()
+        plan.links = LinkPass.conclude(&work)
+        plan.rows = work.rows.intents
+        plan.pairsTouched = mapping.hasOrderedLinks ? work.links.pairsTouched : []
+        plan.bookkeeping = work.metadataChanges
+        plan.takenBack = work.displaced
+        for intent in plan.rows {
             switch intent {
-            case .insert(let row), .update(let row, _): unique += mapping.uniqueValues(of: row).map { ($0, row.key) }
+            case .insert(let row), .update(let row, _): plan.unique += mapping.uniqueValues(of: row).map { ($0, row.key) }
             case .delete: continue
             }
         }
-        given = draft.given
-        recordsApplied = draft.recordsApplied
+        plan.given = supersession.freedValues
+        plan.recordsApplied = work.recordsApplied
+        return plan
     }
 
     /// Temporary keys, those of the rows to be inserted in order.
     package var newKeys: [RowKey] {
         let inserted = rows.compactMap { if case .insert(let row) = $0 { row.key } else { nil } }
-        // A row that came and was merged into another at once: its record has to be deleted.
+        // A row that was inserted and merged by the same page: its record has to be deleted.
         let known = Set(inserted)
         return inserted + bookkeeping.records.map(\.key).filter { $0.isTemporary && !known.contains($0) }
     }
@@ -123,7 +139,7 @@ package struct ImportPlan: Sendable {
         Set(rows.compactMap { if case .delete(let key, _) = $0 { key } else { nil } })
     }
 
-    /// Puts keys that the store allocated in the place of temporary ones, everywhere.
+    /// Replaces temporary keys by keys that the store allocated.
     package func assigning(_ keys: [RowKey: RowKey]) -> ImportPlan {
         func assigned(_ key: RowKey) -> RowKey {
             guard key.isTemporary else { return key }

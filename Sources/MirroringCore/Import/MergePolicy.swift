@@ -4,9 +4,9 @@
 import Foundation
 package import ManagedModel
 
-/// What becomes of an attribute that two devices changed at the same time: the value of `syncPolicy` in the attribute's user info.
+/// Resolves an attribute that two devices changed concurrently: the value of `syncPolicy` in the attribute's user info.
 ///
-/// What one device changed alone is taken as it is, whatever the policy.
+/// A change of one device alone is adopted with any policy.
 package enum MergePolicy: String, Hashable, Sendable, CaseIterable {
     /// The value that reaches the server last.
     case latest
@@ -14,9 +14,9 @@ package enum MergePolicy: String, Hashable, Sendable, CaseIterable {
     case earliest
     case max
     case min
-    /// Both changes count: what each device added is added.
+    /// Both increments are added.
     case counter
-    /// A text of lines: what either added is there, what either removed is not.
+    /// A text of lines: the union of both additions, without both removals.
     case setUnion = "set-union"
 
     /// The key in the user info.
@@ -34,14 +34,14 @@ package enum MergePolicy: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// One attribute with the value that both sides knew and the two that they made of it.
+/// One attribute with its merge base and both new values.
 package struct AttributeConflict: Sendable {
     package let entity: String
     package let attribute: Attribute
     package let ancestor: StoredValue
     package let here: StoredValue
     package let elsewhere: StoredValue
-    /// Whether this device's value was not set here, but is what the object's old place said last: it was sent before the other one.
+    /// Whether this device's value is a forwarded edit from the object's source zone: it was sent before the other value.
     package var isHereEarlier = false
 
     package init(entity: String, attribute: Attribute, ancestor: StoredValue, here: StoredValue, elsewhere: StoredValue) {
@@ -76,7 +76,7 @@ extension AttributeConflict {
         }
     }
 
-    /// Nothing is less than anything.
+    /// nil is less than any value.
     private static func isLess(_ one: StoredValue, _ other: StoredValue) -> Bool {
         switch (one, other) {
         case (.null, .null): false

@@ -5,19 +5,18 @@ package import CloudWire
 import Foundation
 import ManagedModel
 
-/// What a record makes of an object that is not here yet. It follows from the record alone, so that it can be made before it is the
-/// turn of the record's page to be written.
+/// The row and metadata of a new object. They follow from the record alone, so that they can be made before the record's page is applied.
 struct NewObject: Sendable {
     /// Of the row; relationships are empty.
     private(set) var values: ContiguousArray<StoredValue>
     /// To-one relationships, with the names of their targets.
     private(set) var references: [(property: PropertyMapping, target: String?)] = []
-    /// What no row has.
+    /// Properties without a slot in the row.
     private(set) var own: [(property: PropertyMapping, content: RemoteContent)] = []
     private(set) var ancestor: Ancestor
     fileprivate let entity: Int
     fileprivate let changeTag: String?
-    /// The ancestor as it is kept, if it was written already.
+    /// The encoded merge base, if it was encoded already.
     fileprivate var kept: KeptAncestor?
 
     /// - Parameter assets: Content of those that the record names.
@@ -39,13 +38,13 @@ struct NewObject: Sendable {
     }
 }
 
-/// New objects that the records of a page may make. They say nothing that the records do not say: pages with and without them are equal.
+/// New objects of a page's records. They are derived from the records: pages with and without them are equal.
 package struct NewObjects: Hashable, Sendable {
     private var objects: [String: NewObject] = [:]
 
     package init() {}
 
-    /// - Parameter records: Of which those without assets, which are not at hand, are looked at.
+    /// - Parameter records: Records with assets are ignored, since their contents are not loaded.
     package init(_ records: [Record], mapping: RecordMapping) {
         objects.reserveCapacity(records.count)
         for record in records where !record.hasAssets {

@@ -5,8 +5,8 @@ package import CloudWire
 
 /// How far a database was read that has no change feed: type by type, each by the time of modification, page by page.
 ///
-/// It is kept as one text, in the place of a change token. Times overlap by ``overlapMilliseconds``, since a record may
-/// become visible a little after one that was modified later; what was seen before is known by its version.
+/// It is stored as one text, instead of a change token. Intervals overlap by ``overlapMilliseconds``, since a record may become visible a
+/// little after one that was modified later; records that were read before are known by their versions.
 ///
 /// Source: the talk *Sync a Core Data store with the CloudKit public database* (2020): one query for each record type,
 /// that of links included.
@@ -61,7 +61,7 @@ package struct QueryPosition: Hashable, Sendable {
             query: query, resultsLimit: limit, continuationMarker: passing?.recordType == type ? passing?.marker : nil)
     }
 
-    /// Takes an answer in.
+    /// Adds a response.
     ///
     /// - Returns: Whether the pass goes on.
     package mutating func advance(_ type: String, records: [Record], marker: String?, types: [String]) -> Bool {
@@ -79,7 +79,7 @@ package struct QueryPosition: Hashable, Sendable {
         return true
     }
 
-    /// Begins the type that is being read again: its marker is no longer good.
+    /// Restarts the present type: its marker is no longer valid.
     package mutating func dropMarker() { passing?.marker = nil }
 
     /// Whether a pass began that has not come to its end.

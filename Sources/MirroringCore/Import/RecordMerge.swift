@@ -5,7 +5,7 @@ package import CloudWire
 package import Foundation
 import ManagedModel
 
-/// Merges a record from the server into a row, field by field, against what the server held before.
+/// Merges a record from the server into a row, field by field, against the merge base.
 ///
 ///     changed there   changed here   the row gets        and
 ///     no              –              nothing             the local change is sent by the next export
@@ -15,23 +15,23 @@ import ManagedModel
 ///
 /// An attribute with another ``MergePolicy`` than the latest, or a resolver of the app's, may turn the last line around, or
 /// give a value made of both. The local value of a field that both sides changed wins because it was not sent yet: it reaches the server
-/// after the other one and so is the later by the server's clock, on every device. Of an object that came here from another zone some
-/// values may be what others wrote in the old place, and are passed on: those do not win against what was written here.
+/// after the other one and so is the later by the server's clock, on every device. A relocated object may have forwarded edits from its
+/// source zone: those do not win against edits in this zone.
 ///
 /// Source: the talk *Using Core Data With CloudKit* (2019) promises that the last writer wins; Differs: by field
 /// instead of by record, and the loser is kept.
 struct RecordMerge {
     struct Outcome {
-        /// Properties whose remote content the row takes.
+        /// Properties of which the row takes the remote content.
         var taken: [(property: PropertyMapping, content: RemoteContent)] = []
         var lost: [(property: PropertyMapping, value: FieldValue?)] = []
-        /// Local values that gave way.
+        /// Local values that lost.
         var lostHere: [(property: PropertyMapping, value: FieldValue?)] = []
         /// Values made of both.
         var merged: [(property: PropertyMapping, value: StoredValue)] = []
-        /// What was merged into the object, if both sides changed that.
+        /// Superseded records, if both sides changed the list.
         var mergedNames: MergedNames?
-        /// Whether the row, once merged, still differs from the record.
+        /// Whether the merged row differs from the record.
         var isLocalAhead = false
         /// Digests for the new ancestor.
         var digests: [String: ContentDigest] = [:]
@@ -41,12 +41,12 @@ struct RecordMerge {
     let ancestor: Ancestor
     let remote: [String: Field]
     let assets: [AssetValue: Data]
-    /// What the record in the object's old place says; nil if it has none.
+    /// The merge base of the record in the object's source zone; nil without one.
     var former: Ancestor?
     /// Whether local changes give way, because the server rejected them.
     var isReverting = false
 
-    /// Assets whose content has to be at hand before the merge: those that the ancestor does not have.
+    /// Assets to load before the merge: those that differ from the merge base.
     var assetsNeeded: [PropertyMapping] {
         entity.properties.compactMap { property in
             guard case .asset(let asset) = property.content(in: remote),
@@ -84,7 +84,7 @@ struct RecordMerge {
             } else if isLocallyChanged {
                 settle(property, before: before, there: there, here: here, local, resolve, &outcome)
             } else if there == .absent, !property.isToOne, entity.required.contains(property) {
-                // Another client cleared what cannot be without a value here.
+                // Another client cleared a required value.
                 outcome.isLocalAhead = true
             } else {
                 outcome.taken.append((property, there))
@@ -95,9 +95,9 @@ struct RecordMerge {
 
     private enum Side { case here, there }
 
-    /// Who put an object into the list that it is in from now on: a place in another list says nothing about this one.
+    /// Returns the side that moved an object into its present list: a position in another list has no meaning in this one.
     ///
-    /// - Returns: nil for what is no place in a list, and where it is in the same list on both sides.
+    /// - Returns: nil for a property that isn't a position, and for an object in the same list on both sides.
     private func sideOfList(of rank: PropertyMapping, _ local: LocalRecord) -> Side? {
         guard case .rank(let relationship) = rank.kind, let list = entity.properties.first(where: { $0.isToOne && $0.name == relationship.name })
         else { return nil }
@@ -107,7 +107,7 @@ struct RecordMerge {
         return there != before && isFormer(list, here) ? .there : .here
     }
 
-    /// Whether this device's value is what others wrote in the object's old place.
+    /// Whether this device's value is a forwarded edit from the object's source zone.
     private func isFormer(_ property: PropertyMapping, _ here: LocalContent) -> Bool {
         guard let former else { return false }
         return property.isSame(here, as: property.content(in: former.fields), digest: property.assetFieldName.flatMap { former.digests[$0] })
@@ -118,7 +118,7 @@ struct RecordMerge {
         _ resolve: (AttributeConflict) -> MergeResolution, _ outcome: inout Outcome
     ) {
         if property.isRank {
-            // Of two moves the later one counts. What both sides ranked for the first time stays as it was ranked first.
+            // Of two moves the later one wins. Of two first positions the earlier one wins.
             if before == .absent { outcome.taken.append((property, there)) } else { outcome.isLocalAhead = true }
             return
         }
@@ -153,14 +153,14 @@ struct RecordMerge {
         }
     }
 
-    /// nil where it is not known: nothing was ever exchanged, or it was an asset that is not at hand.
+    /// nil if it is unknown: without an earlier exchange, or for an asset that is not loaded.
     private func storedAncestor(_ content: RemoteContent, _ property: PropertyMapping) -> StoredValue? {
         if ancestor.fields.isEmpty { return nil }
         if case .asset(let asset) = content, assets[asset] == nil { return nil }
         return stored(content, for: property)
     }
 
-    /// What a row holds for an attribute with this content.
+    /// Returns the stored value of an attribute with this content.
     func stored(_ content: RemoteContent, for property: PropertyMapping) -> StoredValue {
         switch content {
         case .absent: property.absentValue
@@ -174,7 +174,7 @@ struct RecordMerge {
         }
     }
 
-    /// Fields that changed on the server since the ancestor.
+    /// Fields that changed on the server since the merge base.
     var remoteChanges: [(property: PropertyMapping, value: FieldValue?)] {
         entity.properties.compactMap { property in
             let there = property.content(in: remote)
@@ -182,7 +182,7 @@ struct RecordMerge {
         }
     }
 
-    /// Properties that the row changed since the ancestor, with what would have been sent.
+    /// Properties that the row changed since the merge base, with their unsent contents.
     static func localChanges(
         of local: LocalRecord, since ancestor: Ancestor, entity: EntityMapping
     ) -> [(property: PropertyMapping, content: LocalContent)] {
@@ -212,7 +212,7 @@ struct RecordMerge {
 }
 
 extension EntityMapping {
-    /// What changed of properties that only a later version of the model has, with the fields that have it.
+    /// Changes of properties that only a later version of the model has, with their fields.
     func unknownChanges(in record: Record, since known: Ancestor) -> [(property: String, value: FieldValue?, field: String)] {
         ancestor(of: record.fields).unapplied.sorted { $0.key < $1.key }.compactMap { field, content in
             guard known.unapplied[field] != content, let property = MirrorNames.property(ofField: field) else { return nil }
@@ -220,11 +220,11 @@ extension EntityMapping {
         }
     }
 
-    /// What is lost of a record that is deleted before it was taken in.
+    /// Returns the values of a record that is deleted before it was applied.
     ///
     /// - Parameters:
-    ///   - known: What whoever deleted the object knew of it; nothing if it is empty.
-    ///   - assets: Content of the record's assets, by which it can be found again when the server has it no more.
+    ///   - known: The merge base of the deleting device; empty if it knew nothing.
+    ///   - assets: Contents of the record's assets, which the log keeps after the server deleted them.
     package func losing(_ record: Record, since known: Ancestor, assets: [(AssetValue, Data)]) -> [ConflictEntry] {
         let contents = Dictionary(assets.map { ($0.canonical, $1) }, uniquingKeysWith: { first, _ in first })
         return RecordMerge(entity: self, ancestor: known, remote: record.fields, assets: contents).remoteChanges.compactMap { property, value in

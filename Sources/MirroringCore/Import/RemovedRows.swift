@@ -3,17 +3,17 @@
 
 package import ManagedModel
 
-/// What goes with rows that go although nobody deleted it: objects that were never sent and cannot be without one of them.
+/// Unsent objects that must be deleted because a required target is deleted.
 ///
-/// As where what they need is deleted elsewhere, all they say is in the conflict log.
+/// Their values go to the conflict log, as after a deletion on another device.
 package struct RemovedRows: Sendable {
-    /// Besides those that go anyway.
+    /// Without the rows that are deleted anyway.
     package private(set) var keys: [RowKey] = []
     package private(set) var conflicts: [ConflictEntry] = []
 
     /// - Parameters:
-    ///   - gone: Rows that go.
-    ///   - others: Rows that would stay, each with what is known of its record.
+    ///   - gone: Rows that are deleted.
+    ///   - others: Rows that would stay, each with its metadata.
     ///   - names: Record names of the to-one targets of rows.
     package init(
         with gone: [RowKey], among others: [(row: Row, state: RecordState)], names: [RowKey: String], mapping: RecordMapping

@@ -87,9 +87,9 @@ package struct Reversion: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - found: The records that the server has.
-    ///   - missing: Names of those that it does not have. A name of neither stays as it is.
+    ///   - missing: Names of missing records. Changes of other names remain.
     ///   - token: Up to where the zone was imported, which does not change.
-    ///   - generation: Of the full fetch in progress; nil if there is none.
+    ///   - generation: The number of the full fetch in progress; nil without one.
     package func page(found: [Record], missing: Set<String>, token: String, generation: Int64?) -> ImportPage {
         let insertions = changes.filter { $0.kind == .insertion }.map(\.recordName)
         // A full fetch in progress goes on after the page.

@@ -24,8 +24,8 @@ package enum CloudModelRules {
 
     /// - Parameters:
     ///   - configuration: The store's configuration; nil for all entities.
-    ///   - isPublic: Whether everybody reads the database, where nothing can be encrypted.
-    ///   - allowed: What the app allows beyond Apple's rules.
+    ///   - isPublic: Whether the database is the public one, where encryption is impossible.
+    ///   - allowed: Extensions beyond Apple's rules that the app permits.
     package static func violations(
         of model: ResolvedModel, configuration: String? = nil, isPublic: Bool = false, allowing allowed: ModelExtensions = []
     ) -> [Violation] {
@@ -71,8 +71,8 @@ package enum CloudModelRules {
         for name in declared where !isClean(name) { violations.append(Violation(entity: entity.name, property: name, what: what)) }
     }
 
-    /// Names of records follow from the values, on the device: what the server must not see, or what does not travel unchanged, cannot be
-    /// part of them.
+    /// Record names follow from the values, on the device: encrypted values, and values that do not survive a round trip unchanged, cannot
+    /// be part of them.
     private static func check(unique property: String, of entity: ResolvedEntity, _ violations: inout [Violation]) {
         var what: String?
         if case .slot(let slot)? = entity.location(of: property), case .attribute(let attribute) = entity.slots[slot] {
@@ -117,7 +117,7 @@ package enum CloudModelRules {
 
     /// All entities below a root share its record type.
     ///
-    /// Source: that `CD_entityName` is every record's is documented; what Apple's does with an attribute of that name is not.
+    /// Source: it is documented that every record has `CD_entityName`; Apple's treatment of an attribute of that name is not.
     private static func check(root: Int, _ entities: [ResolvedEntity], _ model: ResolvedModel, _ allowed: ModelExtensions, _ violations: inout [Violation]) {
         var owners: [String: (entity: String, property: PropertyMapping)] = [:]
         var count = fieldsOfEveryType

@@ -35,7 +35,7 @@ package struct CloudSchema: Hashable, Sendable {
             add(MirrorNames.moveReceipt + MirrorNames.assetSuffix, .asset)
             for property in entity.properties {
                 switch property.kind {
-                // What is sealed is bytes, whatever it was.
+                // An encrypted value is bytes, for any type.
                 case .attribute(let attribute):
                     if let type = attribute.type.cloudType { add(property.fieldName, property.isEncrypted ? .bytes : type, isEncrypted: property.isEncrypted) }
                 case .toOne, .rank, .merged: add(property.fieldName, .string)

@@ -5,10 +5,10 @@ package import Foundation
 import ManagedModel
 import SystemSupport
 
-/// Tells whether the content of an asset equals a value at hand, without keeping the content twice.
+/// Compares the content of an asset with a local value, without storing the content twice.
 ///
-/// The length and a 128-bit FNV-1a hash. Good against accidents, not against somebody who looks for
-/// collisions: it decides only what a device sends again of its own data.
+/// The length and a 128-bit FNV-1a hash. Safe against accidents, not against deliberate collisions: it decides only which of its own values
+/// a device sends again.
 package struct ContentDigest: Hashable, Sendable {
     package let text: String
 
@@ -29,7 +29,7 @@ package struct ContentDigest: Hashable, Sendable {
 
     private init(_ fingerprint: WideFingerprint, _ count: Int) { text = "\(count)-\(String(fingerprint.value, radix: 16))" }
 
-    /// Whether content of so many bytes may be what was digested.
+    /// Whether content of so many bytes may have this digest.
     func fits(_ byteCount: Int) -> Bool { text.hasPrefix("\(byteCount)-") }
 
     /// A digest that was stored as text.

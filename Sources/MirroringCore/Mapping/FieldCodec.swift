@@ -8,10 +8,9 @@ import SystemSupport
 
 /// Attribute values to field values and back.
 ///
-/// What a field cannot hold is absent on the wire: numbers that are not finite, dates beyond the range of its
-/// milliseconds. A value of a kind that the attribute cannot hold is not decoded. Dates lose what is below a
-/// millisecond and decimals what a double cannot hold, so values are compared in their encoded form: a round
-/// trip is never seen as a change, and a device keeps the finer value that it had.
+/// Values that a field cannot represent are absent on the wire: non-finite numbers, dates beyond the range of its milliseconds. A value of
+/// a kind that the attribute cannot hold is not decoded. Dates are cut to milliseconds and decimals to doubles, so values are compared in
+/// their encoded form: a round trip is never a change, and a device keeps its more precise value.
 ///
 /// Source: *Reading CloudKit Records for Core Data*, the table of attribute types.
 enum FieldCodec {
@@ -23,8 +22,7 @@ enum FieldCodec {
         case (.integer16, .int(let number)), (.integer32, .int(let number)), (.integer64, .int(let number)): .int64(number)
         case (.double, .double(let number)), (.float, .double(let number)): number.isFinite ? .double(number) : nil
         case (.double, .int(let number)), (.float, .int(let number)): .double(Double(number))
-        // By way of text: the shortest text of a double reads back as that double, so that encoding what was
-        // decoded gives the same bits.
+        // Through text: the shortest text of a double parses to the same double, so that a round trip keeps all bits.
         case (.decimal, .decimal(let number)): Double(number.description).flatMap { $0.isFinite ? .double($0) : nil }
         case (.date, .date(let seconds)): milliseconds(seconds).map { .timestamp($0) }
         case (.uuid, .uuid(let uuid)): .string(UUIDText.text(uuid))
@@ -64,7 +62,7 @@ enum FieldCodec {
         }
     }
 
-    /// - Returns: nil for bytes that are no text where text is wanted.
+    /// - Returns: nil for bytes that are not UTF-8, for a text attribute.
     static func decode(contentsOfAsset bytes: Data, as type: AttributeType) -> StoredValue? {
         switch type {
         case .string: String(validating: bytes, as: UTF8.self).map { .string($0) }

@@ -30,9 +30,9 @@ package struct LinkPair: Hashable, Sendable {
     }
 }
 
-/// A many-to-many relationship, whose pairs are records of type `CDMR`.
+/// A many-to-many relationship. Its pairs are join records of type `CDMR`.
 ///
-/// The side whose entity comes first in the alphabet is the first; the relationship's name decides between
+/// The first side is the one with the alphabetically first entity; the relationship's name decides between
 /// equal entities. Several records for one pair are harmless: two devices may have linked the same two objects.
 ///
 /// Source: *Reading CloudKit Records for Core Data*, "many-to-many"; the separator is a colon in samples and
@@ -81,7 +81,7 @@ package struct LinkMapping: Hashable, Sendable {
 }
 
 extension RecordMapping {
-    /// - Returns: nil for a record that is no link, or one of a relationship that this model lacks.
+    /// - Returns: nil for another record than a join record, or for a relationship that this model does not have.
     package func pair(of record: Record) -> LinkPair? {
         guard record.recordType == MirrorNames.linkRecordType,
             case .string(let kind)? = record.fields[MirrorNames.linkEntityNames]?.value

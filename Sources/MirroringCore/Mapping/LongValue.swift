@@ -11,7 +11,7 @@ package enum LongValue: Hashable, Sendable {
     case data(Data)
     case text(String)
 
-    /// What an attribute holds, if that is more than fits a field.
+    /// Returns the long value of an attribute; nil if it fits a field.
     init?(_ stored: StoredValue, as type: AttributeType) {
         switch (type, stored) {
         case (.binaryData, .data(let data)), (.transformable, .data(let data)): self = .data(data)

@@ -6,9 +6,9 @@
 /// Source: *Reading CloudKit Records for Core Data*; zone and author names observed in public logs and schemas.
 package enum MirrorNames {
     package static let zone = "com.apple.coredata.cloudkit.zone"
-    /// How names of zones begin that are shared; a UUID follows.
+    /// The prefix of the names of shared zones; a UUID follows.
     package static let shareZonePrefix = "com.apple.coredata.cloudkit.share."
-    /// How names of all zones begin that hold mirrored data.
+    /// The prefix of the names of all mirrored zones.
     package static let zonePrefix = "com.apple.coredata.cloudkit."
     package static let sharedSubscription = "com.apple.coredata.cloudkit.shared.subscription"
     package static let privateSubscription = "com.apple.coredata.cloudkit.private.subscription"
@@ -24,7 +24,7 @@ package enum MirrorNames {
     package static let linkEntityNames = "CD_entityNames"
     package static let linkRecordNames = "CD_recordNames"
     package static let linkRelationships = "CD_relationships"
-    /// Where linked objects stand in each other's ordered relationships; ours.
+    /// The positions of linked objects in each other's ordered relationships; an extension of Tarn.
     package static let linkRanks = "CD_ranks"
 
     /// Field with the concrete entity's name; the record type names the root entity.
@@ -35,26 +35,25 @@ package enum MirrorNames {
     package static func field(for property: String) -> String {
         "CD_" + String(property.map { $0 == "." ? "_" : $0 })
     }
-    /// The property of a field, or of its asset, of a model that is not at hand; nil for a field that is no property's.
+    /// Returns the property of a field, or of its asset, of an unknown model; nil for a system field.
     static func property(ofField field: String) -> String? {
         guard field.hasPrefix("CD_"), !field.hasSuffix(rankSuffix), field != moveReceipt, field != merged, field != entityNameField else { return nil }
         return String(field.dropFirst(3).dropLast(field.hasSuffix(assetSuffix) ? assetSuffix.count : 0))
     }
 
-    /// Of the field that says where an object stands in the ordered relationship whose inverse a field is; ours.
+    /// Returns the field with the position of an object in the ordered inverse of a relationship; an extension of Tarn.
     package static let rankSuffix = "_ckRank"
     package static func rankField(for relationship: String) -> String { field(for: relationship) + rankSuffix }
 
-    /// Names the records of which an object with unique values took the objects over; ours.
+    /// The field with the superseded records of an object with unique values; an extension of Tarn.
     package static let merged = field(for: mergedProperty)
     static let mergedProperty = "ckMerged"
 
-    /// Kept beside what is known of a record that is to be deleted because its object was merged: a name for the
-    /// values for which it was. Never sent.
+    /// In a stored merge base of a merged object that is to be deleted: a name for the shared unique values. Never sent.
     static let mergedFor = "CD_ckMergedFor"
 
-    /// In an ancestor that is kept, never in a record on the server: properties that are shown as a record's old place had them
-    /// last, until whoever moved it passes that on.
+    /// In a stored merge base, never in a record on the server: properties with forwarded edits of the source zone, until the relocating
+    /// device sends them.
     package static let awaited = "ckAwaited"
 
     package static let assetSuffix = "_ckAsset"
@@ -62,7 +61,7 @@ package enum MirrorNames {
 
     /// Where an object was before it was moved to be shared; it stands in the record in the new zone.
     package static let moveReceipt = "CD_moveReceipt"
-    /// Fields that are no property's, whatever the model is.
+    /// Fields without a property, in every model.
     static let taken: Set<String> = [entityNameField, moveReceipt, moveReceipt + assetSuffix, merged]
     /// Where sample records stand while the schema is initialised; it is made and removed again.
     package static let schemaZone = "com.apple.coredata.cloudkit.schema"

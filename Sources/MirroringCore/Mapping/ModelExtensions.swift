@@ -3,7 +3,7 @@
 
 package import ManagedModel
 
-/// What a mirrored model may have beyond what Apple's container takes, where the app and the server agree to it.
+/// Features of mirrored models beyond those of Apple's container, which the app and the server agree on.
 package struct ModelExtensions: OptionSet, Hashable, Sendable {
     package let rawValue: Int
     package init(rawValue: Int) { self.rawValue = rawValue }
@@ -17,7 +17,7 @@ package struct ModelExtensions: OptionSet, Hashable, Sendable {
     /// Relationships have the delete rule Deny, which is checked where an object is deleted.
     package static let denyDeleteRule = Self(rawValue: 1 << 3)
 
-    /// Those that change what is sent, so that the server and other devices have to agree to them.
+    /// Extensions that change records, so that the server and other devices have to support them.
     package var onTheWire: ModelExtensions { subtracting(.denyDeleteRule) }
 
     /// Those of the extensions that a model makes use of.

@@ -5,14 +5,14 @@ package import CloudWire
 import Foundation
 import ManagedModel
 
-/// What a record's fields say about one property.
+/// The content of one property in a record's fields.
 enum RemoteContent: Hashable {
     case absent
     case inline(FieldValue)
     case asset(AssetValue)
 }
 
-/// What a row says about one property, in the words of the wire.
+/// The content of one property in a row, as it is sent.
 enum LocalContent: Hashable {
     case absent
     case value(FieldValue)
@@ -21,7 +21,7 @@ enum LocalContent: Hashable {
     /// A to-one target that has no record name yet.
     case unnamed(RowKey)
 
-    /// A copy of what is long.
+    /// A copy of a long value.
     var value: FieldValue? {
         switch self {
         case .value(let value): value
@@ -30,7 +30,7 @@ enum LocalContent: Hashable {
         }
     }
 
-    /// What an asset would hold instead; nil for what never moves to one.
+    /// The content of an asset instead of the field; nil for a value that never becomes an asset.
     var long: LongValue? {
         switch self {
         case .long(let long): long
@@ -49,11 +49,11 @@ enum LocalContent: Hashable {
     }
 }
 
-/// A row with what is needed to say its to-one targets by name.
+/// A row with the record names of its to-one targets.
 struct LocalRecord {
     let row: Row
     let names: [RowKey: String]
-    /// Names of targets that are not there, by relationship.
+    /// Names of missing targets, by relationship.
     let parked: [String: String]
     /// Places in others' lists, by relationship.
     let ranks: [String: String]
@@ -72,7 +72,7 @@ struct LocalRecord {
         switch property.kind {
         case .attribute(let attribute):
             if let long = LongValue(value, as: attribute.type) { return .long(long) }
-            // What is nil although it must not be counts as its default, which is what other devices make of it.
+            // A missing required value counts as its default, as on other devices.
             let encoded = FieldCodec.encode(value, as: attribute.type) ?? FieldCodec.encode(property.absentValue, as: attribute.type)
             return encoded.map { .value($0) } ?? .absent
         case .toOne:
@@ -94,7 +94,7 @@ extension PropertyMapping {
         return .inline(inline)
     }
 
-    /// What a row holds for a property whose field is absent.
+    /// The value of a property without a field in the record.
     ///
     /// Nil is absent on the wire, so an optional property is cleared by absence, and only one that cannot be
     /// nil takes its default value.
@@ -114,7 +114,7 @@ extension PropertyMapping {
         return FieldCodec.decode(contentsOfAsset: bytes, as: attribute.type) ?? absentValue
     }
 
-    /// What a row that holds exactly the remote content says: the measure for "changed here".
+    /// The content of a row that equals the record: a difference is a local change.
     ///
     /// Never the remote content itself, since a value may not survive the way into a row unchanged.
     func mirrored(_ content: RemoteContent) -> LocalContent {
@@ -135,7 +135,7 @@ extension PropertyMapping {
         if case .value(.string(let name)) = mirrored(content) { name } else { nil }
     }
 
-    /// Whether a row's content is what the record holds.
+    /// Whether a row's content equals the record's.
     ///
     /// - Parameter digest: Of the asset's content, if the record holds an asset.
     func isSame(_ local: LocalContent, as content: RemoteContent, digest: ContentDigest?) -> Bool {

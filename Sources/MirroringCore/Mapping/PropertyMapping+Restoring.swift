@@ -6,7 +6,7 @@ import Foundation
 package import ManagedModel
 
 extension PropertyMapping {
-    /// What a value of the conflict log is, for an attribute.
+    /// The attribute value of an entry of the conflict log.
     ///
     /// - Parameter losing: nil when the losing side had cleared the attribute. Contents of assets stand there as bytes.
     /// - Returns: nil for a value that was never fetched, and for a relationship.

@@ -7,7 +7,7 @@ package import ManagedModel
 /// How the entities of a model, or of one of its configurations, become record types and fields.
 ///
 /// Transient and derived attributes and the many side of a one-to-many relationship have no field: the first
-/// are computed, the last is the inverse of what the other side's records say.
+/// are computed, the last is the inverse of the other side's field.
 ///
 /// Source: *Reading CloudKit Records for Core Data*.
 package struct RecordMapping: Sendable {
@@ -23,7 +23,7 @@ package struct RecordMapping: Sendable {
 
     /// - Parameters:
     ///   - configuration: nil for all entities. An unknown configuration maps nothing.
-    ///   - allowed: What the app allows beyond Apple's rules.
+    ///   - allowed: Extensions beyond Apple's rules that the app permits.
     package init(model: ResolvedModel, configuration: String? = nil, allowing allowed: ModelExtensions = []) {
         self.model = model
         let extensions = allowed.used(by: model, configuration: configuration)
@@ -101,11 +101,11 @@ package struct RecordMapping: Sendable {
 package final class EntityMapping: Sendable {
     package let entity: ResolvedEntity
     package let recordType: String
-    /// In order of slots, then ranks, then what was merged.
+    /// In the order of slots, then ranks, then superseded records.
     package let properties: [PropertyMapping]
-    /// Of ``properties`` those that say where the object stands in others' lists.
+    /// The ``properties`` with positions in other objects' lists.
     package let ranks: [PropertyMapping]
-    /// Of ``properties`` those without which an object is not shown.
+    /// The required ``properties``: an object without them is withheld.
     let required: [PropertyMapping]
     /// Fields that this model understands, among them those of assets.
     let knownFields: Set<String>
@@ -134,7 +134,7 @@ package final class PropertyMapping: Hashable, Sendable {
         /// A string: where the object stands in the ordered inverse of a to-one relationship. No slot of the row holds it;
         /// ``slot`` is the relationship's.
         case rank(ResolvedRelationship)
-        /// A string: names of records whose objects were merged into this one. No slot of the row holds it.
+        /// A string: names of superseded records. The row has no slot for it.
         case merged
     }
 
@@ -214,7 +214,7 @@ extension PropertyMapping {
 
     package var isRank: Bool { if case .rank = kind { true } else { false } }
 
-    /// Whether it is the mirrors' own: no row has it, and nobody misses it.
+    /// Whether it is metadata without a slot in the row, which the conflict log does not keep.
     package var isOwn: Bool {
         switch kind {
         case .rank, .merged: true

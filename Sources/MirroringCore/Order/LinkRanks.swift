@@ -26,7 +26,7 @@ extension LinkState {
         if owner == pair.first { ranks.first = rank.text } else { ranks.second = rank.text }
     }
 
-    /// The one of a pair's links whose ranks count. Two devices that moved the same pair made one each.
+    /// Returns the link of a pair that has the valid positions. Two devices that moved the same pair made one each.
     package static func decisive(_ links: [LinkState], inListOf owner: String) -> LinkState? {
         links.filter(\.isLive).max { one, other in
             let isRanked = one.rank(inListOf: owner) != nil, isOtherRanked = other.rank(inListOf: owner) != nil
@@ -41,7 +41,7 @@ extension RecordMapping {
         ranks.isEmpty ? nil : Field(.string("\(ranks.first ?? ""):\(ranks.second ?? "")"))
     }
 
-    /// - Parameter pair: What the record links, whose order may be another than that of the record's names.
+    /// - Parameter pair: The linked pair. Its order may differ from the order of the record's names.
     func ranks(of record: Record, for pair: LinkPair) -> LinkRanks {
         guard case .string(let text)? = record.fields[MirrorNames.linkRanks]?.value else { return LinkRanks() }
         let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { Rank(String($0))?.text }

@@ -57,7 +57,7 @@ extension RecordMapping {
 }
 
 extension ExportScan {
-    /// The lists whose order may have changed, as far as history says without a look at rows.
+    /// Lists with an order that may have changed, as history shows it without reading rows.
     package var lists: [OrderedList] {
         orderChanges.flatMap { key, names in mapping.lists(of: key, changed: names) }
     }

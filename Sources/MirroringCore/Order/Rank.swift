@@ -6,18 +6,17 @@ import SystemSupport
 /// A place in an ordered relationship: a text that sorts before and after others by its bytes.
 ///
 /// Between any two ranks there is room for more, so that a member that moves is the only one that changes. A rank is a fraction
-/// in base 62, whose first ``wholeDigits`` digits are counted like whole numbers: what is put at either end of a list does not
-/// make ranks longer.
+/// in base 62. Its first ``wholeDigits`` digits are counted like whole numbers: members at either end of a list do not make ranks longer.
 package struct Rank: Hashable, Sendable, Comparable {
     static let wholeDigits = 6
-    /// Longer ones are not made: the whole list is numbered anew instead.
+    /// The longest rank that is generated: a list that needs a longer one is renumbered.
     static let lengthMax = 64
     /// Longer ones are not read.
     static let readLengthMax = 256
 
     package let text: String
 
-    /// - Returns: nil for a text that is no rank: other characters than letters and digits, or a last digit that says nothing.
+    /// - Returns: nil for an invalid rank: other characters than letters and digits, or a last digit of zero.
     package init?(_ text: String) {
         guard !text.isEmpty, text.utf8.count <= Self.readLengthMax, text.utf8.last != Self.digits[0],
             text.utf8.allSatisfy({ Self.value(of: $0) != nil })
@@ -31,11 +30,11 @@ package struct Rank: Hashable, Sendable, Comparable {
 
     // MARK: Making ranks
 
-    /// Ranks for neighbours, in order, in a place that no other run shares: what two devices put into one place at the same
-    /// time comes one after the other and is not mixed.
+    /// Returns ranks for neighbours, in order, in an interval that no other run shares: concurrent insertions of two devices at one
+    /// position are not interleaved.
     ///
     /// - Parameters:
-    ///   - seed: What runs of different devices differ in.
+    ///   - seed: A text that differs between devices.
     /// - Precondition: `before` is greater than `after`.
     static func run(of count: Int, after: Rank?, before: Rank?, seed: String) -> [Rank] {
         let place = place(after: after.map { [UInt8]($0.text.utf8) }, before: before.map { [UInt8]($0.text.utf8) }) + mark(seed)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// The order of a to-many relationship as data of its members, which merges: every device sorts the same ranks alike, whatever
-/// came in which order.
+/// The order of a to-many relationship as position keys of its members, which merge: every device sorts equal ranks alike, in any order of
+/// arrival.
 package enum Ranking {
     package struct Member: Hashable, Sendable {
-        /// The member's record name. Where two devices gave the same rank, names decide.
+        /// The member's record name, which decides between equal ranks of two devices.
         package var name: String
-        /// nil for a member that nobody has ranked, which stands behind those that are ranked.
+        /// nil for a member without a rank, which stands behind all ranked ones.
         package var rank: Rank?
 
         package init(name: String, rank: Rank?) {
@@ -48,12 +48,12 @@ package enum Ranking {
             previous = next
         }
         guard changes.values.contains(where: { $0.text.utf8.count > Rank.lengthMax }) else { return changes }
-        // After very many insertions into one place everybody gets a short rank again.
+        // After very many insertions at one position, all members get short ranks again.
         let fresh = Rank.run(of: members.count, after: nil, before: nil, seed: members[0].name)
         return Dictionary(uniqueKeysWithValues: zip(members.indices, fresh))
     }
 
-    /// Indices of the longest part of the members whose ranks rise already.
+    /// Indices of the longest subsequence of members with rising ranks.
     private static func longestRise(_ members: [Member]) -> [Int] {
         // At each length the member with the smallest rank that ends a rise of this length.
         var ends: [Int] = []

@@ -3,7 +3,7 @@
 
 package import CloudWire
 
-/// Why a request, or one item of it, was refused: a number of `CKError` and how long to wait.
+/// Why the server, or this device, rejected a request or one item of it: a code of `CKError` and a delay.
 ///
 /// Source: *CKError.Code*; which wire code becomes which number: *CloudKit Web Services Reference*, "Error Codes".
 package struct CloudFailure: Error, Hashable, Sendable {
@@ -46,28 +46,33 @@ package struct CloudFailure: Error, Hashable, Sendable {
     }
 
     package var code: Code
-    /// The longest wait of a mirror that a server can ask for: one day, in seconds.
-    package static let retrySecondsMax = 86_400.0
+    /// The longest delay that a server can ask a mirror for: one day.
+    package static let retryAfterMax = Duration.seconds(86_400)
 
-    /// Seconds that the server asks to wait, at most ``retrySecondsMax``.
-    package let retryAfter: Double?
-    /// A sentence for people; never holds a value of a field, a token or a key.
+    /// The delay that the server asks for, at most ``retryAfterMax``.
+    package let retryAfter: Duration?
+    /// A sentence for people. Never contains a field's value, a token or a key.
     package var reason: String
-    /// Whether a zone is gone, or what was known of it, because the user's keys were reset: what devices have is sent again.
+    /// Whether a zone or its history is gone because the user's keys were reset: devices upload their records.
     ///
     /// Source: `CKErrorUserDidResetEncryptedDataKey`.
     package var didResetEncryptedData = false
-    /// Whether a sync token expired because the server was restored from a backup that is older: what devices have is sent again.
+    /// Whether a sync token expired because the server was restored from an older backup: devices upload their records.
     package var isHistoryLost = false
 
-    package init(_ code: Code, _ reason: String, retryAfter: Double? = nil) {
+    package init(_ code: Code, _ reason: String, retryAfter: Duration? = nil) {
         self.code = code
         self.reason = reason
-        self.retryAfter = UntrustedNumber.retrySeconds(retryAfter).map { min($0, Self.retrySecondsMax) }
+        self.retryAfter = retryAfter.map { min(max($0, .zero), Self.retryAfterMax) }
+    }
+
+    /// - Parameter retryAfterSeconds: As a response has it. A value that is not a delay counts as nil.
+    package init(_ code: Code, _ reason: String, retryAfterSeconds: Double?) {
+        self.init(code, reason, retryAfter: UntrustedNumber.retrySeconds(retryAfterSeconds).map { .clamped(seconds: $0) })
     }
 
     package init(_ error: WireError) {
-        self.init(Self.code(of: error), error.reason, retryAfter: error.retryAfter)
+        self.init(Self.code(of: error), error.reason, retryAfterSeconds: error.retryAfter)
         didResetEncryptedData = error.didResetEncryptedData
         isHistoryLost = error.isHistoryLost
     }

@@ -3,24 +3,23 @@
 
 import SystemSupport
 
-/// What to do after a refusal. A pure function: the attempt and the random number come in.
+/// What to do after a failure. Pure: the number of the attempt and the jitter are arguments.
 ///
-/// Delays double from ``firstSeconds`` to ``secondsMax`` and are spread over half their length, so that devices
-/// that were cut off together do not come back together. What the server asks for is honoured exactly.
+/// A delay that the server asks for is kept exactly; other delays follow ``backoff``.
 ///
 /// Source: *CKError.Code* and TN3162 *Understanding CloudKit throttles*; what Apple's mirror does for each code
 /// is not public.
 package struct RetryPolicy: Sendable {
     package enum Decision: Hashable, Sendable {
-        /// - Parameter isOffline: Whether there is no way to the server, rather than a refusal by it.
-        case wait(seconds: Double, isOffline: Bool, reason: String)
-        /// Nothing is tried until the account, the app or the user does something.
+        /// - Parameter isOffline: Whether the server is unreachable, rather than rejecting the request.
+        case wait(Duration, isOffline: Bool, reason: String)
+        /// No attempt until the account, the app or the user changes something.
         case pause(reason: String)
-        /// Nothing is tried until the next launch: the configuration is wrong.
+        /// No attempt until the next launch: the configuration is wrong.
         case stop(reason: String)
-        /// The server no longer knows the point up to which was imported.
+        /// The server no longer knows the sync token.
         case fetchAgain
-        /// The zone, or the end of its history, is gone without a wish of the user: it is filled from here.
+        /// The zone, or the end of its history, is gone though the user did not delete it: this device uploads its records.
         case uploadAgain
         /// The user deleted the app's data.
         case removeRows
@@ -30,24 +29,22 @@ package struct RetryPolicy: Sendable {
 
     package enum ItemDecision: Hashable, Sendable { case importFirst, later, wholeRequest, split, giveUp }
 
-    package static let firstSeconds = 1.0
-    package static let secondsMax = 300.0
-    /// Seconds between attempts while there is no way to the server: an attempt costs little, and the user waits.
-    package static let offlineSecondsMax = 15.0
-    /// Seconds between attempts while the user's storage is full.
-    package static let quotaSeconds = 3600.0
-    /// Attempts at something that the server calls its own fault.
+    package static let backoff = Backoff(firstSeconds: 1, longestSeconds: 300)
+    /// The longest delay while the server is unreachable: an attempt costs little, and the user waits.
+    package static let offlineDelayMax = Duration.seconds(15)
+    /// The delay between attempts while the user's storage is full.
+    package static let quotaDelay = Duration.seconds(3600)
+    /// Attempts without a delay after a failure that a reset, a split or an import may fix.
     package static let attemptsMax = 8
 
     /// - Parameters:
     ///   - attempt: 1 after the first failure in a row.
-    ///   - unit: A random number from 0 to 1.
-    package static func decide(_ failure: CloudFailure, attempt: Int, unit: Double) -> Decision {
+    ///   - jitter: A random number from 0 to 1.
+    package static func decide(_ failure: CloudFailure, attempt: Int, jitter: Double) -> Decision {
         let reason = failure.reason
         func wait(isOffline: Bool = false) -> Decision {
-            let asked = failure.retryAfter
-            let longest = isOffline ? offlineSecondsMax : secondsMax
-            return .wait(seconds: asked ?? min(backoff(attempt: attempt, unit: unit), longest), isOffline: isOffline, reason: reason)
+            let delay = failure.retryAfter ?? min(backoff.delay(attempt: attempt, jitter: jitter), isOffline ? offlineDelayMax : .seconds(backoff.longestSeconds))
+            return .wait(delay, isOffline: isOffline, reason: reason)
         }
         switch failure.code {
         case .networkUnavailable, .networkFailure, .serverResponseLost:
@@ -56,10 +53,10 @@ package struct RetryPolicy: Sendable {
             .operationCancelled, .partialFailure, .batchRequestFailed, .assetFileNotFound, .assetFileModified:
             return wait()
         case .internalError, .serverRejectedRequest, .constraintViolation:
-            // However long it lasts: nobody would notice that it was given up.
+            // Without a last attempt: the user would not notice that sync gave up.
             return wait()
         case .quotaExceeded:
-            return .wait(seconds: failure.retryAfter ?? quotaSeconds, isOffline: false, reason: reason)
+            return .wait(failure.retryAfter ?? quotaDelay, isOffline: false, reason: reason)
         case .badContainer, .missingEntitlement, .badDatabase:
             return .stop(reason: reason)
         case .notAuthenticated, .permissionFailure, .incompatibleVersion, .managedAccountRestricted,
@@ -75,7 +72,7 @@ package struct RetryPolicy: Sendable {
         }
     }
 
-    /// For one item of a batch of which others may have been accepted.
+    /// For one item of a batch whose other items the server may have accepted.
     package static func itemDecision(_ failure: CloudFailure) -> ItemDecision {
         switch failure.code {
         case .serverRecordChanged, .unknownItem: .importFirst
@@ -94,13 +91,13 @@ package struct RetryPolicy: Sendable {
         }
     }
 
-    /// What became of a request that failed as a whole.
+    /// The state on the server of a request that failed as a whole.
     package enum RequestFate: Hashable, Sendable {
-        /// It may have been carried out, or be carried out later.
+        /// In doubt: the server may have executed it, or may execute it later.
         case uncertain
-        /// This attempt was not carried out, for a reason that passes.
+        /// Not executed, for a temporary reason.
         case notNow
-        /// It was not carried out, and will not be as it is.
+        /// Not executed, and rejected permanently in this form.
         case refused
     }
 
@@ -119,15 +116,11 @@ package struct RetryPolicy: Sendable {
         }
     }
 
-    /// Whether trying again soon is of no use, because somebody has to do something first.
-    package static func isRefusal(_ failure: CloudFailure) -> Bool {
-        switch decide(failure, attempt: 1, unit: 0) {
+    /// Whether a retry is of no use before the account, the app or the user changes something.
+    package static func needsAction(_ failure: CloudFailure) -> Bool {
+        switch decide(failure, attempt: 1, jitter: 0) {
         case .pause, .stop: true
         case .wait, .fetchAgain, .uploadAgain, .removeRows, .split, .importFirst: false
         }
-    }
-
-    package static func backoff(attempt: Int, unit: Double) -> Double {
-        Backoff(firstSeconds: firstSeconds, longestSeconds: secondsMax).seconds(attempt: attempt, jitter: unit)
     }
 }

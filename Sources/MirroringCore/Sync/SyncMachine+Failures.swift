@@ -3,97 +3,141 @@
 
 import Foundation
 
-/// What is done about a failure.
+/// State transitions after failures: retry, wait, pause for quota, quarantine, reset, halt.
 extension SyncMachine {
-    mutating func failed(_ failure: CloudFailure, _ now: Date, _ unit: Double, _ effects: inout [Effect]) {
+    mutating func failed(_ failure: CloudFailure, _ turn: inout Turn) {
         switch state {
-        case .settingUp: wishes.setUp = true
-        case .importing: wishes.importing = true
-        case .planning: wishes.exporting = true
-        case .sending(_, let count):
-            wishes.exporting = true
-            if isolate(failure, in: count, now, &effects) { return }
-            if failure.code == .limitExceeded { requestSize.had(count) }
-        case .quarantining(_, let reason):
-            // The store could not be written; whatever comes of it, the item is sent no more often than before.
-            wishes.exporting = true
-            wait(CloudFailure(.serviceUnavailable, reason.reason), now, unit, &effects)
-            return
-        case .resetting(_, let reset): wishes.reset = reset
+        case .settingUp: work.setUp = true
+        case .importing: work.scheduleImport()
+        case .planning: work.scheduleExport()
+        case .sending(_, let batch, let progress):
+            work.scheduleExport()
+            if isolate(failure, in: batch, progress, &turn) { return }
+            if failure.code == .limitExceeded { requestSize.had(batch.items.count) }
+        case .quarantining(_, let cause, _):
+            // The store could not be written. The item is not sent more often than before.
+            work.scheduleExport()
+            return wait(CloudFailure(.serviceUnavailable, cause.reason), &turn)
+        case .resetting(_, let reset): work.reset = reset
         case .stopped, .idle, .waiting, .paused, .halted: break
         }
         switch state {
-        case .planning where failure.code == .quotaExceeded, .sending where failure.code == .quotaExceeded: holdUp(failure, now, &effects)
-        default: wait(failure, now, unit, &effects)
+        case .planning where failure.code == .quotaExceeded, .sending where failure.code == .quotaExceeded: pauseForQuota(failure, &turn)
+        case .planning, .sending, .settingUp, .importing, .quarantining, .resetting, .stopped, .idle, .waiting, .paused, .halted:
+            wait(failure, &turn)
         }
-        // The push connection is what notices first that the server can be reached.
-        if case .halted(_, isFinal: true) = state { return }
-        listen(&effects)
+        // The push stream is the first to notice that the server can be reached.
+        if case .halted(let halt) = state, halt.isFinal { return }
+        listen(&turn)
     }
 
-    /// Looks for the item because of which a whole request was refused: by halves, and alone it is put aside.
+    // MARK: Waiting
+
+    mutating func wait(_ failure: CloudFailure, _ turn: inout Turn) {
+        streak.attempts += 1
+        countIfStale(&turn)
+        switch RetryPolicy.decide(failure, attempt: streak.attempts, jitter: turn.jitter) {
+        case .wait(let delay, let isOffline, let reason):
+            let timer = TimerID(number: nextNumber())
+            quotaPause?.timer = nil
+            state = .waiting(Wait(timer: timer, isOffline: isOffline, isDelayFromServer: failure.retryAfter != nil, reason: reason))
+            streak.activity = isOffline ? .offline : .error(reason: reason)
+            turn.effects.append(.wait(delay, timer))
+        case .pause: state = .halted(Halt(failure: failure, isFinal: false))
+        case .stop: state = .halted(Halt(failure: failure, isFinal: true))
+        case .fetchAgain: reset(.fetchAgain, failure, &turn)
+        case .uploadAgain: reset(.uploadAgain, failure, &turn)
+        case .removeRows: reset(.removeRows, failure, &turn)
+        case .split:
+            requestSize.lowerLimit()
+            retry(failure, &turn)
+        case .importFirst:
+            work.scheduleImport()
+            retry(failure, &turn)
+        }
+    }
+
+    /// A save during the operation is missing in the count.
+    private mutating func countIfStale(_ turn: inout Turn) {
+        if isPendingCountStale { turn.effects.append(.countPending) }
+        isPendingCountStale = false
+    }
+
+    /// Retries without a delay, from ``RetryPolicy/attemptsMax`` on with backoff.
+    private mutating func retry(_ failure: CloudFailure, _ turn: inout Turn) {
+        if streak.attempts < RetryPolicy.attemptsMax { return startNext(&turn) }
+        wait(CloudFailure(.serverRejectedRequest, failure.reason), &turn)
+    }
+
+    /// Resets without a delay, from ``RetryPolicy/attemptsMax`` on with backoff; there is no last attempt.
+    private mutating func reset(_ reset: Reset, _ failure: CloudFailure, _ turn: inout Turn) {
+        work.reset = reset
+        if reset == .fetchAgain {
+            streak.fullFetches += 1
+            streak.attempts = max(streak.attempts, streak.fullFetches)
+        }
+        if streak.attempts < RetryPolicy.attemptsMax { return startNext(&turn) }
+        wait(CloudFailure(.serviceUnavailable, failure.reason), &turn)
+    }
+
+    // MARK: Quarantine
+
+    /// Searches for the item that makes the server reject a whole request: by halves; alone, it is quarantined.
     ///
-    /// - Returns: Whether that is what happens next. What may be the server's own fault is waited for as well; an item that
-    ///   failed alone several times is sent after all others.
-    mutating func isolate(_ failure: CloudFailure, in count: Int, _ now: Date, _ effects: inout [Effect]) -> Bool {
+    /// - Returns: Whether the search decided what happens next. A failure that may be the server's fault waits as well; an item that failed
+    ///   alone several times is moved behind all others.
+    private mutating func isolate(
+        _ failure: CloudFailure, in batch: ExportBatch, _ progress: ExportProgress, _ turn: inout Turn
+    ) -> Bool {
         let isCertain = failure.code == .invalidArguments
         guard isCertain || [.internalError, .serverRejectedRequest].contains(failure.code) else { return false }
-        if count > 1 {
-            requestSize.halve(count)
-            if isCertain { next(now, &effects) }
+        if batch.items.count > 1 {
+            requestSize.halve(batch.items.count)
+            if isCertain { startNext(&turn) }
             return isCertain
         }
-        guard isCertain || attempt + 1 >= Self.aloneAttemptsMax else { return false }
-        state = .quarantining(begin(.quarantine(failure), &effects), failure)
+        guard isCertain || streak.attempts + 1 >= Self.singleItemAttemptsMax else { return false }
+        let id = OperationID(number: nextNumber())
+        turn.effects.append(.perform(.quarantine(batch, failure), id))
+        state = .quarantining(id, failure, progress)
         return true
     }
 
-    mutating func wait(_ failure: CloudFailure, _ now: Date, _ unit: Double, _ effects: inout [Effect]) {
-        attempt += 1
-        // What was saved while the operation ran is not among what waits yet.
-        if isCountDue { effects.append(.countPending) }
-        isCountDue = false
-        switch RetryPolicy.decide(failure, attempt: attempt, unit: unit) {
-        case .wait(let seconds, let isOffline, let reason):
-            nextNumber += 1
-            let timer = TimerID(number: nextNumber)
-            hold?.timer = nil
-            state = .waiting(timer, isOffline: isOffline, isAsked: failure.retryAfter != nil, reason: reason)
-            trouble = isOffline ? .offline : .error(reason: reason)
-            effects.append(.wait(seconds: seconds, timer))
-        case .pause(let reason):
-            halt = failure
-            state = .halted(reason: reason, isFinal: false)
-        case .stop(let reason):
-            halt = failure
-            state = .halted(reason: reason, isFinal: true)
-        case .fetchAgain: resetSoon(.fetchAgain, failure, now, unit, &effects)
-        case .uploadAgain: resetSoon(.uploadAgain, failure, now, unit, &effects)
-        case .removeRows: resetSoon(.removeRows, failure, now, unit, &effects)
-        case .split:
-            requestSize.lowerLimit()
-            retry(failure, now, unit, &effects)
-        case .importFirst:
-            wishes.importing = true
-            retry(failure, now, unit, &effects)
-        }
+    // MARK: Quota
+
+    /// Whether the only thing left to do is to wait for storage.
+    var isWaitingForQuota: Bool {
+        guard let timer = quotaPause?.timer, case .waiting(let wait) = state else { return false }
+        return wait.timer == timer
     }
 
-    /// At once for the first times, then like any failure.
-    mutating func retry(_ failure: CloudFailure, _ now: Date, _ unit: Double, _ effects: inout [Effect]) {
-        if attempt < RetryPolicy.attemptsMax { return next(now, &effects) }
-        wait(CloudFailure(.serverRejectedRequest, failure.reason), now, unit, &effects)
+    /// The server has no storage left: deletions, which may be behind in the queue, are sent first.
+    private mutating func pauseForQuota(_ failure: CloudFailure, _ turn: inout Turn) {
+        countIfStale(&turn)
+        // A deletion that is rejected for the quota as well is not retried before the pause ends.
+        if quotaPause == nil { work.scheduleExport() } else { work.cancelExport() }
+        var pause = quotaPause ?? QuotaPause(failure, now: turn.now)
+        streak.activity = .error(reason: failure.reason)
+        _ = startTimer(of: &pause, &turn)
+        quotaPause = pause
+        startNext(&turn)
     }
 
-    /// At once for the first times, then after a wait: it is never given up. Pages that come in between do not count: of
-    /// servers behind one address each may refuse what the other one gave.
-    mutating func resetSoon(_ reset: Reset, _ failure: CloudFailure, _ now: Date, _ unit: Double, _ effects: inout [Effect]) {
-        wishes.reset = reset
-        if reset == .fetchAgain {
-            fetchesAgain += 1
-            attempt = max(attempt, fetchesAgain)
-        }
-        if attempt < RetryPolicy.attemptsMax { return next(now, &effects) }
-        wait(CloudFailure(.serviceUnavailable, failure.reason), now, unit, &effects)
+    /// Everything that needs no storage was sent.
+    mutating func waitForQuota(_ present: QuotaPause, _ turn: inout Turn) {
+        var pause = present
+        streak.settle()
+        streak.activity = .error(reason: pause.reason)
+        let timer = startTimer(of: &pause, &turn)
+        quotaPause = pause
+        state = .waiting(Wait(timer: timer, isOffline: false, isDelayFromServer: pause.isLengthFromServer, reason: pause.reason))
+    }
+
+    private mutating func startTimer(of pause: inout QuotaPause, _ turn: inout Turn) -> TimerID {
+        if let timer = pause.timer { return timer }
+        let timer = TimerID(number: nextNumber())
+        pause.timer = timer
+        turn.effects.append(.wait(pause.remaining(at: turn.now), timer))
+        return timer
     }
 }

@@ -3,87 +3,102 @@
 
 package import Foundation
 
-/// The life of one mirror: set up, import, export, listen; one thing at a time.
+/// The state machine of one store's sync: set-up, import, export, push; one operation at a time.
 ///
 ///     ┌──────────┐    ┌───────────┐  conflict  ┌──────────┐    ┌──────┐
 ///     │ settingUp├───▶│ importing │◀───────────┤ planning │───▶│ idle │
 ///     └────▲─────┘    └─────┬─────┘            │ sending  │    └──┬───┘
 ///          │                └─────────────────▶└──────────┘       │ push, save
-///          │ timer, connected                                     ▼
-///     ┌────┴─────┐   any failure   import comes before export, so that what is sent was merged
+///          │ timer, push connected                                ▼
+///     ┌────┴─────┐   any failure   import precedes export, so that sent changes were merged
 ///     │ waiting  │◀───────────────
 ///     └──────────┘
 ///
-/// The shell performs one operation at a time, says when it finished with the identifier that it was given, and
-/// feeds what happens around it. An answer with an older identifier is late and changes nothing.
+/// A value without I/O. The shell performs one operation at a time, reports its outcome with the identifier of the operation, and passes on
+/// the events around it. An outcome with an older identifier is late and changes nothing.
+///
+/// Invariant: a state with an operation has performed exactly one `.perform` effect and waits for its outcome; ``State/waiting(_:)`` has a
+/// timer.
 package struct SyncMachine: Sendable {
-    enum State: Hashable {
+    package enum State: Hashable, Sendable {
         case stopped
         case settingUp(OperationID)
-        case importing(OperationID, done: Int, total: Int?)
-        case planning(OperationID)
-        case sending(OperationID, count: Int)
-        case quarantining(OperationID, CloudFailure)
+        case importing(OperationID, ImportProgress)
+        case planning(OperationID, ExportProgress)
+        case sending(OperationID, ExportBatch, ExportProgress)
+        case quarantining(OperationID, CloudFailure, ExportProgress)
         case resetting(OperationID, Reset)
         case idle
-        /// - Parameter isAsked: Whether the server said how long to wait.
-        case waiting(TimerID, isOffline: Bool, isAsked: Bool, reason: String)
+        case waiting(Wait)
         case paused
-        case halted(reason: String, isFinal: Bool)
+        case halted(Halt)
     }
 
-    /// What is still to be done when nothing is being done.
-    struct Wishes: Hashable {
-        var reset: Reset?
-        var setUp = true
-        var importing = true { didSet { isPushedOnly = false } }
-        /// Whether it is only because of notifications that something is to be imported.
-        private(set) var isPushedOnly = false
-        var exporting = true
-
-        mutating func importPushed() {
-            let isOther = importing && !isPushedOnly
-            importing = true
-            isPushedOnly = !isOther
-        }
+    package struct ImportProgress: Hashable, Sendable {
+        /// Records of this import so far.
+        var done = 0
+        /// With those that are still to come; nil if the server doesn't count them.
+        var total: Int?
     }
 
-    /// Rounds of conflict in a row after which the next attempt waits.
+    package struct ExportProgress: Hashable, Sendable {
+        var scope = ExportScope.all
+        /// How many items the batch may have.
+        var size: RequestSize
+        /// Items that the server accepted or rejected since planning began.
+        var done = 0
+        /// Items of the batch in flight that the server has stored or staged.
+        var received = 0
+    }
+
+    package struct Wait: Hashable, Sendable {
+        let timer: TimerID
+        /// Whether the server is unreachable, rather than rejecting requests.
+        let isOffline: Bool
+        /// Whether the server named the delay.
+        let isDelayFromServer: Bool
+        let reason: String
+    }
+
+    /// No attempt is made before an event that may remove the cause.
+    package struct Halt: Hashable, Sendable {
+        let failure: CloudFailure
+        /// Whether only another configuration, or the next launch, ends it.
+        let isFinal: Bool
+    }
+
+    /// Conflicts in a row after which the next attempt waits.
     package static let conflictRoundsMax = 3
-    /// Items of a request at most, unless somebody says otherwise. A server that takes fewer says so, and gets fewer.
+    /// Items of a request. A server with a lower limit receives fewer.
     ///
     /// Source: Apple's `CKModifyRecordsOperation` documentation (400 items).
     package static let itemsPerRequest = 400
+    /// Failures in a row, of a kind that may be the server's fault, after which an item that was sent alone is quarantined.
+    package static let singleItemAttemptsMax = 4
 
-    /// Failures in a row, of what may be the server's own fault, after which an item that was sent alone is put aside.
-    package static let aloneAttemptsMax = 4
-
-    var state = State.stopped
-    var wishes = Wishes()
-    var isListening = false
-    var attempt = 0
-    /// How often fetching began anew since everything was imported last.
-    var fetchesAgain = 0
-    var conflictRounds = 0
-    var pending = 0
-    /// Whether something was saved while an operation ran.
-    var isCountDue = false
-    /// Items that the server took or refused since something was last planned from the start.
-    var sent = 0
-    /// Items of the batch that is being sent that the server has, saved or staged.
-    var received = 0
-    var refusal: String?
-    /// Why nothing is tried any more, while that is so.
-    var halt: CloudFailure?
-    /// What stood in the way last. It stays the status while the next attempt runs, until the server answers.
-    var trouble: SyncStatus.Activity?
-    /// While the user's storage is full.
-    var hold: Hold?
+    package internal(set) var state = State.stopped
+    var work = PendingWork()
+    var streak = FailureStreak()
+    /// Changes that are not on the server.
+    var pendingCount = 0
+    /// Whether a save during an operation is missing in ``pendingCount``.
+    var isPendingCountStale = false
+    /// Why the server rejected a change permanently, as the last plan found it.
+    var rejection: String?
+    /// nil unless the user's storage is full.
+    var quotaPause: QuotaPause?
     var requestSize: RequestSize
     var lastSuccess: Date?
-    private var lastReported: SyncStatus?
-    var nextNumber = 0
-    private var asks: [AskID] = []
+    private var reportedStatus: SyncStatus?
+    private var lastNumber = 0
+    private var waiters: [WaiterID] = []
+
+    /// One call of ``handle(_:now:jitter:)``: its inputs, and the effects so far.
+    struct Turn {
+        let now: Date
+        let jitter: Double
+        var effects: [Effect] = []
+    }
 
     /// - Parameter itemsMax: Items of a request.
     package init(itemsMax: Int = itemsPerRequest, lastSuccess: Date? = nil) {
@@ -91,186 +106,197 @@ package struct SyncMachine: Sendable {
         self.lastSuccess = lastSuccess
     }
 
-    package var status: SyncStatus {
-        let activity: SyncStatus.Activity =
-            switch state {
-            case .stopped, .paused: .paused
-            case .settingUp, .resetting: trouble ?? .starting
-            case .importing(_, let done, let total): trouble ?? .importing(done: done, total: total)
-            case .planning, .quarantining: trouble ?? (sent > 0 ? .exporting(done: sent, total: sent + pending) : resting)
-            case .sending: trouble ?? .exporting(done: sent + received, total: sent + pending)
-            case .idle: resting
-            case .waiting(_, let isOffline, _, let reason): isOffline ? .offline : .error(reason: reason)
-            case .halted(let reason, _): .error(reason: reason)
-            }
-        var status = SyncStatus(activity: activity, pendingCount: pending, lastSuccess: lastSuccess)
-        if case .halted = state { status.isSignedOut = halt?.code == .notAuthenticated }
-        return status
-    }
+    // MARK: Events
 
-    /// A refusal stays visible: everything else goes on, but something of the user's is not on the server.
-    private var resting: SyncStatus.Activity { refusal.map { .error(reason: $0) } ?? .idle }
-
+    /// Returns the effects of an event, in the order in which the shell carries them out.
+    ///
     /// - Parameters:
-    ///   - now: Read by the shell's clock.
-    ///   - unit: A random number from 0 to 1, for the spread of delays.
-    package mutating func handle(_ event: Event, now: Date, unit: Double) -> [Effect] {
-        var effects: [Effect] = []
+    ///   - now: The time of the shell's clock.
+    ///   - jitter: A random number from 0 to 1, for the spread of delays.
+    package mutating func handle(_ event: Event, now: Date, jitter: Double) -> [Effect] {
+        var turn = Turn(now: now, jitter: jitter)
         switch event {
-        case .started: if state == .stopped { next(now, &effects) }
-        case .stopped: interrupt(.stopped, &effects)
-        case .paused: interrupt(.paused, &effects)
-        case .resumed: if state == .paused { next(now, &effects) }
-        case .accountChanged: accountChanged(now, &effects)
-        case .storeChanged: storeChanged(now, &effects)
+        case .started: if state == .stopped { startNext(&turn) }
+        case .stopped: interrupt(.stopped, &turn)
+        case .paused: interrupt(.paused, &turn)
+        case .resumed: if state == .paused { startNext(&turn) }
+        case .accountChanged: accountChanged(&turn)
+        case .storeChanged: storeChanged(&turn)
         case .pushArrived:
-            wishes.importPushed()
-            somethingIsNew(now, &effects)
-        case .connected:
-            wishes.exporting = true
-            wishes.importing = true
-            // Whatever stood in the way may be gone, too; only what the server asked for is waited for.
-            if case .waiting(_, _, isAsked: false, _) = state {
-                attempt = 0
-                hold = nil
-                next(now, &effects)
-            } else {
-                somethingIsNew(now, &effects)
-            }
-        case .networkLost:
+            work.schedulePushedImport()
+            serverChanged(&turn)
+        case .pushConnected: pushConnected(&turn)
+        case .pushDisconnected:
             if state == .idle {
-                wishes.importing = true
-                wait(failureOffline, now, unit, &effects)
+                work.scheduleImport()
+                wait(CloudFailure(.networkUnavailable, "the server cannot be reached"), &turn)
             }
-        case .timerFired(let timer):
-            endHold(timer)
-            if case .waiting(timer, _, _, _) = state { next(now, &effects) }
-        case .pendingCounted(let count): counted(count)
-        case .itemsReceived(let count): if case .sending = state { received = count }
-        case .asked(let ask): asked(ask, now, &effects)
-        case .finished(let id, let outcome): if id == operation { finished(outcome, now, unit, &effects) }
+        case .timerFired(let timer): timerFired(timer, &turn)
+        case .pendingCounted(let count): pendingCounted(count)
+        case .itemsReceived(let count):
+            if case .sending(let id, let batch, var progress) = state {
+                progress.received = count
+                state = .sending(id, batch, progress)
+            }
+        case .syncRequested(let waiter): syncRequested(waiter, &turn)
+        case .finished(let id, let outcome): if id == operation { finished(outcome, &turn) }
         }
         let status = status
-        if status != lastReported {
-            lastReported = status
-            effects.append(.report(status))
+        if status != reportedStatus {
+            reportedStatus = status
+            turn.effects.append(.report(status))
         }
-        // Whoever asked finds the status that goes with the answer.
-        answer(&effects)
-        return effects
+        // After the status, so that a resumed caller finds the status that belongs to the outcome.
+        resumeWaiters(&turn)
+        return turn.effects
     }
-
-    private var failureOffline: CloudFailure { CloudFailure(.networkUnavailable, "the server cannot be reached") }
 
     private var operation: OperationID? {
         switch state {
-        case .settingUp(let id), .importing(let id, _, _), .planning(let id), .sending(let id, _), .quarantining(let id, _),
+        case .settingUp(let id), .importing(let id, _), .planning(let id, _), .sending(let id, _, _), .quarantining(let id, _, _),
             .resetting(let id, _):
             id
         case .stopped, .idle, .waiting, .paused, .halted: nil
         }
     }
 
-    // MARK: From outside
-
-    private mutating func interrupt(_ new: State, _ effects: inout [Effect]) {
-        if let operation { effects.append(.cancel(operation)) }
-        // What was under way may or may not have happened: both directions are looked at again.
-        switch state {
-        case .settingUp: wishes.setUp = true
-        case .resetting(_, let reset): wishes.reset = reset
-        default: break
-        }
-        wishes.importing = true
-        wishes.exporting = true
-        hold = nil
-        if case .halted(_, isFinal: true) = state, new != .stopped { return }
-        if state == .stopped { return }
-        state = new
+    mutating func nextNumber() -> Int {
+        lastNumber += 1
+        return lastNumber
     }
 
-    /// Nothing goes on before it is known whose the database is; what stood in the way may be gone.
-    private mutating func accountChanged(_ now: Date, _ effects: inout [Effect]) {
-        wishes.setUp = true
-        // The connection that stands is the other user's.
-        isListening = false
+    /// Ends the operation, whose effect on the server is in doubt: both directions are due again.
+    private mutating func interrupt(_ next: State, _ turn: inout Turn) {
+        if let operation { turn.effects.append(.cancel(operation)) }
+        switch state {
+        case .settingUp: work.setUp = true
+        case .resetting(_, let reset): work.reset = reset
+        case .stopped, .importing, .planning, .sending, .quarantining, .idle, .waiting, .paused, .halted: break
+        }
+        work.scheduleBoth()
+        quotaPause = nil
         switch state {
         case .stopped: return
-        case .paused: break
-        case .halted:
-            // Also what was given up for good: what is configured now is something else.
-            state = .idle
-            resume(now, &effects)
-        case .settingUp, .importing, .planning, .sending, .quarantining, .resetting, .idle, .waiting:
-            interrupt(.idle, &effects)
-            resume(now, &effects)
+        case .halted(let halt) where halt.isFinal && next != .stopped: return
+        case .settingUp, .importing, .planning, .sending, .quarantining, .resetting, .idle, .waiting, .paused, .halted: state = next
         }
     }
 
-    private mutating func resume(_ now: Date, _ effects: inout [Effect]) {
-        attempt = 0
-        conflictRounds = 0
-        halt = nil
-        trouble = nil
-        hold = nil
-        wishes.importing = true
-        wishes.exporting = true
-        next(now, &effects)
+    /// Nothing else runs before a set-up has identified the account.
+    private mutating func accountChanged(_ turn: inout Turn) {
+        work.scheduleSetUpForAccount()
+        switch state {
+        case .stopped, .paused: return
+        // A final halt ends as well: the configuration changed.
+        case .halted: state = .idle
+        case .settingUp, .importing, .planning, .sending, .quarantining, .resetting, .idle, .waiting: interrupt(.idle, &turn)
+        }
+        streak.reset()
+        quotaPause = nil
+        work.scheduleBoth()
+        startNext(&turn)
     }
 
-    private mutating func asked(_ ask: AskID, _ now: Date, _ effects: inout [Effect]) {
-        asks.append(ask)
-        wishes.importing = true
-        wishes.exporting = true
-        if hold?.isAsked == false { hold = nil }
+    private mutating func storeChanged(_ turn: inout Turn) {
+        work.scheduleExport()
         switch state {
-        case .idle, .waiting(_, _, isAsked: false, _), .halted(_, isFinal: false):
-            attempt = 0
-            next(now, &effects)
-        case .waiting, .stopped, .paused, .halted, .settingUp, .importing, .planning, .sending, .quarantining, .resetting: break
+        case .idle: startNext(&turn)
+        case .waiting where isWaitingForQuota: startNext(&turn)
+        case .waiting, .paused, .halted: turn.effects.append(.countPending)
+        case .stopped, .settingUp, .importing, .planning, .sending, .quarantining, .resetting: isPendingCountStale = true
         }
     }
 
-    /// Tells those who wait when there is nothing left to wait for.
-    private mutating func answer(_ effects: inout [Effect]) {
-        if asks.isEmpty { return }
-        let failure: CloudFailure?
+    /// The server may have new changes. An event from it proves that it can be reached.
+    private mutating func serverChanged(_ turn: inout Turn) {
         switch state {
-        case .idle: failure = nil
-        case .paused: failure = CloudFailure(.operationCancelled, "syncing is paused")
-        case .halted(let reason, _): failure = halt ?? CloudFailure(.internalError, reason)
-        case .stopped, .settingUp, .importing, .planning, .sending, .quarantining, .resetting, .waiting: return
-        }
-        effects.append(.answer(asks, failure: failure))
-        asks = []
-    }
-
-    private mutating func storeChanged(_ now: Date, _ effects: inout [Effect]) {
-        wishes.exporting = true
-        switch state {
-        case .idle: next(now, &effects)
-        case .waiting where isHeld: next(now, &effects)
-        case .waiting, .paused, .halted: effects.append(.countPending)
-        case .stopped, .settingUp, .importing, .planning, .sending, .quarantining, .resetting: isCountDue = true
+        case .idle:
+            streak.attempts = 0
+            startNext(&turn)
+        case .waiting(let wait) where wait.isOffline:
+            streak.attempts = 0
+            startNext(&turn)
+        case .halted(let halt) where !halt.isFinal:
+            streak.attempts = 0
+            startNext(&turn)
+        case .waiting where isWaitingForQuota: startNext(&turn)
+        case .waiting, .halted, .stopped, .paused, .settingUp, .importing, .planning, .sending, .quarantining, .resetting: break
         }
     }
 
-    /// A count that comes late, since planning began to count, is older than what is known.
-    private mutating func counted(_ count: Int) {
+    private mutating func pushConnected(_ turn: inout Turn) {
+        work.scheduleBoth()
+        // The cause of the failure may be gone as well. Only a delay that the server named is kept.
+        guard case .waiting(let wait) = state, !wait.isDelayFromServer else { return serverChanged(&turn) }
+        streak.attempts = 0
+        quotaPause = nil
+        startNext(&turn)
+    }
+
+    private mutating func timerFired(_ timer: TimerID, _ turn: inout Turn) {
+        if quotaPause?.timer == timer {
+            quotaPause = nil
+            work.scheduleExport()
+        }
+        if case .waiting(let wait) = state, wait.timer == timer { startNext(&turn) }
+    }
+
+    /// A count that arrives after planning counted is stale.
+    private mutating func pendingCounted(_ count: Int) {
         switch state {
-        case .stopped, .settingUp, .importing, .resetting, .waiting, .paused, .halted: pending = count
+        case .stopped, .settingUp, .importing, .resetting, .waiting, .paused, .halted: pendingCount = count
         case .idle, .planning, .sending, .quarantining: break
         }
     }
 
-    /// Something is new on the server, or may be; that it could say so means that it can be reached.
-    private mutating func somethingIsNew(_ now: Date, _ effects: inout [Effect]) {
+    private mutating func syncRequested(_ waiter: WaiterID, _ turn: inout Turn) {
+        waiters.append(waiter)
+        work.scheduleBoth()
+        if quotaPause?.isLengthFromServer == false { quotaPause = nil }
         switch state {
-        case .idle, .waiting(_, isOffline: true, _, _), .halted(_, isFinal: false):
-            attempt = 0
-            next(now, &effects)
-        case .waiting where isHeld: next(now, &effects)
-        case .waiting, .stopped, .paused, .halted, .settingUp, .importing, .planning, .sending, .quarantining, .resetting: break
+        case .waiting(let wait) where wait.isDelayFromServer: return
+        case .halted(let halt) where halt.isFinal: return
+        case .idle, .waiting, .halted:
+            streak.attempts = 0
+            startNext(&turn)
+        case .stopped, .paused, .settingUp, .importing, .planning, .sending, .quarantining, .resetting: return
         }
     }
+
+    private mutating func resumeWaiters(_ turn: inout Turn) {
+        if waiters.isEmpty { return }
+        let failure: CloudFailure?
+        switch state {
+        case .idle: failure = nil
+        case .paused: failure = CloudFailure(.operationCancelled, "syncing is paused")
+        case .halted(let halt): failure = halt.failure
+        case .stopped, .settingUp, .importing, .planning, .sending, .quarantining, .resetting, .waiting: return
+        }
+        turn.effects.append(.resume(waiters, failure: failure))
+        waiters = []
+    }
+
+    // MARK: Status
+
+    package var status: SyncStatus {
+        let activity: SyncStatus.Activity =
+            switch state {
+            case .stopped, .paused: .paused
+            case .settingUp, .resetting: streak.activity ?? .starting
+            case .importing(_, let progress): streak.activity ?? .importing(done: progress.done, total: progress.total)
+            case .planning(_, let progress), .quarantining(_, _, let progress):
+                streak.activity ?? (progress.done > 0 ? .exporting(done: progress.done, total: progress.done + pendingCount) : idleActivity)
+            case .sending(_, _, let progress):
+                streak.activity ?? .exporting(done: progress.done + progress.received, total: progress.done + pendingCount)
+            case .idle: idleActivity
+            case .waiting(let wait): wait.isOffline ? .offline : .error(reason: wait.reason)
+            case .halted(let halt): .error(reason: halt.failure.reason)
+            }
+        var status = SyncStatus(activity: activity, pendingCount: pendingCount, lastSuccess: lastSuccess)
+        if case .halted(let halt) = state { status.isSignedOut = halt.failure.code == .notAuthenticated }
+        return status
+    }
+
+    /// A permanent rejection stays visible: a change of the user's is not on the server.
+    private var idleActivity: SyncStatus.Activity { rejection.map { .error(reason: $0) } ?? .idle }
 }

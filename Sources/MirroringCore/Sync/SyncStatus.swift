@@ -3,19 +3,19 @@
 
 package import Foundation
 
-/// What a mirror does at the moment, for people.
+/// The state of a store's sync, for people.
 package struct SyncStatus: Hashable, Sendable {
     package enum Activity: Hashable, Sendable {
-        /// Everything that was known is exchanged.
+        /// Import and export are complete.
         case idle
-        /// Zone, subscription and account are being looked after.
+        /// The set-up of account, zone and subscription runs.
         case starting
         /// - Parameters:
         ///   - done: Records so far.
-        ///   - total: With those that are still to come; nil where the server does not say, or counts no further.
+        ///   - total: Records of the whole import; nil if the server does not count them.
         case importing(done: Int, total: Int?)
         /// - Parameters:
-        ///   - done: Records that the server has. Those of a save that it rejects are sent, and counted, again.
+        ///   - done: Records that the server has. Records of a rejected save are sent, and counted, again.
         case exporting(done: Int, total: Int)
         case offline
         case paused
@@ -23,20 +23,20 @@ package struct SyncStatus: Hashable, Sendable {
     }
 
     package var activity: Activity
-    /// Records and links that wait to be sent.
+    /// Records and links that are not on the server.
     package var pendingCount: Int
-    /// When everything was last exchanged.
+    /// When import and export were last complete.
     package var lastSuccess: Date?
-    /// Records that are not shown because something that their objects need has not come.
+    /// Withheld records.
     package var incompleteCount = 0
     /// Changes that the server rejected permanently and that are still on the device.
     package var rejectedCount = 0
     /// The latest account change that the app has not acknowledged.
     package var accountChange: AccountChange?
-    /// Whether nothing is synced because nobody is signed in.
+    /// Whether the store does not sync because the user is signed out.
     package var isSignedOut = false
 
-    /// Whether the store needs no attention until somebody signs in: nothing of it waits to be sent.
+    /// Whether the store needs no attention before the user signs in: it has no pending changes.
     package var isSignedOutAndEmpty: Bool { isSignedOut && pendingCount == 0 }
 
     package init(activity: Activity, pendingCount: Int = 0, lastSuccess: Date? = nil) {

@@ -4,12 +4,12 @@
 package import CloudWire
 import ManagedModel
 
-/// Names of records whose objects were merged into another one, as that one's record says them.
+/// Names of superseded records: their objects were merged into another one, and its record lists them.
 ///
-/// Whoever hears only that a record is gone learns from it which object is meant now by what still names it. Names are in
-/// order, so that all devices write the same.
+/// A device that receives only the deletion of a record finds the survivor by this list. Names are sorted, so that all devices write the
+/// same text.
 package struct MergedNames: Hashable, Sendable {
-    /// Of more the first in order stay, which are the same on every device.
+    /// Of a longer list the first names in order are kept, which are the same on every device.
     package static let countMax = 100
     private static let separator: Character = ":"
 
@@ -17,7 +17,7 @@ package struct MergedNames: Hashable, Sendable {
 
     package init() {}
 
-    /// What stands in a record.
+    /// Decodes the list of a record.
     package init(_ text: String) {
         for name in text.split(separator: Self.separator) { names.insert(String(name)) }
         cut()
@@ -25,11 +25,11 @@ package struct MergedNames: Hashable, Sendable {
 
     package init(_ names: some Sequence<String>) { for name in names { insert(name) } }
 
-    /// nil where nothing was merged.
+    /// nil for an empty list.
     package var text: String? { names.isEmpty ? nil : names.sorted().joined(separator: String(Self.separator)) }
 
     package mutating func insert(_ name: String) {
-        // Such a name was made by another client, and no link could name it either.
+        // Another client made such a name, which no join record could contain either.
         guard !name.isEmpty, !name.contains(Self.separator) else { return }
         names.insert(name)
         cut()
@@ -44,7 +44,7 @@ package struct MergedNames: Hashable, Sendable {
 
     private mutating func cut() { if names.count > Self.countMax { names = Set(names.sorted().prefix(Self.countMax)) } }
 
-    /// What two sides made of it, name by name.
+    /// Returns the merge of two lists, name by name.
     package func merged(with there: MergedNames, since before: MergedNames) -> MergedNames {
         let gone = before.names.subtracting(names).union(before.names.subtracting(there.names))
         return MergedNames(names.union(there.names).subtracting(gone))
@@ -52,21 +52,21 @@ package struct MergedNames: Hashable, Sendable {
 }
 
 extension PropertyMapping {
-    /// Names that a record says for ``Kind/merged``.
+    /// Decodes the list of ``Kind/merged``.
     static func mergedNames(_ content: RemoteContent) -> MergedNames {
         if case .inline(.string(let text)) = content { MergedNames(text) } else { MergedNames() }
     }
 }
 
 extension Ancestor {
-    /// As the server knows them.
+    /// The server's list.
     var mergedNames: MergedNames {
         if case .string(let text)? = fields[MirrorNames.merged]?.value { MergedNames(text) } else { MergedNames() }
     }
 }
 
 extension RecordMapping {
-    /// Names of records whose objects were merged into that of a record, as it says.
+    /// Returns the superseded records that a record lists.
     package func mergedNames(of record: Record) -> MergedNames {
         guard hasUniqueness, case .string(let text)? = record.fields[MirrorNames.merged]?.value, let entity = entity(of: record),
             isUnique(entity.entity.index)

@@ -19,7 +19,7 @@ extension RecordMapping {
 
     package func isUnique(_ entity: Int) -> Bool { hasUniqueness && entities[entity]?.entity.uniqueness.isEmpty == false }
 
-    /// What is unique about a row: for each of its entity's constraints that is complete, those of the root first, which its heirs share.
+    /// Returns the unique values of a row: one for each complete constraint of its entity, those of the root entity first.
     package func uniqueValues(of row: Row) -> [UniqueValues] {
         guard hasUniqueness, let entity = entities[row.key.entityIndex]?.entity else { return [] }
         let constraints = entity.uniqueness.enumerated().sorted { ($0.element.entity, $0.offset) < ($1.element.entity, $1.offset) }.map(\.element)
@@ -36,7 +36,7 @@ extension RecordMapping {
         }
     }
 
-    /// What is unique about a record, as far as its values are inline; empty for a record of another entity.
+    /// Returns the unique values of a record, from its inline fields; empty for a record of another entity.
     package func uniqueValues(of record: Record) -> [UniqueValues] {
         guard hasUniqueness, let mapped = entity(of: record), isUnique(mapped.entity.index) else { return [] }
         let key = RowKey(store: RowKey.temporaryStore, entity: mapped.entity.index, primaryKey: 0)
@@ -53,7 +53,7 @@ extension RecordMapping {
 
     /// A record name for an object with these values: the same on every device that makes one.
     ///
-    /// - Parameter attempt: Counts from 0; the names of earlier attempts belong to objects whose values have changed since.
+    /// - Parameter attempt: From 0 on. The names of earlier attempts belong to objects with other values by now.
     package func recordName(for unique: UniqueValues, attempt: Int = 0) -> String {
         var bytes: [UInt8] = []
         func add(_ part: some Collection<UInt8>) {

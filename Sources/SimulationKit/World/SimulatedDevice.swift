@@ -86,7 +86,7 @@ final class SimulatedDevice: @unchecked Sendable {
     func boot(_ transport: SimulatedTransport) throws -> Edit? {
         precondition(life == nil, "a device is booted when it is off")
         let container = NSPersistentCloudKitContainer(name: "Posts", managedObjectModel: model(version))
-        container.surroundings = surroundings(transport)
+        container.environment = environment(transport)
         let description = NSPersistentStoreDescription(url: file)
         let options = NSPersistentCloudKitContainerOptions(containerIdentifier: Self.containerIdentifier)
         options.databaseScope = role.scope
@@ -105,27 +105,28 @@ final class SimulatedDevice: @unchecked Sendable {
         return history.contains { $0.author == open.author } ? open.edit : nil
     }
 
-    private func surroundings(_ transport: SimulatedTransport) -> MirrorSurroundings {
+    private func environment(_ transport: SimulatedTransport) -> SyncEnvironment {
         let random = Box(self.random.fork())
-        var surroundings = MirrorSurroundings(
+        var environment = SyncEnvironment(
             now: { [agenda, skew] in Date(timeIntervalSince1970: 1_900_000_000 + agenda.now + skew) },
-            sleep: { [agenda] in try await agenda.sleep($0) },
+            sleep: { [agenda] in try await agenda.sleep($0 / .seconds(1)) },
             random: { random.value.seconds(0...1) }, makeName: { random.value.name() })
-        surroundings.executor = executor
-        if features.contains(.assets) { surroundings.limits.recordBytes = Self.recordBytes }
+        environment.executor = executor
+        environment.isDeterministic = true
+        if features.contains(.assets) { environment.limits.recordBytes = Self.recordBytes }
         if features.contains(.batches) {
-            surroundings.limits.operationsPerRequest = Self.batchItems
-            if !features.contains(.wholeSaves) { surroundings.requestsPerBatch = 1 }
+            environment.limits.operationsPerRequest = Self.batchItems
+            if !features.contains(.wholeSaves) { environment.requestsPerBatch = 1 }
         }
-        if features.contains(.wholeSaves) { surroundings.stagingBytesMax = [0, 3000, surroundings.stagingBytesMax][Int(random.value.seconds(0...2.99))] }
+        if features.contains(.wholeSaves) { environment.stagingBytesMax = [0, 3000, environment.stagingBytesMax][Int(random.value.seconds(0...2.99))] }
         let account = AccountTransport(base: transport.base, simulation: executor)
-        surroundings.container = { identifier in
+        environment.container = { identifier in
             CKContainer(identifier: identifier, connection: OwnConnection(Connection(environment: .development, transport: account)))
         }
-        surroundings.connect = { identifier, scope in
+        environment.connect = { identifier, scope in
             CloudDatabaseClient(containerIdentifier: identifier, environment: .development, scope: scope.wire, transport: transport)
         }
-        return surroundings
+        return environment
     }
 
     var store: NSPersistentStore? { life?.container.persistentStoreCoordinator.persistentStores.first }

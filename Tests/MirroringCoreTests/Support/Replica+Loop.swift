@@ -21,7 +21,7 @@ extension Replica {
     }
 
     func send(
-        _ batch: ExportBatch, to server: inout ServerModel
+        _ batch: BatchPlan, to server: inout ServerModel
     ) -> (outcomes: [String: ItemOutcome], assets: [String: [String: AssetValue]]) {
         var outcomes: [String: ItemOutcome] = [:]
         var assets: [String: [String: AssetValue]] = [:]

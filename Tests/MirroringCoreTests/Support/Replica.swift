@@ -246,20 +246,20 @@ struct Replica {
             .sorted { ($0.mark, $0.recordName) < ($1.mark, $1.recordName) }
     }
 
-    mutating func planBatch(itemsMax: Int = 200, limits: Limits = Limits()) -> ExportBatch {
-        let needs = ExportBatch.needs(of: pendingRecords)
-        var loaded = ExportBatch.Loaded()
+    mutating func planBatch(itemsMax: Int = 200, limits: Limits = Limits()) -> BatchPlan {
+        let needs = BatchPlan.needs(of: pendingRecords)
+        var loaded = BatchPlan.Loaded()
         for key in needs.keys { loaded.rows[key] = rows[key] }
         for state in records.values { loaded.names[state.key] = state.recordName }
         loaded.parked = parkedList
-        let batch = ExportBatch(
+        let plan = BatchPlan.plan(
             records: pendingRecords, links: pendingLinks, loaded: loaded, mapping: mapping, itemsMax: itemsMax, limits: limits)
-        write(batch.changes)
-        return batch
+        write(plan.changes)
+        return plan
     }
 
-    mutating func settle(_ batch: ExportBatch, _ outcomes: [String: ItemOutcome], _ assets: [String: [String: AssetValue]]) -> BatchVerdict {
-        let settlement = ExportSettlement(of: batch, outcomes: outcomes, assets: assets, generation: token == nil ? generation - 1 : generation, records: records, links: links, mapping: mapping)
+    mutating func settle(_ batch: BatchPlan, _ outcomes: [String: ItemOutcome], _ assets: [String: [String: AssetValue]]) -> BatchVerdict {
+        let settlement = ExportSettlement.settle(batch.items, outcomes: outcomes, assets: assets, generation: token == nil ? generation - 1 : generation, records: records, links: links, mapping: mapping)
         write(settlement.changes)
         return settlement.verdict
     }
@@ -334,8 +334,8 @@ struct Replica {
         }
         for state in records.values { loaded.names[state.key] = state.recordName }
         for need in loaded.missing(details) { if let bytes = server.download(need.asset) { loaded.add(Data(bytes), of: need.asset) } }
-        var plan = ImportPlan(page, loaded: loaded, mapping: mapping)
-        while surround(plan, in: &loaded) { plan = ImportPlan(page, loaded: loaded, mapping: mapping) }
+        var plan = ImportPlan.make(page, loaded: loaded, mapping: mapping)
+        while surround(plan, in: &loaded) { plan = ImportPlan.make(page, loaded: loaded, mapping: mapping) }
         return plan
     }
 

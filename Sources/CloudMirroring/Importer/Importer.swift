@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudWire
+import Foundation
+import MirroringCore
+import ObjectGraph
+import Synchronization
+
+/// The import operation: which zone to read next, and what a missing zone means.
+///
+/// ``PageReader`` reads and applies the pages of one zone.
+struct Importer: Sendable {
+    struct State {
+        /// The home zone's row as the last page left it; nil if it has to be read from the file.
+        var homeRow: ZoneTable.Row?
+        var remaining = RemainingCount()
+        var prefetched: PrefetchedPage?
+        /// Pages that arrived and are not applied, by the numbers of their zones.
+        var chains: [Int64: ImportChain] = [:]
+        /// Numbers of the zones whose staged pages of an earlier process were looked up.
+        var zonesLookedUp: Set<Int64> = []
+        var pushed = PushedPages()
+        /// When the permissions in the public database were last requested.
+        var permissionsRequested = Date.distantPast
+    }
+
+    let sync: StoreSync
+
+    private var file: MirrorFile { sync.file }
+    private var pages: PageReader { PageReader(sync: sync) }
+
+    /// Fetches one page, and applies the pages of its zone if it is the last one.
+    func fetchPage(_ begun: ImportRound) async throws -> SyncMachine.Outcome {
+        let pushed = sync.state.withLock { $0.importer.pushed.give(isWanted: begun.isPushed) }
+        try await Exporter(sync: sync).replayOutbox()
+        let database = try sync.openDatabase()
+        var round = begun
+        round.isPushed = false
+        let records: Int
+        switch file.scope {
+        case .public: (records, round.isHomeRead) = try await readPublic(database, &round)
+        case .shared:
+            if !round.isListed { try await listZones(database) }
+            round.isListed = true
+            round.isHomeRead = true
+            records = try await readSharedZone(database)
+        default: records = try await readPrivate(database, &round, pushed)
+        }
+        let isMoreShared = file.scope == .public ? false : try await !zonesToFetch().isEmpty
+        let isListed = round.isListed || file.scope == .public
+        let isDone = isListed && round.isHomeRead && !round.isHomeWithheld && !isMoreShared
+        return .pageApplied(records: records, remaining: sync.state.withLock { $0.importer.remaining.count }, next: isDone ? nil : round)
+    }
+
+    // MARK: Private and public database
+
+    private func readPrivate(_ database: SyncDatabase, _ round: inout ImportRound, _ pushed: ImportPage?) async throws -> Int {
+        if round.isHomeWithheld {
+            guard try await zonesToFetch().isEmpty else { return try await readSharedZone(database) }
+            round.isHomeWithheld = false
+            guard let chain = sync.state.withLock({ $0.importer.chains[MirrorZone.home] }) else { return 0 }
+            let applied = try await pages.apply(chain, of: try await homeRow(), database)
+            round.isHomeRead = applied.isRead
+            return applied.records
+        }
+        if round.isHomeRead {
+            if !round.isListed { try await listZones(database) }
+            round.isListed = true
+            return try await readSharedZone(database)
+        }
+        // Most changes are in the home zone: they arrive before the list of the other zones is requested.
+        let home = try await homeRow()
+        let (chain, received, isPushed) = try await pages.extendChain(of: home, pushed: pushed, database)
+        guard chain.isComplete else { return received }
+        if chain.hasDeletions || chain.generation != nil {
+            // A deleted record may have been relocated. A list that is requested after the page names the zones to read first. Records that
+            // a full fetch does not show count as deleted as well.
+            try await listZones(database)
+            round.isListed = true
+            if try await !zonesToFetch().isEmpty {
+                round.isHomeWithheld = true
+                return try await readSharedZone(database)
+            }
+        }
+        let applied = try await pages.apply(chain, of: home, database)
+        round.isHomeRead = applied.isRead
+        if applied.isRead, !isPushed { sync.state.withLock { $0.importer.pushed.fetched() } }
+        if applied.isListed { round.isListed = true }
+        return applied.records
+    }
+
+    private func readPublic(_ database: SyncDatabase, _ round: inout ImportRound) async throws -> (records: Int, isRead: Bool) {
+        try await PermissionUpdates(sync: sync).requestIfDue(database)
+        let home = try await homeRow()
+        let isResumed = round.isResumed ?? QueryPosition(home.token).isPassing
+        let (chain, received, _) = try await pages.extendChain(of: home, database)
+        sync.permissions.learn(deletionsTravel: database.traits.hasPublicFeed)
+        PushListener(sync: sync).followFeed(database)
+        // Queries never show one moment of the database, so that waiting for the last page has no advantage.
+        guard chain.isComplete || chain.token.flatMap(FeedToken.syncToken) == nil else {
+            round.isResumed = isResumed
+            return (received, false)
+        }
+        let applied = try await pages.apply(chain, of: home, database)
+        round.isResumed = isResumed && !applied.isRead
+        return (applied.records, applied.isRead && !isResumed)
+    }
+
+    private func homeRow() async throws -> ZoneTable.Row {
+        if let row = sync.state.withLock({ $0.importer.homeRow }) { return row }
+        guard let row = try await sync.onQueue({ [file] in try file.zoneRow(MirrorZone.home) }) else {
+            throw CloudFailure(.internalError, "the local store: its bookkeeping is not there")
+        }
+        return row
+    }
+
+    // MARK: Shared zones
+
+    private func zonesToFetch() async throws -> [MirrorZone] { try await sync.onQueue { [file] in try file.zonesToFetch() } }
+
+    private func listZones(_ database: SyncDatabase) async throws {
+        while true {
+            let token = try await sync.onQueue { [file] in try file.databaseToken() }
+            let page: DatabaseChangesResponse
+            do {
+                page = try await database.client.databaseChanges(DatabaseChangesRequest(syncToken: token))
+            } catch {
+                guard CloudFailure(error).code == .changeTokenExpired, token != nil else { throw error }
+                try await sync.onQueue { [file] in try file.forgetDatabaseToken() }
+                continue
+            }
+            sync.mergeDeletions(of: try await sync.onQueue { [file] in try file.apply(page, askedWith: token) })
+            if !page.moreComing { return }
+        }
+    }
+
+    /// Reads one page of the first changed zone.
+    private func readSharedZone(_ database: SyncDatabase) async throws -> Int {
+        guard let zone = try await zonesToFetch().first, let row = try await sync.onQueue({ [file] in try file.zoneRow(zone.number) }) else { return 0 }
+        do {
+            let (chain, received, _) = try await pages.extendChain(of: row, database)
+            return chain.isComplete ? try await pages.apply(chain, of: row, database).records : received
+        } catch {
+            let failure = CloudFailure(error)
+            if failure.isZoneGone {
+                try await remove(zone, failure)
+                return 0
+            }
+            if failure.code == .changeTokenExpired {
+                let hadPages = sync.state.withLock { $0.importer.chains.removeValue(forKey: zone.number) } != nil
+                let isReset = try await sync.onQueue { [file] in
+                    try file.fetchAgain(zone, hadPages: hadPages, isHistoryLost: failure.isHistoryLost)
+                }
+                if isReset { return 0 }
+            }
+            throw failure
+        }
+    }
+
+    // MARK: Missing zones
+
+    /// Removes a zone that was deleted on the server, or that the user no longer has access to.
+    func remove(_ zone: MirrorZone, _ failure: CloudFailure) async throws {
+        let rest = failure.didResetEncryptedData ? MirrorFile.Rest.all : .unsent
+        sync.mergeDeletions(of: try await sync.onQueue { [file] in try file.remove(zone, keeping: rest) })
+    }
+
+    /// Returns the failure that decides what happens to a missing home zone: the list of zones contains the reason.
+    ///
+    /// If the user deleted it, on any device, its rows are deleted. If it was deleted with the user's keys, or the server lost it without a
+    /// record of a deletion, this device uploads its records.
+    func explanation(of failure: CloudFailure) async -> CloudFailure {
+        guard failure.code == .zoneNotFound, !failure.didResetEncryptedData, file.scope == .private else { return failure }
+        do {
+            let database = try sync.openDatabase()
+            try await listZones(database)
+            switch try await sync.onQueue({ [file] in try file.homeDeletion() }) {
+            case .deleted, .purged: return CloudFailure(.userDeletedZone, "the app's data was deleted on another device")
+            case .encryptedDataReset: return failure
+            case nil: break
+            }
+            // Another device may have created it again: then the next request reports more.
+            guard try await database.hasHomeZone() else { return failure }
+            return CloudFailure(.zoneBusy, failure.reason, retryAfter: .zero)
+        } catch {
+            return CloudFailure(error)
+        }
+    }
+
+    // MARK: Withheld records
+
+    /// Applies withheld records whose unique values are free since a change on this device, or in another zone.
+    func applyWithheld() async throws {
+        guard file.mapping.hasUniqueness, sync.state.withLock({ $0.details.withheldCount }) > 0, let database = try? sync.openDatabase() else { return }
+        for row in try await sync.onQueue({ [file] in try file.zonesToRelease() }) {
+            guard let token = row.token else { continue }
+            let page = ImportPage(records: [], deletions: [], askedWith: token, token: token, moreComing: false)
+            _ = try await pages.apply(ImportChain(page, of: row.zone), of: row, database)
+        }
+    }
+}
+
+extension CloudFailure {
+    /// Whether a zone is missing, or the user has no access to it any more.
+    var isZoneGone: Bool {
+        switch code {
+        case .zoneNotFound, .userDeletedZone: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudWire
+import Foundation
+import MirroringCore
+import ObjectGraph
+import Synchronization
+
+/// A request for the page behind the one that is being applied.
+struct PrefetchedPage: Sendable {
+    let zone: MirrorZone
+    let token: String
+    let isFullFetch: Bool
+    let isCounting: Bool
+    let page: Task<ImportPage, any Error>
+
+    func isPage(of row: ZoneTable.Row) -> Bool { zone == row.zone && token == row.token && isFullFetch == row.isFullFetch }
+}
+
+/// Reads the change pages of one zone into a chain, and applies the chain in one transaction.
+struct PageReader: Sendable {
+    struct Applied {
+        var records = 0
+        /// Whether the zone was read to its end.
+        var isRead = false
+        /// Whether the list of zones is known to be current after the chain.
+        var isListed = false
+    }
+
+    let sync: StoreSync
+
+    private var file: MirrorFile { sync.file }
+
+    // MARK: Fetch
+
+    /// Fetches the next page of a zone, with the contents of its assets, and appends it to the zone's chain.
+    ///
+    /// - Parameter pushed: The changes that notifications carried.
+    /// - Returns: The chain of pages, the number of changes in the appended page, and whether they were pushed.
+    func extendChain(
+        of row: ZoneTable.Row, pushed: ImportPage? = nil, _ database: SyncDatabase
+    ) async throws -> (chain: ImportChain, received: Int, isPushed: Bool) {
+        var chain = try await chain(of: row)
+        if chain.isEmpty, let pushed, pushed.follows(row.token, generation: chain.generation) {
+            chain.append(pushed, try await contents(for: pushed, of: chain, database))
+            return (chain, pushed.changeCount, true)
+        }
+        var next = row
+        next.token = chain.token
+        var page = try await page(of: next, database)
+        var needed: [ImportNeeds.AssetNeed] = []
+        while true {
+            try Task.checkCancellation()
+            needed = try await assetsNeeded(by: page, of: chain)
+            guard let count = Self.recordsThatFit(page, needed), count < page.records.count else { break }
+            let smaller = try await database.page(of: next, recordsMax: count)
+            sync.state.withLock { [page] in $0.importer.remaining.giveBack(page.changeCount - smaller.changeCount) }
+            page = smaller
+        }
+        chain.append(page, try await database.download(needed))
+        if page.moreComing, chain.bytes > sync.environment.stagingBytesMax {
+            let staged = chain
+            guard try await sync.onQueue({ [file] in try file.stage(staged) }) else {
+                sync.state.withLock { state in
+                    state.importer.chains[row.zone.number] = nil
+                    state.importer.homeRow = nil
+                }
+                return (ImportChain(row), 0, false)
+            }
+            chain.wasStaged()
+        }
+        sync.state.withLock { [chain] in $0.importer.chains[row.zone.number] = chain }
+        return (chain, page.changeCount, false)
+    }
+
+    /// Returns the next page of a zone, and prefetches the one behind it.
+    private func page(of row: ZoneTable.Row, _ database: SyncDatabase) async throws -> ImportPage {
+        let (prefetched, isDue) = sync.state.withLock { ($0.importer.prefetched.take(), $0.importer.remaining.isDue(row.zone.number)) }
+        var isCounting = isDue
+        let page: ImportPage
+        if let prefetched, prefetched.isPage(of: row) {
+            page = try await withTaskCancellationHandler { try await prefetched.page.value } onCancel: { prefetched.page.cancel() }
+            isCounting = prefetched.isCounting
+        } else {
+            prefetched?.page.cancel()
+            page = try await database.page(of: row, isCounting: isCounting)
+        }
+        sync.state.withLock { [isCounting] in $0.importer.remaining.take(page, wasAsked: isCounting) }
+        if page.moreComing {
+            var next = row
+            next.token = page.token
+            prefetch(next, page.token, database)
+        }
+        return page
+    }
+
+    private func prefetch(_ row: ZoneTable.Row, _ token: String, _ database: SyncDatabase) {
+        sync.state.withLock { state in
+            guard !state.tasks.isStopped else { return }
+            let isCounting = state.importer.remaining.isDue(row.zone.number)
+            let page = Task(executorPreference: sync.environment.executor) { try await database.page(of: row, isCounting: isCounting) }
+            state.importer.prefetched = PrefetchedPage(
+                zone: row.zone, token: token, isFullFetch: row.isFullFetch, isCounting: isCounting, page: page)
+        }
+    }
+
+    /// Returns the pages of a zone that arrived, in this process or an earlier one, and wait for the last one.
+    private func chain(of row: ZoneTable.Row) async throws -> ImportChain {
+        let number = row.zone.number
+        if var chain = sync.state.withLock({ $0.importer.chains[number] }), chain.follows(row) {
+            // A complete chain that was not applied: later changes follow it.
+            chain.reopen()
+            return chain
+        }
+        let isFirst = sync.state.withLock { state in
+            state.importer.chains[number] = nil
+            return state.importer.zonesLookedUp.insert(number).inserted
+        }
+        return try await (isFirst ? sync.onQueue { [file] in try file.stagedChain(of: row) } : nil) ?? ImportChain(row)
+    }
+
+    private func assetsNeeded(by page: ImportPage, of chain: ImportChain) async throws -> [ImportNeeds.AssetNeed] {
+        guard page.records.contains(where: \.hasAssets) else { return [] }
+        return try await sync.onQueue { [file] in try file.assetsNeeded(by: page, of: chain) }
+    }
+
+    private func contents(for page: ImportPage, of chain: ImportChain, _ database: SyncDatabase) async throws -> [(AssetValue, Data)] {
+        try await database.download(try await assetsNeeded(by: page, of: chain))
+    }
+
+    /// Returns how many records to request instead if the assets of a page are too large; nil if they are not, or if the first record
+    /// alone is.
+    static func recordsThatFit(_ page: ImportPage, _ needed: [ImportNeeds.AssetNeed]) -> Int? {
+        var sizes: [String: Int64] = [:]
+        for need in needed { sizes[need.recordName, default: 0] += max(need.asset.size, 0) }
+        var bytes: Int64 = 0
+        for (index, record) in page.records.enumerated() {
+            bytes += sizes[record.recordName] ?? 0
+            if bytes > SyncDatabase.pageAssetBytesMax { return page.records.count > 1 ? max(index, 1) : nil }
+        }
+        return nil
+    }
+
+    // MARK: Apply
+
+    func apply(_ fetched: ImportChain, of row: ZoneTable.Row, _ database: SyncDatabase) async throws -> Applied {
+        let events = EventRecorder(sync: sync)
+        var chain = fetched
+        var withheld: Set<String> = []
+        while true {
+            try Task.checkCancellation()
+            let ending = events.endingNow(), complete = chain, names = withheld
+            switch try await sync.onQueue({ [file] in try file.apply(complete, withholding: names, ending: ending) }) {
+            case .applied(let records, let commit, let zone, let isListed, let hasShare):
+                sync.state.withLock { $0.importer.chains[row.zone.number] = nil }
+                events.didStore(ending)
+                if row.zone.isHome { sync.state.withLock { $0.importer.homeRow = zone } }
+                sync.merge(commit)
+                // Records that change no row may still have to be sent on, or permit a rejected change.
+                if commit.isEmpty, records > 0 || hasShare { sync.storeChanged() }
+                try await sync.countWithheld()
+                return Applied(records: records, isRead: chain.isComplete, isListed: isListed)
+            case .dropped: return try await dropChain(of: row.zone)
+            case .lacksAssets(let needs, let waiting):
+                let (contents, missing) = try await database.contents(of: needs, in: row.zone.id)
+                chain.add(contents)
+                // A record of a page whose asset was replaced on the server is fetched again.
+                guard missing.isSubset(of: waiting), !contents.isEmpty || !missing.isSubset(of: withheld) else { return try await dropChain(of: row.zone) }
+                withheld.formUnion(missing)
+            }
+        }
+    }
+
+    /// Drops a chain that does not follow the zone's state. The zone is read again from there.
+    private func dropChain(of zone: MirrorZone) async throws -> Applied {
+        sync.state.withLock { state in
+            state.importer.chains[zone.number] = nil
+            state.importer.homeRow = nil
+        }
+        try await sync.onQueue { [file] in try file.unstage(zone) }
+        return Applied()
+    }
+}

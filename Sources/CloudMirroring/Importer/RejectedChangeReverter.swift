@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudWire
+import ManagedModel
+import MirroringCore
+import ObjectGraph
+import Synchronization
+
+/// Replaces changes that the server rejected permanently by the server's state.
+struct RejectedChangeReverter: Sendable {
+    let sync: StoreSync
+
+    /// Attempts to revert while imports change the same records.
+    private static let attemptsMax = 8
+
+    /// Restores objects whose deletion the server rejected permanently.
+    ///
+    /// - Returns: Whether any was restored.
+    func restoreRejectedDeletions() async throws -> Bool {
+        let reversions = try await sync.onQueue { [file = sync.file] in try file.reversions(of: nil) }
+        var isAnyRestored = false
+        for (row, reversion) in reversions { if try await revert(reversion, of: row) == nil { isAnyRestored = true } }
+        return isAnyRestored
+    }
+
+    /// Replaces rejected changes of objects by the server's state.
+    ///
+    /// - Throws: `CloudFailure` if the server can't be reached, or does not respond for a record. The changes of other objects may have
+    ///   been discarded then.
+    func discardRejectedChanges(of keys: [RowKey]) async throws {
+        var failure: CloudFailure?
+        for _ in 0..<Self.attemptsMax {
+            let reversions = try await sync.onQueue { [file = sync.file] in try file.reversions(of: keys) }
+            if reversions.isEmpty {
+                sync.storeChanged()
+                return
+            }
+            failure = nil
+            for (row, reversion) in reversions { failure = try await revert(reversion, of: row) ?? failure }
+        }
+        throw failure ?? CloudFailure(.zoneBusy, "other devices keep changing the same records", retryAfter: .seconds(1))
+    }
+
+    /// - Returns: Why a change was not reverted; nil if all were.
+    private func revert(_ reversion: Reversion, of row: ZoneTable.Row) async throws -> CloudFailure? {
+        guard let token = row.token else { return CloudFailure(.zoneBusy, "the zone was not imported yet", retryAfter: .seconds(1)) }
+        let database = try sync.openDatabase()
+        let (records, missing, failure) = try await database.lookUp(reversion.namesToFetch, in: row.zone.id)
+        let page = reversion.page(found: records, missing: missing, token: token, generation: row.isFullFetch ? row.generation : nil)
+        if page.reverted.isEmpty { return failure }
+        var chain = ImportChain(page, of: row.zone)
+        let needed = try await sync.onQueue { [file = sync.file, chain] in try file.assetsNeeded(by: page, of: chain) }
+        chain.add(try await database.download(needed))
+        switch try await sync.onQueue({ [file = sync.file, chain] in try file.apply(chain, ending: nil) }) {
+        case .applied(_, let commit, let zone, _, _):
+            if row.zone.isHome { sync.state.withLock { $0.importer.homeRow = zone } }
+            sync.merge(commit)
+            try await sync.countWithheld()
+            return failure
+        case .dropped, .lacksAssets:
+            sync.state.withLock { $0.importer.homeRow = nil }
+            return CloudFailure(.zoneBusy, "other devices change the same records", retryAfter: .seconds(1))
+        }
+    }
+}
+
+extension SyncDatabase {
+    /// Returns records as the server has them now.
+    ///
+    /// - Returns: Also the names of missing records, and the failure of a record that could not be read.
+    func lookUp(_ names: [String], in zone: ZoneID) async throws -> (records: [Record], missing: Set<String>, failure: CloudFailure?) {
+        var records: [Record] = []
+        var missing: Set<String> = []
+        var failure: CloudFailure?
+        var size = max(1, client.limits.operationsPerRequest)
+        var remaining = names[...]
+        while !remaining.isEmpty {
+            let part = Array(remaining.prefix(size))
+            guard let results = try await results(LookupRecordsRequest(recordNames: part, zoneID: zone)) else {
+                size = max(1, part.count / 2)
+                continue
+            }
+            remaining = remaining.dropFirst(part.count)
+            for result in results {
+                switch result {
+                case .record(let record) where record.isDeleted: missing.insert(record.recordName)
+                case .record(let record): records.append(try sealer.opened(record, mapping))
+                case .failure(let name, let error, _) where error.code == .notFound: missing.insert(name)
+                case .failure(_, let error, _): failure = failure ?? CloudFailure(error)
+                }
+            }
+        }
+        return (records, missing, failure)
+    }
+
+    /// - Returns: nil if the server accepts fewer records at once than this client assumes.
+    private func results(_ request: LookupRecordsRequest) async throws -> [RecordResult]? {
+        do {
+            return try await client.lookupRecords(request).results
+        } catch {
+            guard error.code == .limitExceeded, request.records.count > 1 else { throw error }
+            return nil
+        }
+    }
+}

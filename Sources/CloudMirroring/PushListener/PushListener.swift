@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudWire
+import Logging
+import MirroringCore
+import Synchronization
+
+/// Receives notifications of changes that other devices made, by a push stream; polls a public database.
+struct PushListener: Sendable {
+    let sync: StoreSync
+
+    /// The longest delay between attempts at the push stream, which is the first to notice that the server is back.
+    private static let delayMax = Duration.seconds(5)
+    /// The longest delay between attempts that the server rejects, for example for an unknown token.
+    private static let rejectedDelayMax = Duration.seconds(60)
+
+    /// Keeps the push stream open until the task is cancelled.
+    func listen() async {
+        var attempt = 0
+        while !Task.isCancelled {
+            var longest = Self.delayMax
+            do {
+                let database = try sync.cloud.open()
+                for try await event in database.client.pushStream(asking: sync.file.scope == .private ? [.pushedChanges] : []) {
+                    switch event {
+                    case .connected:
+                        attempt = 0
+                        sync.send(.pushConnected)
+                    case .notification(let notification):
+                        guard notification.subscriptionID == database.subscriptionID else { continue }
+                        keep(notification.changes, database)
+                        sync.send(.pushArrived)
+                    case .heartbeat: break
+                    }
+                }
+            } catch {
+                let failure = CloudFailure(error)
+                sync.logger.debug("push connection ended", metadata: ["code": "\(failure.code)"])
+                if RetryPolicy.needsAction(failure) { longest = Self.rejectedDelayMax }
+            }
+            if Task.isCancelled { return }
+            // A public database is polled, with or without a push stream.
+            if sync.file.scope != .public { sync.send(.pushDisconnected) }
+            attempt += 1
+            let delay = min(RetryPolicy.backoff.delay(attempt: attempt, jitter: sync.environment.random()), longest)
+            do { try await sync.environment.sleep(delay) } catch { return }
+        }
+    }
+
+    /// Stores the changes of a notification for the next import. Changes that cannot be decoded are fetched by it.
+    private func keep(_ changes: PushedChanges?, _ database: SyncDatabase) {
+        let page = changes.flatMap { try? database.page(pushed: $0) }
+        sync.state.withLock { $0.importer.pushed.take(page) }
+    }
+
+    /// Schedules an import once per poll interval.
+    ///
+    /// Source: the talk *Sync a Core Data store with the CloudKit public database* (2020): at launch and after about every
+    /// thirty minutes of use.
+    func poll() async {
+        while !Task.isCancelled {
+            do { try await sync.environment.sleep(.clamped(seconds: sync.file.pollSeconds)) } catch { return }
+            sync.send(.pushArrived)
+        }
+    }
+
+    /// Opens a push stream for the public database while the server has a feed of it, and closes it otherwise.
+    func followFeed(_ database: SyncDatabase) {
+        let isAvailable = database.traits.hasPublicFeed
+        let closed = sync.state.withLock { state -> Task<Void, Never>? in
+            guard !state.tasks.isStopped, !isAvailable else { return nil }
+            return state.tasks.feedListener.take()
+        }
+        closed?.cancel()
+        sync.state.withLock { state in
+            guard !state.tasks.isStopped, isAvailable, state.tasks.feedListener == nil else { return }
+            state.tasks.feedListener = sync.begin { await listen() }
+        }
+    }
+}

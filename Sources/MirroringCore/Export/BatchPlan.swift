@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+package import ManagedModel
+
+/// The second half of an export decision: the items of the next batch, from the records and links that the scan marked.
+package struct BatchPlan: Hashable, Sendable {
+    package struct Needs: Hashable, Sendable {
+        /// Keys of the rows to load, with the record names of all their to-one targets.
+        package var keys: [RowKey] = []
+        /// Record names whose deferred references to load.
+        package var sources: [String] = []
+    }
+
+    package struct Loaded: Sendable {
+        package var rows: [RowKey: Row] = [:]
+        /// Record names of to-one targets.
+        package var names: [RowKey: String] = [:]
+        package var parked: [ParkedRelationship] = []
+        /// Relocation stamps for the first record of an object in its destination zone, by record name.
+        package var receipts: [String: MoveReceipt] = [:]
+
+        package init() {}
+    }
+
+    package private(set) var items: [ExportBatch.Item] = []
+    /// Records that need nothing sent: written before the next batch is planned.
+    package private(set) var changes = BookkeepingChanges()
+
+    private init() {}
+
+    package static func needs(of pending: [RecordState]) -> Needs {
+        let uploads = pending.filter { $0.stage == .needsUpload }
+        return Needs(keys: uploads.map(\.key), sources: uploads.map(\.recordName))
+    }
+
+    /// Plans a batch. Changes that do not fit remain for the next one.
+    ///
+    /// - Parameters:
+    ///   - pending: Marked records without a failure, oldest mark first.
+    ///   - itemsMax: At most this many items, and never more than the limit of the requests.
+    ///   - requestsMax: Requests that may carry the batch together.
+    package static func plan(
+        records pending: [RecordState], links: [LinkState], loaded: Loaded, mapping: RecordMapping,
+        itemsMax: Int = .max, requestsMax: Int = 1, limits: Limits = Limits()
+    ) -> BatchPlan {
+        precondition(itemsMax > 0, "a batch has room for one item")
+        var plan = BatchPlan()
+        plan.fill(pending, links, loaded, mapping, itemsMax: itemsMax, requestsMax: requestsMax, limits)
+        return plan
+    }
+
+    private mutating func fill(
+        _ pending: [RecordState], _ links: [LinkState], _ loaded: Loaded, _ mapping: RecordMapping, itemsMax: Int, requestsMax: Int,
+        _ limits: Limits
+    ) {
+        let itemsMax = min(itemsMax, limits.operationsPerRequest * requestsMax)
+        let bytesMax = limits.requestRecordBytes * requestsMax
+        var parked: [String: [String: String]] = [:]
+        for entry in loaded.parked { parked[entry.key.source, default: [:]][entry.key.relationship] = entry.destination }
+        var bytes = 0
+        func fits(_ item: ExportBatch.Item) -> Bool {
+            let size = item.approximateBytes
+            guard items.isEmpty || bytes + size <= bytesMax else { return false }
+            bytes += size
+            return true
+        }
+        // A device that reads the deletion of one of two duplicates has to know the other one by then.
+        let isInOrder = !mapping.hasUniqueness || pending.allSatisfy { $0.stage != .needsDelete }
+        for state in isInOrder ? pending : pending.filter({ $0.stage != .needsDelete }) + pending.filter({ $0.stage == .needsDelete })
+        where state.failure == nil {
+            guard items.count < itemsMax else { return }
+            switch state.stage {
+            case .uploaded, .missing: continue
+            case .needsDelete:
+                if state.changeTag == nil, mapping.isUnique(state.key.entityIndex) {
+                    // Never sent: a record of this name on the server is another device's.
+                    changes.removedRecords.append(state.recordName)
+                    continue
+                }
+                items.append(.deletion(of: state, type: mapping.recordType(of: state)))
+            case .needsUpload:
+                // A missing row was deleted after history was read; the next scan reads the deletion.
+                guard let row = loaded.rows[state.key], let entity = mapping.entities[state.key.entityIndex] else { continue }
+                let local = LocalRecord(row: row, names: loaded.names, parked: parked[state.recordName] ?? [:], state: state)
+                guard let item = ExportBatch.Item(state, local, entity, limits, receipt: loaded.receipts[state.recordName]) else {
+                    var settled = state
+                    settled.stage = .uploaded
+                    changes.records.append(settled)
+                    continue
+                }
+                guard fits(item) else { return }
+                items.append(item)
+            }
+        }
+        // A pair that moves in a list gets another record: the new one is saved before the old one is deleted.
+        let deletions = links.filter { $0.stage == .needsDelete }
+        for link in deletions.isEmpty ? links : links.filter({ $0.stage != .needsDelete }) + deletions where link.failure == nil {
+            guard items.count < itemsMax else { return }
+            guard let item = ExportBatch.Item(link), fits(item) else { continue }
+            items.append(item)
+        }
+    }
+}
+
+extension ExportBatch.Item {
+    fileprivate static func deletion(of state: RecordState, type: String) -> Self {
+        Self(
+            operation: state.changeTag == nil ? .forceDelete : .delete,
+            record: Record(recordName: state.recordName, recordType: type, recordChangeTag: state.changeTag), uploads: [], mark: state.mark,
+            isLink: false)
+    }
+
+    /// nil when the row equals the server's record.
+    fileprivate init?(
+        _ state: RecordState, _ local: LocalRecord, _ entity: EntityMapping, _ limits: Limits, receipt: MoveReceipt?
+    ) {
+        let isNew = state.changeTag == nil
+        let changes = RecordChanges(of: local, entity: entity, ancestor: state.ancestor, isNew: isNew, limits: limits)
+        guard !changes.isEmpty else { return nil }
+        var fields = changes.fields
+        if isNew {
+            // A record from another zone brings the fields that newer versions of the app wrote into it.
+            for (name, field) in state.ancestor.unapplied where fields[name] == nil && name != MirrorNames.awaited {
+                if case .asset? = field.value { continue }
+                fields[name] = field
+            }
+            if var receipt {
+                receipt.note(changes.fields, uploads: Set(changes.uploads.map(\.field)), of: entity)
+                fields[MirrorNames.moveReceipt] = Field(.bytes(receipt.encoded()))
+            }
+        }
+        self.init(
+            operation: isNew ? .create : .update,
+            record: Record(
+                recordName: state.recordName, recordType: entity.recordType, recordChangeTag: state.changeTag,
+                fields: fields),
+            uploads: changes.uploads.map { ExportBatch.Upload(field: $0.field, content: $0.content, isEncrypted: $0.isEncrypted) },
+            mark: state.mark, isLink: false)
+    }
+
+    fileprivate init?(_ link: LinkState) {
+        switch link.stage {
+        case .uploaded, .missing: return nil
+        case .needsDelete:
+            // A join record never changes, so no edit can be missed.
+            self.init(
+                operation: .forceDelete, record: Record(recordName: link.recordName, recordType: MirrorNames.linkRecordType), uploads: [],
+                mark: link.mark, isLink: true)
+        case .needsUpload:
+            // A join record never changes: one that the server has is not sent.
+            self.init(
+                operation: .create,
+                record: Record(
+                    recordName: link.recordName, recordType: MirrorNames.linkRecordType,
+                    fields: RecordMapping.fields(of: link)),
+                uploads: [], mark: link.mark, isLink: true)
+        }
+    }
+}
+
+extension RecordMapping {
+    fileprivate func recordType(of state: RecordState) -> String { entities[state.key.entityIndex]?.recordType ?? "" }
+}

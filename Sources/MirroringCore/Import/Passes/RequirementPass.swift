@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudWire
+import ManagedModel
+
+/// Withholds rows that lack a required value, and rows that require those.
+///
+/// All rows of the page are there at first, so that objects that require each other arrive together.
+struct RequirementPass {
+    static func run(_ work: inout ImportWorkspace) {
+        guard work.mapping.hasRequirements else { return }
+        var open = work.rows.touchedKeys
+        var index = 0
+        while index < open.count {
+            let key = open[index]
+            index += 1
+            guard let row = work.rows[key], let entity = work.mapping.entities[key.entityIndex], let name = work.objects.name(of: key),
+                entity.required.contains(where: { row.values[$0.slot].isNull })
+            else { continue }
+            if restoreRequired(of: name, row, entity, &work) { continue }
+            let targets = entity.required.filter { row.values[$0.slot].isNull }.compactMap { work.deferred[name, $0.name] }
+            // Rows that referred to it lack it now.
+            open += Withholding.withhold(name, row, entity, lacking: targets, in: &work)
+        }
+    }
+
+    /// Gives a row the required targets of the server's record, if those that were set here instead are deleted: other devices show the
+    /// object.
+    private static func restoreRequired(of name: String, _ row: Row, _ entity: EntityMapping, _ work: inout ImportWorkspace) -> Bool {
+        guard var state = work.objects[name] else { return false }
+        let serverTargets = entity.requiredTargets(of: state)
+        let lacking = entity.required.filter { row.values[$0.slot].isNull }
+        let restored = lacking.compactMap { property in
+            serverTargets[property.name].flatMap { work.row(named: $0, fitting: property) }.map { (property: property, key: $0) }
+        }
+        guard restored.count == lacking.count else { return false }
+        for (property, key) in restored {
+            work.rows.set(.reference(key), slot: property.slot, of: row.key)
+            work.deferred.resolve(name, property.name)
+            let ranks = entity.properties.filter { $0.isRank && $0.slot == property.slot }
+            state.take(ranks.map { ($0, $0.content(in: state.ancestor.fields)) })
+        }
+        work.objects.put(state)
+        return true
+    }
+}
+
+/// Withholds rows whose unique values belong to objects of other zones, before they are merged with objects of this zone.
+struct BlockedValuesPass {
+    static func run(_ work: inout ImportWorkspace) {
+        for name in work.loaded.heldBack.sorted() {
+            guard let state = work.objects[name], let row = work.rows[state.key], let entity = work.mapping.entities[state.key.entityIndex] else {
+                continue
+            }
+            _ = Withholding.withhold(name, row, entity, lacking: [IncompleteRecord.freeValues], in: &work)
+        }
+    }
+}
+
+/// Removes a row and keeps its record, until the object has all that it requires.
+enum Withholding {
+    /// - Returns: The rows that referred to it.
+    static func withhold(_ name: String, _ row: Row, _ entity: EntityMapping, lacking: [String], in work: inout ImportWorkspace) -> [RowKey] {
+        guard let state = work.objects[name] else { return [] }
+        let isNew = row.key.isTemporary
+        if !isNew {
+            work.displaced.append(row.key)
+            // As for a deletion: edits that were not sent are logged.
+            work.logLocalEdits(of: row, state, entity)
+        }
+        if state.changeTag != nil {
+            let record = work.pageRecord(named: name) ?? entity.record(of: state)
+            work.withheld.append(IncompleteRecord(record: record, lacking: lacking, generation: work.page.generation ?? state.generation))
+        }
+        let referrers = work.rows.referrers(to: row.key) + (work.loaded.referrers[row.key] ?? [])
+        for key in referrers { work.clearReferences(of: key, to: state, row.key) }
+        work.rows.delete(row.key)
+        work.resolveAllReferences(of: name, entity)
+        if isNew { work.objects.dropInserted(name) } else { work.objects.remove(name) }
+        return referrers
+    }
+}
+
+/// A withheld record: the server has it, and no row shows it, because something that its object requires has not arrived, or is deleted.
+package struct IncompleteRecord: Hashable, Sendable {
+    /// All its fields.
+    package var record: Record
+    /// Names of the records that it requires, or ``freeValues``; empty for a missing value, which only a change of the record brings.
+    package var lacking: [String]
+    /// The full fetch in which it was last seen.
+    package var generation: Int64
+
+    /// Stands for a name, which is never empty: the object's unique values belong to an object of another zone, so that the two cannot be
+    /// merged.
+    package static let freeValues = ""
+
+    package init(record: Record, lacking: [String], generation: Int64) {
+        self.record = record
+        self.lacking = lacking
+        self.generation = generation
+    }
+}
+
+extension EntityMapping {
+    /// Returns the record names of an object's required targets, by relationship, as the server's record has them.
+    package func requiredTargets(of state: RecordState) -> [String: String] {
+        var targets: [String: String] = [:]
+        for property in required where property.isToOne {
+            if case .inline(.string(let target)) = property.content(in: state.ancestor.fields) { targets[property.name] = target }
+        }
+        return targets
+    }
+
+    /// Returns the server's record, as far as it is known.
+    fileprivate func record(of state: RecordState) -> Record {
+        var record = Record(recordName: state.recordName, recordType: recordType, recordChangeTag: state.changeTag)
+        record.fields = state.ancestor.fields.merging(state.ancestor.unapplied) { known, _ in known }
+        record.modified = state.modified
+        return record
+    }
+}
+
+extension RecordMapping {
+    /// Whether objects of some entity are withheld until their required values arrive.
+    package var hasRequirements: Bool { extensions.contains(.requiredValues) }
+
+    /// Whether there may be withheld records.
+    package var keepsIncomplete: Bool { hasRequirements || hasUniqueness }
+}
