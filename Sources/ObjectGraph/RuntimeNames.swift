@@ -101,3 +101,22 @@ public enum NSKeyValueChange: UInt, Sendable {
     /// Members are replaced.
     case replacement = 4
 }
+
+/// `FileProtectionType.complete as NSObject`, as options of stores are written. Linux has no file protection, and
+/// ``NSPersistentStoreFileProtectionKey`` has no effect.
+extension FileProtectionType: @retroactive _ObjectiveCBridgeable {
+    public func _bridgeToObjectiveC() -> NSString { NSString(string: rawValue) }
+
+    public static func _forceBridgeFromObjectiveC(_ source: NSString, result: inout FileProtectionType?) {
+        result = FileProtectionType(rawValue: source as String)
+    }
+
+    public static func _conditionallyBridgeFromObjectiveC(_ source: NSString, result: inout FileProtectionType?) -> Bool {
+        result = FileProtectionType(rawValue: source as String)
+        return true
+    }
+
+    public static func _unconditionallyBridgeFromObjectiveC(_ source: NSString?) -> FileProtectionType {
+        FileProtectionType(rawValue: source.map { $0 as String } ?? "")
+    }
+}

@@ -193,11 +193,20 @@ extension PredicateValue {
     }
 
     private func collect(_ name: String, _ rest: ArraySlice<String>) -> PredicateValue {
+        // A union is a collection: an operator behind its keys applies to it as a whole.
+        if name.contains("nionOf"), let next = rest.firstIndex(where: { $0.hasPrefix("@") }) {
+            return collect(name, rest[..<next]).value(at: rest[next...])
+        }
         let members: [PredicateValue]
-        switch value(at: rest) {
-        case .list(let values): members = values
-        case .null: members = []
-        case let value: members = [value]
+        switch self {
+        // Each member is asked for the keys: `@max.people.@count` is the largest of the counts.
+        case .list(let own) where rest.contains { $0.hasPrefix("@") }: members = own.map { $0.value(at: rest) }
+        default:
+            switch value(at: rest) {
+            case .list(let values): members = values
+            case .null: members = []
+            case let value: members = [value]
+            }
         }
         switch name {
         case "@count":

@@ -277,16 +277,23 @@ package enum PredicateFunctions {
     /// Numbers become dates (seconds since 2001), texts become what they say.
     private static func cast(_ value: PredicateValue, _ type: PredicateValue) -> PredicateValue {
         switch (type.text, value) {
-        case ("NSDate", _): Number(value).map { .date($0.double) } ?? value
+        case ("NSDate", .date), ("NSNumber", .bool), ("NSNumber", .int), ("NSNumber", .double), ("NSNumber", .decimal),
+            ("NSDecimalNumber", .decimal), ("NSUUID", .uuid), ("NSURL", .url), ("NSData", .data), ("NSString", .string):
+            value
+        case ("NSDate", _): Number(value).map { .date($0.double) } ?? .null
         case ("NSNumber", .date(let seconds)): .double(seconds)
         case ("NSNumber", .string(let text)): Int64(text).map { .int($0) } ?? Double(text).map { .double($0) } ?? .null
         case ("NSDecimalNumber", .string(let text)): Decimal(string: text, locale: nil).map { .decimal($0) } ?? .null
-        case ("NSDecimalNumber", _): Number(value).map { .decimal($0.decimal) } ?? value
+        case ("NSDecimalNumber", .date(let seconds)): .decimal(Number.double(seconds).decimal)
+        case ("NSDecimalNumber", _): Number(value).map { .decimal($0.decimal) } ?? .null
         case ("NSUUID", .string(let text)): UUID(uuidString: text).map { .uuid($0) } ?? .null
         case ("NSURL", .string(let text)): .url(text)
         case ("NSData", .string(let text)): Data(base64Encoded: text).map { .data($0) } ?? .null
-        case ("NSString", .int(let number)): .string(String(number))
-        case ("NSString", .double(let number)): .string("\(number)")
+        case ("NSString", .url(let text)): .string(text)
+        case ("NSString", .uuid(let value)): .string(value.uuidString)
+        case ("NSString", .date(let seconds)): .string(Date(timeIntervalSinceReferenceDate: seconds).description)
+        case ("NSString", _): value.numberText.map { .string($0) } ?? .null
+        case ("NSNumber", _), ("NSUUID", _), ("NSURL", _), ("NSData", _): .null
         default: value
         }
     }

@@ -85,7 +85,7 @@ enum PredicateMethods {
             return .null
         case "stringValue", "description":
             if let text = target.text { return .string(text) }
-            return target.isNull ? .null : .string(target.canonicalNumberText ?? target.formatDescription)
+            return target.isNull ? .null : .string(target.numberText ?? target.formatDescription)
         default: return target
         }
     }
@@ -116,7 +116,8 @@ extension Expression {
 }
 
 extension PredicateValue {
-    fileprivate var canonicalNumberText: String? {
+    /// A number as `NSNumber.stringValue` writes it, without a fraction of zero; nil for other values.
+    var numberText: String? {
         switch self {
         case .bool(let value): value ? "1" : "0"
         case .int(let value): String(value)

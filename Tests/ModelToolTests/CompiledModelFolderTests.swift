@@ -64,4 +64,24 @@ import Testing
         #expect((\GeneratedShelf.above?.label)._kvcKeyPathString == "above.label")
         #expect((\GeneratedShelf.below)._kvcKeyPathString == "below")
     }
+
+    /// Outside of another type, `Type` is a name like any other.
+    @Test func anEntityMayBeNamedType() throws {
+        let folder = try #require(Bundle.module.url(forResource: "Shelves", withExtension: "momd"))
+        let container = NSPersistentContainer(name: "Shelves", managedObjectModel: try #require(NSManagedObjectModel(contentsOf: folder)))
+        container.persistentStoreDescriptions = [NSPersistentStoreDescription(url: URL(fileURLWithPath: "/dev/null"))]
+        container.loadPersistentStores { #expect($1 == nil) }
+        let context = container.newBackgroundContext()
+        try context.performAndWait {
+            let (shelf, type) = (GeneratedShelf(context: context), Type(context: context))
+            type.name = "oak"
+            shelf.type = type
+            try context.save()
+            context.reset()
+            let request: NSFetchRequest<Type> = Type.fetchRequest()
+            let found = try #require(try context.fetch(request).first)
+            #expect(found.name == "oak")
+            #expect((found.shelves as? Set<GeneratedShelf>)?.first?.type === found)
+        }
+    }
 }

@@ -69,6 +69,19 @@ import Testing
         #expect(try #require(PortScan.obstacles(in: ported, keepsAttributes: false)).allSatisfy { $0.edit == nil })
     }
 
+    @Test(arguments: [
+        ("#selector(NSString.localizedStandardCompare(_:))", "Selector((\"localizedStandardCompare:\"))"),
+        ("#selector(NSString.caseInsensitiveCompare)", "Selector((\"caseInsensitiveCompare:\"))"),
+        ("#selector(NSNumber.compare(_:))", "Selector((\"compare:\"))"), ("#selector(Note.compare(_:))", nil), ("#selector(NSString.appending(_:))", nil),
+    ])
+    func comparisonsOfSortDescriptorsAreNamed(selector: String, replacement: String?) throws {
+        let source = "import CoreData\nlet d = NSSortDescriptor(key: \"name\", ascending: true, selector: \(selector))"
+        let found = try #require(PortScan.obstacles(in: source, keepsAttributes: true))
+        #expect(found.map(\.kind) == [.selector])
+        let ported = source.replacingOccurrences(of: selector, with: replacement ?? selector)
+        #expect(PortScan.applying(found, to: source) == ported)
+    }
+
     @Test(arguments: ["class A {", "func f(]", "#if A\nclass B {\n#else\n}\n#endif", "#endif", "}"])
     func aFileWhoseBracketsDoNotMatchIsNotPorted(text: String) {
         #expect(PortScan.obstacles(in: text, keepsAttributes: false) == nil)

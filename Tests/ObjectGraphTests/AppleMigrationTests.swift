@@ -87,6 +87,56 @@ import Testing
         #expect(isCompatible == (stored == version))
     }
 
+    /// Tables don't show what is optional; the store's archive of its model does.
+    @Test(arguments: 1...3) func versionsThatDifferInWhatIsOptionalAreToldApart(_ version: Int) throws {
+        let copy = FileManager.default.temporaryDirectory.appending(path: "tarn-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: copy) }
+        let url = copy.appending(path: "store.sqlite")
+        try FileManager.default.copyItem(at: AppleVersions.folder.appending(path: "store-v\(version).sqlite"), to: url)
+        let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: NSSQLiteStoreType, at: url)
+        func changed(_ change: (NSEntityDescription) throws -> Void) throws -> NSManagedObjectModel {
+            let model = try #require(try Self.model(version).copy() as? NSManagedObjectModel)
+            try change(try #require(model.entitiesByName["Post"]))
+            return model
+        }
+        let models = [
+            try changed {
+                try #require($0.attributesByName["postID"]).isOptional = false
+                try #require($0.attributesByName["postID"]).defaultValue = ""
+            },
+            try changed { try #require($0.attributesByName["postID"]).versionHashModifier = "2" }, try changed { $0.versionHashModifier = "2" },
+        ]
+        for model in models {
+            #expect(!model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
+            let merged = NSManagedObjectModel(byMerging: [model, try Self.model(version)], forStoreMetadata: metadata)
+            #expect(merged?.entityVersionHashesByName == (try Self.model(version)).entityVersionHashesByName)
+            let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+            let error = #expect(throws: CocoaError.self) {
+                try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url)
+            }
+            #expect(error?.code == .persistentStoreIncompatibleVersionHash)
+        }
+        // A difference that tables show is the one that is named.
+        let both = try changed {
+            try #require($0.attributesByName["postID"]).isOptional.toggle()
+            $0.properties.removeAll { $0.name == "date" }
+        }
+        let error = #expect(throws: CocoaError.self) {
+            try NSPersistentStoreCoordinator(managedObjectModel: both).addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url)
+        }
+        #expect(error.map { "\($0)".contains("ZDATE") } == true)
+        // Ignoring versions, or migrating by inference, opens the store. The program need not have the old version.
+        let ignoring = NSPersistentStoreCoordinator(managedObjectModel: models[0])
+        let ignored = try ignoring.addPersistentStore(
+            ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: [NSIgnorePersistentStoreVersioningOption: true, NSReadOnlyPersistentStoreOption: true])
+        try ignoring.remove(ignored)
+        let container = NSPersistentContainer(name: "Model", managedObjectModel: models[0])
+        container.persistentStoreDescriptions = [NSPersistentStoreDescription(url: url)]
+        container.loadPersistentStores { #expect($1 == nil) }
+        #expect(try container.viewContext.count(for: NSFetchRequest<NSManagedObject>(entityName: "Post")) > 0)
+    }
+
     /// What an app does whose third version keeps the paragraphs of a post as objects.
     @Test func aMappingInCodeSplitsWhatASectionWas() throws {
         try Self.store(2) { url, before in

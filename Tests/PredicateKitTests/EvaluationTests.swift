@@ -11,7 +11,7 @@ import Testing
             "name": "Ärger", "count": 3, "half": 0.5, "flag": true, "price": Decimal(2), "nothing": NSNull(),
             "day": Date(timeIntervalSinceReferenceDate: 100),
             "tags": [["label": "a", "n": 1], ["label": "b", "n": 4]],
-            "empty": [Int](), "words": ["x", "yy"],
+            "empty": [Int](), "words": ["x", "yy"], "groups": [["members": [1, 2, 3]], ["members": [4]]],
         ] as [String: Any])
 
     static let truths = [
@@ -37,7 +37,10 @@ import Testing
         "'ab' MATCHES 'a.'", "NOT 'abc' MATCHES 'a.'", "'σς' ==[c] 'ΣΣ'", "$v == 7", "NOT count == 'three'",
         "NOT count < 'three'",
         "CAST('0.1', 'NSDecimalNumber') == 0.1", "price ** 2 == 4.0", "name == name AND TRUEPREDICATE",
-        "SELF.count == 3",
+        "SELF.count == 3", "groups.@max.members.@count == 3", "groups.@sum.members.@count == 4",
+        "groups.members.@count == 4", "tags.@unionOfObjects.n.@sum == 5", "tags.@distinctUnionOfObjects.label.@count == 2",
+        "CAST(day, 'NSString') == '2001-01-01 00:01:40 +0000'", "CAST(half, 'NSString') == '0.5'", "CAST(price, 'NSString') == '2'",
+        "CAST(4.0, 'NSString') == '4'", "CAST(day, 'NSUUID') == nil", "CAST(name, 'NSDate') == nil", "CAST(name, 'NSData') == nil",
     ]
 
     @Test(arguments: truths) func thisIsTrueInMemory(_ format: String) throws {

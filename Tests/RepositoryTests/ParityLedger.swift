@@ -34,6 +34,8 @@ struct ParityLedger {
     init(_ text: String) {
         var previous = ""
         var symbols: Set<String> = []
+        /// Of all tables: a row that stands in two of them was copied there by a merge.
+        var claims: Set<[String]> = []
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init).enumerated() {
             defer { previous = line }
             guard line.hasPrefix("|") else { continue }
@@ -50,6 +52,8 @@ struct ParityLedger {
                 report(index, "a row has a symbol, a state and a third cell for its tests")
             } else if !symbols.insert(cells[0]).inserted {
                 report(index, "the table has two rows for \(cells[0])")
+            } else if !claims.insert([cells[0], cells[1]]).inserted {
+                report(index, "another table has the same row: \(cells[0])")
             } else if let tests = Self.testNames(cells[2]) {
                 rows.append(Row(line: index + 1, symbol: cells[0], state: cells[1], tests: tests))
             } else {

@@ -105,6 +105,9 @@ import Testing
         #expect(Self.problems("| `Circle \\| Square` | same | `ParityTests.ShapeTests` |") == [])
         #expect(Self.problems("| circles | differs | |\n| circles | absent | |") == [.malformed])
         #expect(ParityLedger("| name | state |\n|---|---|\n").malformed.count == 2)
+        let header = "\n\n| symbol | state | test |\n|---|---|---|\n"
+        #expect(Self.problems("| circles | differs | |" + header + "| circles | absent | |") == [])
+        #expect(Self.problems("| circles | differs | |" + header + "| circles | differs | |") == [.malformed])
     }
 }
 

@@ -17,8 +17,9 @@ package enum SwiftName {
         membersOfManagedObject.contains(name) || accessors.contains(name) || metatypes.contains(name)
     }
 
+    /// `Type` and `Protocol` are legal names of classes outside of other types.
     static func cannotNameClass(_ name: String) -> Bool {
-        metatypes.contains(name) || keywords.contains(name) || classesOfTheLibrary.contains(name)
+        keywords.contains(name) || classesOfTheLibrary.contains(name)
     }
 
     private static let keywords: Set<String> = [
@@ -36,7 +37,7 @@ package enum SwiftName {
 
     private static let classesOfTheLibrary: Set<String> = [
         "ManagedModelRegistration", "ManagedPropertyKey", "NSFetchRequest", "NSManagedObject", "NSManagedObjectContext",
-        "NSManagedObjectID",
+        "NSManagedObjectID", "PropertyKeys",
     ]
 
     /// Properties and methods without arguments. Methods with arguments do not clash with a property.

@@ -102,7 +102,7 @@ package struct PortScan {
             if token.kind == .literal { scanInterpolations(of: token) }
             if token.isWord("#keyPath") { addKeyPath(index) }
             if token.isWord("#selector"), let end = closing(index + 1), !addObserver(index, end) {
-                add(.selector, index, to: end, edit: nil)
+                add(.selector, index, to: end, edit: comparison(namedFrom: index + 2, to: end))
             }
             scanName(index)
             if token.isMark("@"), tokens[index + 1].isWord("objcMembers") { addAttribute(.members, index, to: index + 1) }
@@ -177,6 +177,20 @@ package struct PortScan {
         let properties = names.drop { $0.first?.isUppercase == true || $0 == "self" }
         add(.keyPath, index, to: end, edit: properties.isEmpty ? nil : "\"\(properties.joined(separator: "."))\"")
     }
+
+    /// The comparison of a sort descriptor, such as `NSString.localizedStandardCompare(_:)`, as a selector by name. The second
+    /// pair of parentheses keeps compilers that have `#selector` from asking for it.
+    ///
+    /// - Returns: nil for other methods, which nothing finds by name.
+    private func comparison(namedFrom start: Int, to end: Int) -> String? {
+        let words = tokens[start..<end].prefix { !$0.isMark("(") }.filter { $0.kind == .word }.map(\.text)
+        guard words.count == 2, ["NSString", "NSNumber", "NSDate"].contains(words[0]), Self.comparisons.contains(words[1]) else { return nil }
+        return "Selector((\"\(words[1]):\"))"
+    }
+
+    private static let comparisons: Set<String> = [
+        "compare", "caseInsensitiveCompare", "localizedCompare", "localizedCaseInsensitiveCompare", "localizedStandardCompare",
+    ]
 
     /// The attribute, with conditions around it. What follows it begins a line of its own.
     private mutating func addAttribute(_ kind: Obstacle.Kind, _ first: Int, to last: Int) {

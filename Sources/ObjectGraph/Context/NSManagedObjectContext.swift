@@ -64,7 +64,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     /// A name for debugging.
     open var name: String?
     /// Values that the app attaches to the context.
-    open var userInfo: NSMutableDictionary = [:]
+    open var userInfo: NSMutableDictionary { userInfoStorage }
+    private let userInfoStorage: NSMutableDictionary = [:]
     /// The author of this context's history transactions, by which readers of history tell writers apart.
     open var transactionAuthor: String?
     /// The `NSMergePolicy` that resolves conflicts between a save and rows changed concurrently.

@@ -15,6 +15,8 @@ struct ForeignStore: Codable {
     private let isMigrationDeferred: Bool
     /// Identifiers that the developer gave to the version of the model, without empty ones.
     private let identifiers: Set<String>
+    /// From the store's own archive of its model; nil if there is none, or none of a known form.
+    private let version: ModelVersionFlags?
 
     init(_ connection: Connection, _ metadata: StoreMetadata, _ numbers: [String: Int64]) throws(StoreError) {
         let hashes = metadata.values["NSStoreModelVersionHashes"] as? [String: Any]
@@ -34,6 +36,14 @@ struct ForeignStore: Codable {
             }
         } catch { throw StoreError(error) }
         self.types = types
+        guard types["Z_MODELCACHE"] != nil,
+            let content = try? connection.first("SELECT Z_CONTENT FROM Z_MODELCACHE LIMIT 1", [], { $0.blob(0) }),
+            let archived = ArchivedModel.model(in: content), Set(archived.entities.map(\.name)) == entities
+        else {
+            version = nil
+            return
+        }
+        version = ModelVersionFlags(archived)
     }
 
     /// Whether a developer gave a model's version the identifiers of the store's. Of versions with the same tables, such as those
@@ -42,6 +52,24 @@ struct ForeignStore: Codable {
 
     /// - Throws: ``StoreError`` with `.incompatibleModel` that names the first entity or property that differs, and how.
     func check(against layout: StoreLayout, _ columns: [String: [String]]) throws(StoreError) {
+        try checkTables(against: layout, columns)
+        // Last, so that a difference that tables show is the one that is named.
+        try checkVersion(against: layout)
+    }
+
+    /// - Throws: ``StoreError`` with `.incompatibleModel` for a difference that no table shows: in what is optional, or in a
+    ///   version hash modifier.
+    func checkVersion(against layout: StoreLayout) throws(StoreError) {
+        let names = Set(layout.recorded.entities.keys)
+        guard let version, let difference = version.firstDifference(from: ModelVersionFlags(layout.model.model), among: names) else { return }
+        throw refusal("the store was made with another version of the model", difference)
+    }
+
+    /// The version of a model that the store was made with, if its tables are those of the model.
+    func version(of model: Model) -> Model { version?.applied(to: model) ?? model }
+
+    /// - Throws: ``StoreError`` with `.incompatibleModel` that names the first entity or property that is stored differently.
+    func checkTables(against layout: StoreLayout, _ columns: [String: [String]]) throws(StoreError) {
         for name in layout.recorded.entities.keys.sorted() where !entities.contains(name) {
             throw refusal("an entity of the model is not in the store", name)
         }

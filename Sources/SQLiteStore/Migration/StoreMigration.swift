@@ -48,11 +48,17 @@ struct StoreMigration {
             throw StoreError(.noSourceModel, "the model that the store was made for is not known")
         }
         do throws(StoreError) {
-            try store.check(against: fresh, existing.columns)
-            return nil
+            try store.checkTables(against: fresh, existing.columns)
         } catch {
             if options.modelChanges == .infer, let model = try SourceModel.fitting(options.sourceModels(), store, existing) { return model }
             throw error
+        }
+        do throws(StoreError) {
+            if !options.ignoresVersions { try store.checkVersion(against: fresh) }
+            return nil
+        } catch {
+            guard options.modelChanges == .infer else { throw error }
+            return try SourceModel.fitting(options.sourceModels(), store, existing) ?? store.version(of: model.model)
         }
     }
 

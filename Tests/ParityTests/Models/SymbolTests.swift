@@ -129,6 +129,13 @@ import Testing
         #expect(try context.count(for: NSFetchRequest<Author>(entityName: "Author")) == 1)
     }
 
+    @Test func optionsAreWrittenAsObjects() {
+        let description = NSPersistentStoreDescription()
+        description.setOption(FileProtectionType.complete as NSObject, forKey: NSPersistentStoreFileProtectionKey)
+        #expect(description.options[NSPersistentStoreFileProtectionKey] as? String == FileProtectionType.complete.rawValue)
+        #expect(FileProtectionType.none as NSString == "NSFileProtectionNone")
+    }
+
     @Test func namesOfTheObjectiveCRuntimeWork() async {
         #expect(autoreleasepool { 5 } == 5)
         #expect(throws: CocoaError.self) { try autoreleasepool { throw CocoaError(.coreData) } }
