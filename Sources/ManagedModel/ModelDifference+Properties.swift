@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-// What changed in the properties of an entity.
+// Changes of an entity's properties.
 
 extension ModelDifference {
-    /// Those that an entity declares in the old version, or inherits there and declares in the new one.
+    /// Properties that an entity declares in the old version, or inherits there and declares in the new one.
     private func candidates<Property>(_ entity: Entity, _ origin: Entity, _ properties: (Entity) -> [Property]) -> [Property] {
         properties(origin) + chain(of: origin, in: old).dropFirst().flatMap(properties)
     }
 
-    /// Whether a property is still there for the objects of an entity, moved up or down the hierarchy.
+    /// Whether a property still exists for the objects of an entity, moved up or down the hierarchy.
     private func isElsewhere<Property>(
         _ property: Property, of origin: Entity, _ properties: (Entity) -> [Property], _ name: (Property) -> String,
         _ identifier: (Property) -> String?
@@ -71,9 +71,9 @@ extension ModelDifference {
             changes.append(Change(subject, "is derived in another way", isAllowedWhenSynced: true))
         }
         if before.valueTransformerName != now.valueTransformerName {
-            // Stored bytes stay as they are. Source: the version hashes in stores that Apple's framework wrote are the same
-            // with and without a transformer's name, so that such a change needs no migration there.
-            changes.append(Change(subject, "has another transformer, which has to read what the old one wrote", isAllowedWhenSynced: true))
+            // Stored bytes are unchanged. Source: the version hashes in stores that Apple's framework wrote are equal
+            // with and without a transformer's name, so such a change needs no migration there.
+            changes.append(Change(subject, "has another transformer, which must decode the old one's data", isAllowedWhenSynced: true))
         }
         if before.allowsCloudEncryption != now.allowsCloudEncryption {
             changes.append(Change(subject, now.allowsCloudEncryption ? "is encrypted in the cloud now" : "is not encrypted in the cloud any more"))
@@ -81,7 +81,7 @@ extension ModelDifference {
         return changes
     }
 
-    /// What changed inside a composite attribute.
+    /// Changes inside a composite attribute.
     private func elementDifferences(_ old: [Attribute], _ new: [Attribute], _ subject: String) -> [Change] {
         let matches = Self.matches(old, new, name: \.name, identifier: \.renamingIdentifier)
         var changes: [Change] = []
@@ -130,7 +130,7 @@ extension ModelDifference {
         if !before.isOptional, now.isOptional { changes.append(Change(subject, "is optional now", isAllowedWhenSynced: true)) }
         let destination = origins[now.destination]?.name ?? now.destination
         if destination != before.destination {
-            // What leads to an entity may lead to the entity's parent as well.
+            // A relationship to an entity may become one to the entity's parent.
             let isWider = new.entities.contains { entity in
                 origins[entity.name]?.name == before.destination && chain(of: entity, in: new).contains { $0.name == now.destination }
             }
@@ -144,9 +144,9 @@ extension ModelDifference {
 }
 
 extension AttributeType {
-    /// Whether stored values of this type are values of another one as they are.
+    /// Whether stored values of this type are valid as the other type without conversion.
     ///
-    /// Differs: which types Apple's framework carries over is not documented; these need no conversion.
+    /// Differs: the type changes that Apple's framework infers are not documented; these need no conversion.
     package func becomes(_ other: AttributeType) -> Bool {
         let integers: [AttributeType] = [.integer16, .integer32, .integer64]
         switch self {

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// What changed from one version of a model to the next, and what a store can make of it.
+/// The changes from one version of a model to the next, and whether a store can migrate.
 ///
-/// Source: developer.apple.com/documentation/coredata/using_lightweight_migration, for what can be inferred;
-/// …/creating-a-core-data-model-for-cloudkit, for what a synced store allows: its schema only grows.
+/// Source: developer.apple.com/documentation/coredata/using_lightweight_migration, for inferable changes;
+/// …/creating-a-core-data-model-for-cloudkit, for changes that a synced store allows: its schema only grows.
 package struct ModelDifference: Sendable {
     package struct Change: Hashable, Sendable {
-        /// `Post`, or `Post.title`, by the names of the new version; by the old ones for what was removed.
+        /// `Post`, or `Post.title`, with the names of the new version; with the old ones for removed parts.
         package var subject: String
-        /// Such as "was renamed from 'headline'".
+        /// The change, such as "was renamed from 'headline'".
         package var what: String
-        /// Why a migration cannot be inferred; nil when it can.
+        /// The reason why a migration cannot be inferred; nil when it can.
         package var obstacle: String?
-        /// Whether the obstacle is one for certain rows only: a store without such rows is migrated none the less.
+        /// Whether the obstacle concerns certain rows only: a store without such rows migrates all the same.
         package var dependsOnRows = false
-        /// Whether other devices, which may have the old version still, can live with it.
+        /// Whether other devices, which may still have the old version, tolerate the change.
         package var isAllowedWhenSynced: Bool
 
         init(
@@ -32,15 +32,15 @@ package struct ModelDifference: Sendable {
     /// By subject.
     package private(set) var changes: [Change] = []
 
-    /// Whether rows of the old version can be carried over without instructions.
+    /// Whether rows of the old version can be migrated without a mapping.
     package var isInferable: Bool { changes.allSatisfy { $0.obstacle == nil } }
-    /// What stands in the way whatever rows there are.
+    /// The obstacles that do not depend on rows.
     package var obstacles: [Change] { changes.filter { $0.obstacle != nil && !$0.dependsOnRows } }
     package var isAllowedWhenSynced: Bool { changes.allSatisfy(\.isAllowedWhenSynced) }
 
     let old: Model
     let new: Model
-    /// New name to old entity.
+    /// Old entities by new name.
     private(set) var origins: [String: Entity] = [:]
 
     package init(from old: Model, to new: Model) {
@@ -52,8 +52,7 @@ package struct ModelDifference: Sendable {
         changes.sort { ($0.subject, $0.what) < ($1.subject, $1.what) }
     }
 
-    /// Pairs what is the same in both versions: by name, else by renaming identifier, which is the name that the first
-    /// version gave.
+    /// Pairs parts of both versions: by name, else by renaming identifier, which is the name in the first version.
     static func matches<Part>(
         _ old: [Part], _ new: [Part], name: (Part) -> String, identifier: (Part) -> String?
     ) -> [String: Part] {
@@ -63,7 +62,7 @@ package struct ModelDifference: Sendable {
             guard result[name(part)] == nil, let index = left.firstIndex(where: isOrigin) else { return }
             result[name(part)] = left.remove(at: index)
         }
-        // An identifier is the author's word, and goes before a name that happens to be the same.
+        // An identifier is explicit, and has priority over an equal name.
         for part in new {
             guard let canonical = identifier(part), canonical != name(part) else { continue }
             take(part) { name($0) == canonical || identifier($0) == canonical }
@@ -73,7 +72,7 @@ package struct ModelDifference: Sendable {
         return result
     }
 
-    /// The entity of the old version that became an entity of the new one; nil for a new one.
+    /// The entity of the old version that a new entity derives from; nil for a new one.
     package func origin(of entity: String) -> Entity? { origins[entity] }
 
     // MARK: Entities

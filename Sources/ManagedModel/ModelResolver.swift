@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// A model cannot be used. All problems that were found are in it, each with entity and property.
+/// An invalid model, with all its problems, each with entity and property.
 package struct ModelError: Error, Hashable {
     package struct Problem: Hashable, Sendable {
         package let entity: String
@@ -15,7 +15,7 @@ package struct ModelError: Error, Hashable {
             self.what = what
         }
 
-        /// What the problem is about: an entity, or entity and property with a dot between.
+        /// The subject of the problem: an entity, or entity and property joined by a dot.
         package var subject: String {
             let owner = entity.isEmpty ? "an entity" : entity
             return property.map { "\(owner).\($0)" } ?? owner
@@ -37,7 +37,7 @@ struct ModelResolver {
     private let declarations: [Entity]
     private(set) var problems: [ModelError.Problem] = []
 
-    /// By entity, composite ones taken apart into their leaves.
+    /// By entity, with composites replaced by their leaves.
     private var attributes: [String: [Attribute]] = [:]
     private var composites: [String: [String: [String]]] = [:]
     private let model: Model
@@ -57,7 +57,7 @@ struct ModelResolver {
         let indexByName = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1.name, $0) })
         let chains = order.map { chain(of: $0) }
 
-        // Locations are needed before relationships can be resolved, since an inverse is given by location.
+        // Locations are needed before relationships can be resolved, since an inverse is identified by location.
         let locations = chains.map { self.locations(of: $0) }
         return order.enumerated().map { index, entity in
             let chain = chains[index]
@@ -104,7 +104,7 @@ struct ModelResolver {
         problems.sort { $0.description < $1.description }
     }
 
-    /// Roots by name without regard to case, each followed by its heirs, depth first.
+    /// Roots by name regardless of case, each followed by its subentities, depth first.
     private func numbered() -> [Entity] {
         func sorted(_ entities: [Entity]) -> [Entity] {
             entities.sorted { ($0.name.lowercased(), $0.name) < ($1.name.lowercased(), $1.name) }
@@ -115,7 +115,7 @@ struct ModelResolver {
         return sorted(declarations.filter { $0.superentity == nil }).flatMap(expanded)
     }
 
-    /// From the root entity down to the entity itself. Ends where a hierarchy is a circle.
+    /// From the root entity down to the entity itself. Ends at a circular hierarchy.
     private func chain(of entity: Entity) -> [Entity] {
         var chain = [entity]
         while let parent = chain[0].superentity.flatMap({ byName[$0] }),
@@ -170,7 +170,7 @@ struct ModelResolver {
     private mutating func takeApart(_ entity: Entity) {
         var leaves: [Attribute] = []
         var made: [String: [String]] = [:]
-        // A leaf was renamed when it was, or any of the composites around it.
+        // A leaf counts as renamed if it, or any enclosing composite, was renamed.
         func add(_ attribute: Attribute, _ path: String, _ canonical: String, _ ancestors: [String]) {
             guard attribute.type == .composite else {
                 var leaf = attribute

@@ -11,7 +11,7 @@ import SQLiteStore
 struct SettledConflicts {
     /// Objects that took values from the store.
     var merged: [NSManagedObject] = []
-    /// Objects whose concurrent deletion was accepted.
+    /// Concurrently deleted objects, after the deletion was accepted.
     var gone: [NSManagedObject] = []
     /// Objects deleted here and, concurrently, in the store.
     var deleted: [NSManagedObject] = []
@@ -29,7 +29,7 @@ extension NSManagedObjectContext {
             return NSMergeConflict(object, conflict, isOurs: persistentStoreCoordinator?.hasWritten(conflict) ?? false)
         }
         guard !met.isEmpty else {
-            throw CocoaError(.managedObjectMerge, sentence: "Could not merge changes: somebody else changed the same objects.")
+            throw CocoaError(.managedObjectMerge, sentence: "Could not merge changes: the same objects were changed concurrently.")
         }
         settled = SettledConflicts()
         defer { settled = SettledConflicts() }

@@ -72,7 +72,7 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
         }
         guard unresolvable.isEmpty else {
             throw CocoaError(
-                .managedObjectMerge, sentence: "Could not merge changes: somebody else changed the same objects.",
+                .managedObjectMerge, sentence: "Could not merge changes: the same objects were changed concurrently.",
                 userInfo: [NSPersistentStoreSaveConflictsErrorKey: unresolvable])
         }
         for conflict in list { conflict.sourceObject.contextReference?.settle(conflict, by: mergeType) }

@@ -106,7 +106,7 @@ extension CocoaError {
         let what = conflicts.map { "\($0.conflictingObjects.first?.layout.name ?? "").\($0.constraint.joined(separator: ", "))" }
         return CocoaError(
             .managedObjectConstraintMerge,
-            sentence: "Objects have the same values where they have to differ: \(Set(what).sorted().joined(separator: "; ")).",
+            sentence: "Objects violate a uniqueness constraint: \(Set(what).sorted().joined(separator: "; ")).",
             userInfo: [NSPersistentStoreSaveConflictsErrorKey: conflicts])
     }
 }

@@ -40,7 +40,7 @@ final class IdentityMap: @unchecked Sendable {
 
     var isEmpty: Bool { table.withLock { $0.count == 0 } }
 
-    /// Replaces an entry of the same key whose object is being deallocated.
+    /// Replaces an entry of the same key if its object is being deallocated.
     func insert(_ object: NSManagedObject) {
         let (key, address) = (object.key, Self.address(object))
         table.withLock { $0.insert(key, address) }
@@ -54,7 +54,7 @@ final class IdentityMap: @unchecked Sendable {
     /// Reserves capacity for `count` more entries.
     func reserve(_ count: Int) { table.withLock { $0.reserve($0.count + count) } }
 
-    /// Moves the entries of objects whose keys changed to the new keys.
+    /// Moves objects' entries to their new keys.
     func move(_ objects: [NSManagedObject], from formerKeys: [RowKey]) {
         table.withLock { table in
             for index in objects.indices {
@@ -180,7 +180,7 @@ private struct IdentityTable: ~Copyable {
             place = (place + 1) & (capacity - 1)
             guard entries[place].word != 0 else { break }
             let home = start(entries[place].primaryKey, entries[place].word & ~Self.addressMask)
-            // An entry whose probe sequence starts behind the hole stays.
+            // An entry with a probe sequence that starts behind the hole stays.
             if (place &- home) & (capacity - 1) < (place &- hole) & (capacity - 1) { continue }
             entries[hole] = entries[place]
             hole = place
@@ -229,7 +229,7 @@ private struct IdentityTable: ~Copyable {
 
     /// Allocates zeroed memory from the system, so that no page is touched before its first entry.
     private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
-        guard let memory = calloc(capacity, MemoryLayout<Entry>.stride) else { preconditionFailure("there is no memory for \(capacity) objects") }
+        guard let memory = calloc(capacity, MemoryLayout<Entry>.stride) else { preconditionFailure("out of memory for \(capacity) objects") }
         return memory.bindMemory(to: Entry.self, capacity: capacity)
     }
 }

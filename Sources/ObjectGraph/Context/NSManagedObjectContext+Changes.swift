@@ -11,7 +11,7 @@ extension NSManagedObjectContext {
         preconditionIsCurrent()
         if object.isIn(self) { return keep(object) }
         precondition(object.isAlone, "\(object.layout.name) is in another context")
-        precondition(!object.flags.contains(.detached), "\(object.layout.name) was deleted or let go by its context; make a new object")
+        precondition(!object.flags.contains(.detached), "\(object.layout.name) was deleted or released by its context; create a new object")
         precondition(
             describes(object.layout),
             "the entity '\(object.layout.name)' is of another model than the context's")

@@ -51,7 +51,7 @@ extension NSManagedObjectContext {
         merge([commit])
     }
 
-    /// Returns registered owners whose loaded members differ from the store's.
+    /// Returns registered owners with loaded members that differ from the store's.
     private func staleOwners(_ commit: StoreCommit, _ coordinator: NSPersistentStoreCoordinator) -> Set<RowKey> {
         let rows = (try? sourceRows(commit.inserted + commit.updated)) ?? []
         let changed = Dictionary(rows.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })

@@ -16,7 +16,7 @@ struct WeakChild: @unchecked Sendable {
 }
 
 extension NSManagedObjectContext {
-    /// The contexts whose parent is this one.
+    /// The child contexts.
     private var liveChildren: [NSManagedObjectContext] {
         children.withLock { list in
             list.removeAll { $0.context == nil }

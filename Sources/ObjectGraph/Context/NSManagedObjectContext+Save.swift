@@ -138,7 +138,7 @@ extension NSManagedObjectContext {
         var deleted: [NSManagedObject] = []
         /// Objects that took values from the store, by the merge policy.
         var merged: [NSManagedObject] = []
-        /// Objects whose concurrent deletion the merge policy accepted.
+        /// Concurrently deleted objects, after the merge policy accepted the deletion.
         var gone: [NSManagedObject] = []
     }
 

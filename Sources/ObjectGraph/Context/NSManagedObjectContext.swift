@@ -65,7 +65,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     open var name: String?
     /// Values that the app attaches to the context.
     open var userInfo: NSMutableDictionary = [:]
-    /// The author of this context's history transactions, by which readers of history tell writers apart.
+    /// The author of this context's history transactions, by which readers of history distinguish writers.
     open var transactionAuthor: String?
     /// The `NSMergePolicy` that resolves conflicts between a save and rows changed concurrently.
     open var mergePolicy: Any = NSMergePolicy.error
@@ -81,7 +81,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
             if retainsRegisteredObjects { for object in registry.objects { retained[ObjectIdentifier(object)] = object } }
         }
     }
-    /// Whether a fault whose row was deleted becomes a deleted object with empty properties. Otherwise firing it ends the
+    /// Whether a fault of a deleted row becomes a deleted object with empty properties. Otherwise firing it ends the
     /// process, as Apple's exception would.
     open var shouldDeleteInaccessibleFaults = true
     /// Whether delete rules apply when changes are processed; otherwise they apply at the save.
@@ -115,7 +115,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     /// Cached lookup of the last inserted object's class and layout.
     @exclusivity(unchecked) private final var lastClass: (type: NSManagedObject.Type, entity: NSEntityDescription)?
     @exclusivity(unchecked) private final var lastLayout: EntityLayout?
-    /// A store whose number equals the coordinator's, as of ``NSPersistentStoreCoordinator/storeChanges``.
+    /// The store with the coordinator's number, as of ``NSPersistentStoreCoordinator/storeChanges``.
     @exclusivity(unchecked) private final var lastStoreNumber: UInt16 = 0
     @exclusivity(unchecked) private final var lastStoreVersion = -1
     @exclusivity(unchecked) private final var storeChanges: StoreChangeCount?
@@ -133,7 +133,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     var fetchedPropertyResults = FetchedPropertyResults()
     /// Rows that fetches prefetched for relationships.
     var prefetched = PrefetchedRows()
-    /// Objects whose rows the next save checks for concurrent changes.
+    /// Objects that the next save checks for concurrent changes of their rows.
     var watched: [ObjectIdentifier: NSManagedObject] = [:]
     /// Conflicts that the merge policy resolved in this attempt to save.
     var settled = SettledConflicts()
@@ -190,7 +190,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     /// The objects that the context has registered.
     open var registeredObjects: Set<NSManagedObject> { Set(registry.objects) }
 
-    /// Called when a fault fires whose row was deleted.
+    /// Called when a fault of a deleted row fires.
     ///
     /// - Parameter property: The property that was read, if known.
     /// - Returns: Whether the object becomes a deleted one with empty properties. Otherwise the process ends.
@@ -227,7 +227,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         guard !isDeletedHere, let row = try sourceRow(key) else {
             throw CocoaError(
                 .managedObjectReferentialIntegrity,
-                sentence: "There is no \(objectID.entity.name ?? "object") with the ID \(objectID.uriRepresentation().absoluteString).")
+                sentence: "No \(objectID.entity.name ?? "object") exists with the ID \(objectID.uriRepresentation().absoluteString).")
         }
         let object = register(row)
         object.willRead()
@@ -363,7 +363,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         return made
     }
 
-    /// - Returns: The entity of the class in this context's model; nil if there is none.
+    /// - Returns: The entity of the class in this context's model; nil for a missing entity.
     func description(for type: NSManagedObject.Type) -> NSEntityDescription? {
         if let lastClass, lastClass.type == type { return lastClass.entity }
         guard let entity = persistentStoreCoordinator?.layouts.first(where: { $0.managedClass == type })?.description else { return nil }

@@ -24,7 +24,7 @@ package struct StoreCommit: Sendable {
 struct SaveDraft {
     private(set) var changes: [UInt16: StoreChanges] = [:]
     private(set) var commits: [StoreCommit] = []
-    /// Updated objects whose rows, and so their versions, stay unchanged.
+    /// Updated objects with unchanged rows, and so unchanged versions.
     private(set) var unwritten: Set<RowKey> = []
 
     private struct Part {
@@ -90,7 +90,7 @@ struct SaveDraft {
         Self.noteOwners(of: object, &part.commit)
     }
 
-    /// Join records of many-to-many relationships, taken from the side whose relationship sorts first.
+    /// Join records of many-to-many relationships, taken from the side with the relationship that sorts first.
     private static func addLinks(of object: NSManagedObject, _ links: inout [LinkChange]) {
         for index in object.layout.linking {
             let state = object.toMany[index]

@@ -36,7 +36,7 @@ extension NSPersistentStoreCoordinator {
     ) throws {
         let storeClass = try StoreClasses.require(storeType)
         guard FileManager.default.fileExists(atPath: sourceURL.path) else {
-            throw CocoaError(.fileReadNoSuchFile, sentence: "There is no store at \(sourceURL.path).")
+            throw CocoaError(.fileReadNoSuchFile, sentence: "No store exists at \(sourceURL.path).")
         }
         if let store = persistentStore(for: destinationURL) { try remove(store) }
         if storeClass is SQLitePersistentStore.Type {

@@ -41,7 +41,7 @@ extension NSPersistentStoreCoordinator {
         guard let storeClass = StoreClasses.named(description.type) else {
             throw CocoaError(
                 .persistentStoreInvalidType,
-                sentence: "There are no stores of type '\(description.type)'; known are \(StoreClasses.names.joined(separator: ", ")).")
+                sentence: "No class is registered for stores of type '\(description.type)'; registered are \(StoreClasses.names.joined(separator: ", ")).")
         }
         guard let entities = frozen.resolved.entities(inConfiguration: description.configuration) else {
             throw CocoaError(
@@ -152,7 +152,7 @@ enum StoreClasses {
     /// - Throws: ``CocoaError`` 134000.
     static func require(_ type: String) throws -> NSPersistentStore.Type {
         guard let storeClass = named(type) else {
-            throw CocoaError(.persistentStoreInvalidType, sentence: "There are no stores of type '\(type)'.")
+            throw CocoaError(.persistentStoreInvalidType, sentence: "No class is registered for stores of type '\(type)'.")
         }
         return storeClass
     }

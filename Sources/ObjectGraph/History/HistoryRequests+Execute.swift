@@ -77,7 +77,7 @@ extension NSPersistentStoreCoordinator {
         if read.isExpired {
             throw CocoaError(
                 .persistentHistoryTokenExpired,
-                sentence: "The history after the token was deleted; read the objects anew and go on from the current token.")
+                sentence: "The history after the token was deleted; refetch the objects and continue from the current token.")
         }
         let wanted = read.heads.filter { filter.mayAccept(NSPersistentHistoryTransaction($0, changes: nil, store: store)) }
         if request.resultType == .transactionsOnly, !filter.needsChanges {

@@ -75,7 +75,7 @@ extension NSMigrationManager {
         if isSource { options[NSReadOnlyPersistentStoreOption] = true }
         do {
             if isSource, !FileManager.default.fileExists(atPath: url.path) {
-                throw CocoaError(.fileReadNoSuchFile, sentence: "There is no store at \(url.path).")
+                throw CocoaError(.fileReadNoSuchFile, sentence: "No store exists at \(url.path).")
             }
             return try coordinator.addPersistentStore(ofType: type, configurationName: nil, at: url, options: options)
         } catch let error as CocoaError where error.code != .inferredMappingModel && error.code != .migration {

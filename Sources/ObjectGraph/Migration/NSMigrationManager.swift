@@ -82,7 +82,7 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
 
     /// The mapping that is executed now.
     open var currentEntityMapping: NSEntityMapping {
-        guard let mapping = running.current else { preconditionFailure("no entity mapping is being carried out") }
+        guard let mapping = running.current else { preconditionFailure("no entity mapping is being executed") }
         return mapping
     }
 

@@ -28,7 +28,7 @@ extension NSPersistentStoreCoordinator {
         guard description.shouldInferMappingModelAutomatically else {
             throw CocoaError(
                 .migrationMissingMappingModel,
-                sentence: "The store at \(url.path) was made with another version of the model, and nothing says how to migrate it; let the mapping be inferred.")
+                sentence: "The store at \(url.path) was made with another version of the model, and no mapping was given; let the mapping be inferred.")
         }
         let known = ModelLookup.known().map { NSManagedObjectModel($0) }
         guard let source = NSManagedObjectModel(byMerging: known, forStoreMetadata: metadata) else {

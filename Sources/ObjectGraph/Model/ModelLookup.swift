@@ -25,7 +25,7 @@ enum ModelLookup {
         }
         throw CocoaError(
             .fileReadNoSuchFile,
-            sentence: "There is no model named '\(name)'. Add \(name).xcdatamodeld to a target that uses the "
+            sentence: "No model is named '\(name)'. Add \(name).xcdatamodeld to a target that uses the "
                 + "ModelCompilerPlugin, or pass a model to init(name:managedObjectModel:).")
     }
 

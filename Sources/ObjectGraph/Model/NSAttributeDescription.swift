@@ -56,7 +56,7 @@ open class NSAttributeDescription: NSPropertyDescription {
     /// Whether mirroring encrypts the value.
     open var allowsCloudEncryption = false { willSet { preconditionIsMutable() } }
     private var explicitValueClassName: String?
-    /// Values without API (bounds, scalar types) keep what the model file says.
+    /// Values without API (bounds, scalar types) stay as in the model file.
     private(set) var declared = Attribute(name: "", type: .undefined)
 
     /// The class of the attribute's values: that of its type, unless another was set for a transformable attribute.

@@ -62,7 +62,7 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
     private(set) var ownProperties: [NSPropertyDescription] = []
     private var storedSubentities: [NSEntityDescription] = []
     private var storedIndexes: [NSFetchIndexDescription] = []
-    /// Values without API (code generation) keep what the model file says.
+    /// Values without API (code generation) stay as in the model file.
     private var declared = Entity(name: "")
 
     /// The model of the entity.
@@ -184,7 +184,7 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
     /// A hash over everything that decides compatibility with a store of another version: name, parent, abstractness,
     /// properties, uniqueness constraints, modifier.
     ///
-    /// Differs: the bytes are not Apple's, whose encoding is not public.
+    /// Differs: the bytes are not Apple's: that encoding is not public.
     open var versionHash: Data { versionHash(of: ownProperties.filter { !$0.isTransient }, superentity?.versionHash) }
 
     /// The version hash of earlier releases: it includes transient properties, which no store has.

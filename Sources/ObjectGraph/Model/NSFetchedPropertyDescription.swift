@@ -12,7 +12,7 @@ public import PredicateKit
 open class NSFetchedPropertyDescription: NSPropertyDescription {
     /// The fetch that computes the value.
     open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? { willSet { preconditionIsMutable() } }
-    /// Values without API keep what the model file says.
+    /// Values without API stay as in the model file.
     private var declared = FetchedProperty(name: "", request: FetchTemplate(name: "", entity: ""))
 
     public override init() { super.init() }

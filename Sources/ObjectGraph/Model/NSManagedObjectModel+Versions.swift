@@ -71,7 +71,7 @@ extension NSManagedObjectModel {
     /// - Throws: ``CocoaError`` for a file that is missing or isn't a model.
     public class func checksumsForVersionedModel(at modelURL: URL) throws -> [String: String] {
         guard FileManager.default.fileExists(atPath: modelURL.path) else {
-            throw CocoaError(.fileReadNoSuchFile, sentence: "There is no model at \(modelURL.path).")
+            throw CocoaError(.fileReadNoSuchFile, sentence: "No model exists at \(modelURL.path).")
         }
         do {
             return try ModelLookup.versions(at: modelURL).mapValues { NSManagedObjectModel($0).versionChecksum }

@@ -15,7 +15,7 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
     // Unchecked: written by one thread before the model is used, constant afterwards (`frozen`).
     private let frozen = Mutex<Frozen?>(nil)
     private var storedEntities: [NSEntityDescription] = []
-    /// Values without API keep what the model file says.
+    /// Values without API stay as in the model file.
     private var declared = Model()
     private var configurationEntityNames: [String: [String]] = [:]
     /// Named fetch requests, from the model file and set in code.

@@ -118,7 +118,7 @@ enum KeyValuePath {
         case "@distinctUnionOfObjects": return NSSet(array: values).allObjects
         case "@unionOfArrays", "@unionOfSets": return values.flatMap(elements)
         case "@distinctUnionOfArrays", "@distinctUnionOfSets": return NSSet(array: values.flatMap(elements)).allObjects
-        default: preconditionFailure("'\(key)' is no collection operator")
+        default: preconditionFailure("'\(key)' isn't a collection operator")
         }
     }
 

@@ -90,7 +90,7 @@ extension NSManagedObject {
             let code = number.map { CocoaError.Code(rawValue: $0) } ?? .managedObjectValidation
             let text = number == nil ? check.warning as? String : nil
             return CocoaError(
-                code, sentence: text ?? "\(layout.name).\(name) does not match what the model asks for.",
+                code, sentence: text ?? "\(layout.name).\(name) does not match the model's condition.",
                 userInfo: [
                     NSValidationKeyErrorKey: name, NSValidationObjectErrorKey: self, NSValidationValueErrorKey: value,
                     NSValidationPredicateErrorKey: check.predicate,

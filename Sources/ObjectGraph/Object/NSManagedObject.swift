@@ -114,7 +114,7 @@ open class NSManagedObject: NSObject {
     open class func entity() -> NSEntityDescription {
         guard let entity = ManagedClassEntities.entity(for: self) else {
             preconditionFailure(
-                "no loaded model has an entity whose class is \(self); create the persistent container first")
+                "no loaded model has an entity of the class \(self); create the persistent container first")
         }
         return entity
     }

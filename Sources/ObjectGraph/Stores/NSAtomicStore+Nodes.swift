@@ -61,7 +61,7 @@ extension NSAtomicStore {
                 guard let stored = AttributeCoding.stored(value, as: attribute.type) else {
                     throw CocoaError(
                         .persistentStoreOperation,
-                        sentence: "The store's value for \(layout.name).\(attribute.name) is no \(attribute.type).")
+                        sentence: "The store's value for \(layout.name).\(attribute.name) isn't of type \(attribute.type).")
                 }
                 values[slot] = stored
             case .toOne:

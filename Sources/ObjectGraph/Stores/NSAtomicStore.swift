@@ -166,7 +166,7 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
             let persisted = try row(key)
             return persisted?.version == version ? nil : RowConflict(key: key, expectedVersion: version, persisted: persisted)
         }
-        if !conflicts.isEmpty { throw StoreError(.conflict, "rows were changed by somebody else", conflicts: conflicts) }
+        if !conflicts.isEmpty { throw StoreError(.conflict, "rows were changed concurrently", conflicts: conflicts) }
     }
 
     private func apply(_ changes: StoreChanges, _ objects: [NSManagedObject]) {

@@ -169,7 +169,7 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
         guard let stored = AttributeCoding.stored(value, as: attribute.type) else {
             throw CocoaError(
                 .persistentStoreOperation,
-                sentence: "The store's value for \(layout.name).\(attribute.name) is no \(attribute.type).")
+                sentence: "The store's value for \(layout.name).\(attribute.name) isn't of type \(attribute.type).")
         }
         return stored
     }

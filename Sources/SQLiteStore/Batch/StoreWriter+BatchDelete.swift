@@ -4,16 +4,17 @@
 package import ManagedModel
 
 extension StoreWriter {
-    /// Deletes the rows that a query finds, window included, and applies delete rules among rows.
+    /// Deletes the rows of a query, window included, and applies delete rules to rows.
     ///
-    /// - Throws: ``StoreError`` with `.denied` when a relationship whose rule is Deny still has members that stay.
+    /// - Throws: ``StoreError`` with `.denied` when a relationship with the rule Deny still has members that aren't
+    ///   deleted.
     package func deleteBatch(
         _ query: StoreQuery, author: String?, contextName: String?, listsKeys: Bool
     ) throws -> BatchOutcome {
         try deleteBatch(try fetchKeys(query), author: author, contextName: contextName, listsKeys: listsKeys)
     }
 
-    /// Deletes the rows with these keys; keys without a row do no harm.
+    /// Deletes the rows with these keys; ignores keys without a row.
     package func deleteBatch(
         _ keys: [RowKey], author: String?, contextName: String?, listsKeys: Bool
     ) throws -> BatchOutcome {
@@ -41,7 +42,7 @@ extension StoreWriter {
             try eachRelationship(of: entity, rule: .deny) { relationship in
                 let left = try destinations(of: keys, relationship).filter { !doomed.contains($0) }
                 if left.isEmpty { return }
-                throw StoreError(.denied, "a relationship whose delete rule is Deny still has members", detail: relationship.name)
+                throw StoreError(.denied, "a relationship with the delete rule Deny still has members", detail: relationship.name)
             }
         }
         for (entity, keys) in doomed.groups {
@@ -62,7 +63,7 @@ extension StoreWriter {
 
     // MARK: Finding rows
 
-    /// The keys that have a row, each with its concrete entity.
+    /// The keys of existing rows, with their concrete entities.
     private func present(_ keys: [RowKey]) throws -> [RowKey] {
         var found: [RowKey] = []
         let own = keys.filter { $0.store == store.number }
@@ -96,7 +97,7 @@ extension StoreWriter {
         }
     }
 
-    /// The rows at the other end that are there.
+    /// The existing rows at the other end of a relationship.
     private func destinations(of keys: [Int64], _ relationship: Relationship) throws -> [RowKey] {
         let owner = try layout.entity(relationship.owner)
         if let index = relationship.toMany {
@@ -118,7 +119,7 @@ extension StoreWriter {
         return found
     }
 
-    /// Rows whose to-many relationships lose the rows that go.
+    /// Owners of to-many relationships that lose deleted rows.
     private func collectOwners(of keys: [Int64], _ index: Int, _ owners: inout Set<RowKey>) throws {
         let entity = try layout.entity(index)
         for (slot, definition) in layout.model.entities[index].slots.enumerated() {
@@ -128,9 +129,9 @@ extension StoreWriter {
         }
     }
 
-    // MARK: Rows that stay
+    // MARK: Remaining rows
 
-    /// Empties what leads from the destinations of a relationship back to the rows that go.
+    /// Clears the references from a relationship's destinations to deleted rows.
     private func nullify(
         _ keys: [Int64], _ relationship: Relationship, _ outcome: inout BatchOutcome, listsKeys: Bool
     ) throws {
@@ -149,7 +150,7 @@ extension StoreWriter {
             case .foreignKey(let key):
                 let destination = try layout.entity(key.destination)
                 guard case .slot(let inverse)? = declared.inverse, case .reference(let reference) = destination.slots[inverse] else {
-                    // Nobody reads the column but this relationship, whose owner goes.
+                    // Only this relationship reads the column, and its owner is deleted.
                     let column = identifier(key.column)
                     return try connection.execute(
                         "UPDATE \(identifier(key.table)) SET \(column) = NULL WHERE \(column) \(KeyList.condition)",
@@ -194,7 +195,7 @@ extension StoreWriter {
         }
     }
 
-    // MARK: Rows that go
+    // MARK: Deleted rows
 
     private func removePairs(of keys: [Int64], _ index: Int) throws {
         let root = try layout.entity(index).root
@@ -226,9 +227,9 @@ extension StoreWriter {
     }
 }
 
-/// Rows that a request deletes, by their concrete entity.
+/// Rows that a request deletes, by concrete entity.
 private struct DoomedRows {
-    /// A row is known by its table and key, whatever entity it was asked for by.
+    /// A row's identity is its table and key, whatever entity it was requested by.
     private struct Place: Hashable {
         let root: Int
         let primaryKey: Int64
@@ -247,7 +248,7 @@ private struct DoomedRows {
 
     func contains(_ key: RowKey) -> Bool { places.contains(Place(root: root(key.entityIndex), primaryKey: key.primaryKey)) }
 
-    /// - Returns: The keys that were not there before.
+    /// - Returns: The keys that were new.
     mutating func add(_ keys: [RowKey]) -> [RowKey] {
         keys.filter { key in
             guard places.insert(Place(root: root(key.entityIndex), primaryKey: key.primaryKey)).inserted else { return false }

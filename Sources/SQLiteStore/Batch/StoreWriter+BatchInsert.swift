@@ -4,13 +4,13 @@
 import ManagedModel
 
 extension StoreWriter {
-    /// Inserts rows one after the other through one statement, as fast as they come.
+    /// Inserts rows one after the other through one statement.
     ///
     /// Relationships stay empty. History gets one transaction.
     ///
-    /// - Parameter listsKeys: Whether the outcome names the rows.
-    /// - Throws: What the source throws, or ``StoreError`` with `.constraint` when a row is not unique and the rule refuses
-    ///   that.
+    /// - Parameter listsKeys: Whether the outcome lists the rows' keys.
+    /// - Throws: The source's error, or ``StoreError`` with `.constraint` when a row violates a uniqueness constraint and
+    ///   the rule is to refuse.
     package func insertBatch(
         of index: Int, author: String?, contextName: String?, onConflict rule: BatchConflictRule, listsKeys: Bool,
         rows source: some BatchRowSource
@@ -29,7 +29,7 @@ extension StoreWriter {
                 try statement.run()
             } catch {
                 guard error.code == .constraint else { throw error }
-                // The row does not stand, so nobody names its files.
+                // The row was not inserted, so no row names its files.
                 external.dropped += external.made[before...]
                 try resolve(error, values, source, entity, rule, listsKeys: listsKeys, &outcome)
                 continue
@@ -72,7 +72,7 @@ extension StoreWriter {
         }
     }
 
-    // MARK: Rows that are not unique
+    // MARK: Uniqueness
 
     private func resolve(
         _ error: StoreError, _ values: ContiguousArray<StoredValue>, _ source: some BatchRowSource, _ entity: EntityLayout,
@@ -92,7 +92,7 @@ extension StoreWriter {
         outcome.count += 1
     }
 
-    /// Rows that have the same values under some uniqueness constraint, the oldest first.
+    /// Rows with equal values under some uniqueness constraint, oldest first.
     private func rivals(of values: ContiguousArray<StoredValue>, _ entity: EntityLayout) throws -> [RowKey] {
         var found: Set<RowKey> = []
         var index: Int? = entity.index
@@ -103,7 +103,7 @@ extension StoreWriter {
                 let slots = constraint.compactMap { name in
                     if case .slot(let slot)? = resolved.location(of: name) { slot } else { nil }
                 }
-                // Null is like nothing else, not even like null.
+                // Null equals nothing, not even null.
                 guard slots.count == constraint.count, !slots.contains(where: { values[$0].isNull }) else { continue }
                 found.formUnion(try rows(of: owner, with: values, at: slots))
             }

@@ -5,10 +5,10 @@ import ManagedModel
 import PredicateKit
 
 extension StoreWriter {
-    /// Gives every row that a query finds new values, in one statement.
+    /// Sets new values of all rows of a query, in one statement.
     ///
-    /// - Throws: ``StoreError`` with `.unsupportedPredicate` for what SQL cannot express, or `.constraint` when rows
-    ///   would not be unique any more.
+    /// - Throws: ``StoreError`` with `.unsupportedPredicate` for an expression without SQL, or `.constraint` when rows
+    ///   would violate a uniqueness constraint.
     package func updateBatch(
         _ batch: BatchUpdate, author: String?, contextName: String?, listsKeys: Bool
     ) throws -> BatchOutcome {
@@ -53,7 +53,7 @@ extension StoreWriter {
         switch (entity.slots[slot], value) {
         case (.transient, _): throw translator.refusal("\(entity.name).\(name) is transient, so it is not in the store")
         case (.attribute(let column, .external), .constant(let value)):
-            // Rows do not share files, so that one statement leaves the value in each row.
+            // Rows do not share files, so one statement cannot write a file: the value stays in each row.
             var encoded = StoredValueEncoding.encode(value)
             if case .blob(let data) = encoded { encoded = .blob(ExternalValue.inline(data).column) }
             return SQLFragment("\(identifier(column)) = ?", [encoded])

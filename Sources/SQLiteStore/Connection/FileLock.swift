@@ -3,12 +3,12 @@
 
 import Foundation
 
-/// The turn to write a store file, or another file of a device, taken by one process at a time.
+/// An exclusive lock between processes for writing a store file, or another file of a device.
 ///
-/// SQLite before 3.51.3 can damage a write-ahead log when two connections write or checkpoint at the same
-/// instant, so writers and checkpoints wait here first. The lock is the kernel's (`flock` on `<store>-lock`):
-/// it goes with the process, however that ends, and the empty file stays. Threads of one process are put in line
-/// by the pool's writer queue, on which this is called; two stores on one file each have their own lock.
+/// SQLite before 3.51.3 can corrupt a write-ahead log when two connections write or checkpoint concurrently, so writers
+/// and checkpoints take this lock first. It is the kernel's (`flock` on `<store>-lock`): it is released with the process,
+/// however that ends, and the empty file stays. The pool's writer queue, on which this is called, serializes threads of
+/// one process; two stores on one file have separate locks.
 ///
 /// Source: sqlite.org, "The WAL-reset bug", fixed in 3.51.3.
 package final class FileLock: Sendable {
@@ -34,7 +34,7 @@ package final class FileLock: Sendable {
         return try body()
     }
 
-    /// Asks again with growing pauses, since `flock` knows no time limit.
+    /// Retries with growing delays, since `flock` has no time-out.
     private func take() throws(StoreError) {
         let clock = ContinuousClock()
         let deadline = clock.now + patience

@@ -6,11 +6,11 @@ import PredicateKit
 
 /// A query for dictionaries as SQL.
 struct DictionaryTranslation {
-    /// How a column of the result is read.
+    /// The decoding of a result column.
     enum Reading {
         case value(SQLOperand.Kind)
         case attribute(StorageKind)
-        /// A key, and in the next column the number of its entity if the row tells it.
+        /// A key, and in the next column the number of its entity if the row has it.
         case object(entity: Int, hasNumber: Bool)
     }
 
@@ -59,7 +59,7 @@ struct DictionaryTranslation {
         self.readings = readings
     }
 
-    /// - Returns: How the column is read, and the column to read beside it.
+    /// - Returns: The decoding of the column, and an additional column to read.
     private static func reading(
         _ expression: Expression, _ operand: SQLOperand, _ translator: PredicateTranslator
     ) throws(StoreError) -> (Reading, SQLFragment?) {
@@ -91,7 +91,7 @@ struct DictionaryTranslation {
         }
     }
 
-    /// Reads one row of the result.
+    /// Decodes one row of the result.
     func values(_ statement: PreparedStatement, _ layout: StoreLayout, store: UInt16) -> [StoredValue] {
         var place: Int32 = 0
         return readings.map { reading in
@@ -129,7 +129,7 @@ struct DictionaryTranslation {
 }
 
 extension StoreReader {
-    /// - Returns: For each result one value per column.
+    /// - Returns: One value per column, for each result.
     package func values(_ query: DictionaryQuery) throws -> [[StoredValue]] {
         let translation = try DictionaryTranslation(query, layout, store)
         let statement = try connection.statement(translation.sql.text)
@@ -140,7 +140,7 @@ extension StoreReader {
         return results
     }
 
-    /// How many results there are.
+    /// Returns the number of results.
     package func count(_ query: DictionaryQuery) throws -> Int {
         let sql = try DictionaryTranslation(query, layout, store).sql
         return try connection.first("SELECT COUNT(*) FROM (\(sql.text))", sql.arguments) { Int($0.int(0)) } ?? 0
@@ -148,7 +148,7 @@ extension StoreReader {
 }
 
 extension PredicateKit.Predicate {
-    /// The predicate with the names of columns, also as variables, replaced by what they stand for.
+    /// The predicate with column names, also as variables, replaced by the columns' expressions.
     fileprivate func naming(_ columns: [String: Expression]) -> PredicateKit.Predicate {
         mapExpressions { expression in
             switch expression {

@@ -4,7 +4,7 @@
 import Foundation
 import ManagedModel
 
-/// The folder beside a store with large values, each a file of its own. Files are made and removed, never changed.
+/// The folder of a store's large values, one file each. Files are created and removed, never changed.
 ///
 /// Source: core-data-sqlite-format, "External binary storage".
 struct ExternalFolder: Sendable {
@@ -14,7 +14,7 @@ struct ExternalFolder: Sendable {
         url = SQLiteStore.supportFolder(of: store).appendingPathComponent("_EXTERNAL_DATA", isDirectory: true)
     }
 
-    /// Names of the values' files, sorted; anything else in the folder is none of the store's.
+    /// Names of the values' files, sorted; ignores other files in the folder.
     var names: [String] {
         let present = (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []
         return present.filter { UUID(uuidString: $0) != nil }.sorted()
@@ -24,15 +24,15 @@ struct ExternalFolder: Sendable {
 
     func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 
-    /// - Returns: nil when there is no such file. Its bytes stay readable when it is removed meanwhile.
+    /// - Returns: nil for a missing file. The bytes stay readable after a concurrent removal.
     func contents(_ name: String) -> Data? {
         MappedFile.contents(of: URL(fileURLWithPath: path(name)))
     }
 
-    /// Makes a file whose bytes are on the disk when this returns; its name is after ``settle()``.
+    /// Creates a file and syncs its bytes; its name is durable after ``settle()``.
     ///
     /// - Returns: Its name, upper case.
-    /// - Throws: ``StoreError``; there is no file then.
+    /// - Throws: ``StoreError``; the file does not exist then.
     func add(_ value: Data) throws(StoreError) -> String {
         do {
             try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
@@ -51,21 +51,21 @@ struct ExternalFolder: Sendable {
         return name
     }
 
-    /// Waits until the names of new files are on the disk, and those of the folders above.
+    /// Syncs the names of new files, and of the folders above.
     func settle() throws(StoreError) {
         for folder in [url, url.deletingLastPathComponent(), url.deletingLastPathComponent().deletingLastPathComponent()] {
             let file = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
             guard file >= 0 else { throw refusal(errno) }
             let code = fsync(file) == 0 ? 0 : errno
             close(file)
-            // Some file systems do not know how to sync a folder.
+            // Some file systems cannot sync a folder.
             guard code == 0 || code == EINVAL else { throw refusal(code) }
         }
     }
 
     func remove(_ names: some Sequence<String>) { for name in names { unlink(path(name)) } }
 
-    /// - Returns: The number of the error; nil when all bytes are on the disk.
+    /// - Returns: The error number; nil when all bytes are synced.
     private static func write(_ value: Data, to file: Int32) -> Int32? {
         var failure: Int32?
         MappedFile.forEachPiece(of: value) { bytes in

@@ -3,8 +3,8 @@
 
 import ManagedModel
 
-/// The triggers by which a store keeps derived columns right by itself. A model may change them without changing a table,
-/// so they are compared at every opening.
+/// The triggers that update derived columns. A model may change them without changing a table, so they are compared at
+/// every opening.
 struct DerivedTriggers {
     static let triggerPrefix = "TARN_DA_"
 
@@ -21,13 +21,13 @@ struct DerivedTriggers {
         return found
     }
 
-    /// Makes what is missing, and takes away what the model does not ask for any more.
+    /// Creates missing triggers, and drops those that the model no longer needs.
     func bringUpToDate() throws(StoreError) {
         let present = try present("TARN\\_DA\\_%")
         let apples = layout.derivedColumns.isEmpty ? [:] : try self.present("Z\\_DA\\_%")
         var wanted: Set<String> = []
         for column in layout.derivedColumns {
-            // A store of Apple's keeps the column right by its own triggers.
+            // In Apple's stores its own triggers update the column.
             if apples.keys.contains(where: { $0.contains("_\(column.name)_") }) { continue }
             var isNew = false
             for trigger in column.triggers {

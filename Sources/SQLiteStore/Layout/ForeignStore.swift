@@ -3,17 +3,17 @@
 
 import ManagedModel
 
-/// What a store of Apple's framework tells of the model it was made for: entity names, tables and columns.
+/// The model of a store of Apple's framework as far as the store reveals it: entity names, tables and columns.
 ///
-/// Its version hashes stand in the metadata too, but how they are computed is not public: only their names are used.
+/// The metadata has version hashes, too, but their computation is not public: only the entity names in them are used.
 struct ForeignStore: Codable {
     /// Names of the entities it was made for.
     private let entities: Set<String>
     /// Upper-case table and column to the declared type.
     private let types: [String: [String: String]]
-    /// Columns of properties that are no longer in the model may be there, since a migration was put off.
+    /// Whether columns of removed properties may exist, since a migration was deferred.
     private let isMigrationDeferred: Bool
-    /// Identifiers that the developer gave to the version of the model, without empty ones.
+    /// The developer's version identifiers of the model, without empty ones.
     private let identifiers: Set<String>
 
     init(_ connection: Connection, _ metadata: StoreMetadata, _ numbers: [String: Int64]) throws(StoreError) {
@@ -36,8 +36,8 @@ struct ForeignStore: Codable {
         self.types = types
     }
 
-    /// Whether a developer gave a model's version the identifiers of the store's. Of versions with the same tables, such as those
-    /// that differ in optionality, they tell which it is.
+    /// Whether a model has the store's version identifiers. They distinguish versions with equal tables, such as those
+    /// that differ in optionality.
     func hasIdentifiers(of model: Model) -> Bool { !identifiers.isEmpty && identifiers == Set(model.versionIdentifiers) }
 
     /// - Throws: ``StoreError`` with `.incompatibleModel` that names the first entity or property that differs, and how.

@@ -5,14 +5,14 @@ import PredicateKit
 
 /// The condition of a partial index as SQL: comparisons of attributes with constants, joined by AND, OR and NOT.
 ///
-/// SQLite takes no parameters and no functions of ours there, so constants are written out.
+/// SQLite accepts neither parameters nor application-defined functions there, so constants are literals.
 ///
 /// Source: sqlite.org, "Partial Indexes".
 struct PartialIndexCondition {
-    /// Column by property name; nil for what has none.
+    /// Column by property name; nil for a property without one.
     let column: (String) -> String?
 
-    /// - Returns: nil for what SQLite does not take; the index is made over all rows then, which is as correct.
+    /// - Returns: nil for a condition that SQLite does not accept; the index covers all rows then, which is as correct.
     func sql(_ predicate: PredicateKit.Predicate) -> String? {
         switch predicate {
         case .value(let value): value ? "1" : "0"

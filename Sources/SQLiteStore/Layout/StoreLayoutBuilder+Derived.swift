@@ -3,13 +3,13 @@
 
 import ManagedModel
 
-/// Keeps one derived column right, whoever writes to the tables: while this library has the file open, that is, where
-/// texts are folded, since a plain shell lacks the function.
+/// The triggers of one derived column. They work for any writer that has this library's functions: texts are folded,
+/// which a plain SQLite shell cannot do.
 struct DerivedColumn: Sendable {
-    /// `Entity_attribute`, as triggers of Apple's stores are named by it.
+    /// `Entity_attribute`, as in the names of triggers in Apple's stores.
     let name: String
     let triggers: [(name: String, sql: String)]
-    /// Computes the column of the rows that are there already.
+    /// Computes the column of existing rows.
     let fill: String
 }
 
@@ -42,7 +42,7 @@ extension StoreLayoutBuilder {
         var draft = Draft(name: "\(entity.name)_\(attribute.name)", table: table, column: column, numbers: numbers)
         switch derivation {
         case .now:
-            // The seconds since 2001 that dates are kept as.
+            // Seconds since 2001, the storage of dates.
             draft.value = "(julianday('now') - 2451910.5) * 86400.0"
             draft.on("INSERT ON \(table)", rows: "Z_PK = NEW.Z_PK")
             draft.on("UPDATE OF Z_OPT ON \(table)", rows: "Z_PK = NEW.Z_PK")
@@ -88,7 +88,7 @@ extension StoreLayoutBuilder {
             default: "\(operation.dropFirst().uppercased())(d.\(source ?? ""))"
             }
         draft.on("INSERT ON \(draft.table)", rows: "Z_PK = NEW.Z_PK")
-        // One more or less is all that a count needs to know: the members are not counted again for each.
+        // A count is incremented or decremented: the members are not counted again for each change.
         func count(_ change: String) -> String? { source == nil ? "IFNULL(\(draft.column), 0) \(change)" : nil }
         switch place {
         case .transient: return false

@@ -30,7 +30,7 @@ extension StoreLayoutBuilder {
             }
         }
         for index in entity.declaration.indexes {
-            // Expressions and transient properties have no column; an index that only makes reads faster is left out.
+            // Expressions and transient properties have no column; an index is only an optimization, so they are omitted.
             let parts = index.elements.map { element in
                 column(element.property).map {
                     "\(identifier($0)) COLLATE BINARY \(element.isAscending ? "ASC" : "DESC")"
@@ -55,8 +55,8 @@ extension StoreLayoutBuilder {
                     detail: "\(entity.name): \(constraint.joined(separator: ", "))")
             }
             let name = "Z_\(entity.name)_UNIQUE_\(constraint.joined(separator: "_"))"
-            // Other entities have no value in a column of this one, and nulls are never equal. An index of an earlier release
-            // stays as it is.
+            // Other entities have null in a column of this one, and nulls are never equal. An index of an earlier release
+            // stays unchanged.
             let isOwn = constraint.contains { property in
                 entity.declaration.attributes.contains { $0.name == property } || entity.declaration.relationships.contains { $0.name == property }
             }
@@ -70,7 +70,7 @@ extension StoreLayoutBuilder {
         }
     }
 
-    // MARK: The finished entity
+    // MARK: The complete entity
 
     func entityLayout(_ entity: ResolvedEntity) -> EntityLayout {
         let placed = slots[entity.index] ?? []

@@ -81,7 +81,7 @@ extension StoreLayoutBuilder {
             preconditionFailure("a join record names its table and both columns")
         }
         if !joins.contains(where: { $0.name == table }) {
-            // The side that names the table stands first.
+            // The side that names the table comes first.
             let names = table.hasPrefix("Z_\(number(entity.index))\(relationship.name.uppercased())")
             joins.append(
                 JoinTable(
@@ -130,13 +130,13 @@ extension StoreLayoutBuilder {
 
     private typealias Side = (entity: Int, entityName: String, relationship: String, isOrdered: Bool)
 
-    /// The table and the columns that hold the keys of `own` and of `other`.
+    /// The join table, and its columns with the keys of `own` and of `other`.
     ///
-    /// A table found in a file comes first: files of earlier releases, and of older systems, follow other rules. The ordered side
-    /// names a new one, else the side that is first by the names of entity and relationship.
+    /// A table found in the file has priority: files of earlier releases, and of older systems, follow other rules. The
+    /// ordered side names a new one, else the side that sorts first by the names of entity and relationship.
     ///
-    /// Source: core-data-sqlite-format, "Relationships": all published tables follow this rule. None of them is an unordered one
-    /// within one entity, so that this case is a guess.
+    /// Source: core-data-sqlite-format, "Relationships": all published tables follow this rule. None of them is an
+    /// unordered one within one entity, so that case is a guess.
     private func joinNames(_ own: Side, _ other: Side) -> (table: String, own: String, other: String) {
         let ownSuffix = other.relationship.uppercased()
         let otherSuffix = own.relationship.uppercased()
@@ -153,7 +153,7 @@ extension StoreLayoutBuilder {
         let isNamer = own.isOrdered == other.isOrdered ? isFirst : own.isOrdered
         let name = isNamer ? "Z_\(number(own.entity))\(otherSuffix)" : "Z_\(number(other.entity))\(ownSuffix)"
         let table = freeTable(name)
-        // Both columns of a relationship within one entity may want one name.
+        // Both columns of a relationship within one entity may have the same name.
         var own = ownColumn
         if own == otherColumn {
             if isFirst { otherColumn += "1" } else { own += "1" }
@@ -161,7 +161,7 @@ extension StoreLayoutBuilder {
         return (table, own, otherColumn)
     }
 
-    /// The name itself, or with the first number that no table of the store has: what is to be dropped is still there.
+    /// The name itself, or with the first free number: tables with a deferred drop still exist.
     private func freeTable(_ base: String) -> String {
         guard let existing, existing.recorded != nil else { return base }
         let taken = Set(joins.map(\.name)).union(existing.columns.keys)

@@ -3,17 +3,17 @@
 
 import ManagedModel
 
-/// Brings the tables and indexes of a layout into a file.
+/// Creates the tables and indexes of a layout in a file.
 struct StoreTables {
     let connection: Connection
     let layout: StoreLayout
 
-    /// Makes what is missing: tables, columns, rows of the entity list. Indexes come last, when rows are there.
+    /// Creates what is missing: tables, columns, rows of the entity list. Indexes come last, when rows exist.
     ///
     /// - Parameters:
-    ///   - columns: What is there: upper-case columns by upper-case table.
-    ///   - withHistory: A store without history gets no tables for it: Apple's framework opens one that has them for
-    ///     reading only, unless it is told to go on with the history.
+    ///   - columns: Existing upper-case columns by upper-case table.
+    ///   - withHistory: A store without history gets no history tables: Apple's framework opens a store that has them
+    ///     read-only, unless it is configured to continue the history.
     func make(besides columns: [String: [String]], withHistory: Bool) throws(StoreError) {
         for table in layout.tables {
             if let present = columns[table.name.uppercased()] {
@@ -43,7 +43,7 @@ struct StoreTables {
         }
     }
 
-    /// Drops indexes of the layout's tables that it does not want, or wants in another form.
+    /// Drops indexes of the layout's tables that it does not have, or has in another form.
     func dropOtherIndexes(onLeftovers leftovers: [DeferredDrop]) throws(StoreError) {
         let wanted = Set(
             layout.tables.flatMap { table in table.indexes.map { StoreSchema.create($0, on: table).replacing("IF NOT EXISTS ", with: "") } })
@@ -59,10 +59,10 @@ struct StoreTables {
         for name in dropped { try connection.execute("DROP INDEX \(StoreSchema.quoted(name))") }
     }
 
-    /// Rebuilds tables with a uniqueness constraint in their CREATE TABLE that the model does not ask for, and leaves columns
-    /// out that are to be dropped.
+    /// Rebuilds tables that have a uniqueness constraint in their CREATE TABLE that the model lacks, and omits columns
+    /// with a pending drop.
     ///
-    /// - Returns: Upper-case names of the tables that were rebuilt.
+    /// - Returns: Upper-case names of the rebuilt tables.
     @discardableResult
     func dropInlineConstraints(drops: [DeferredDrop] = []) throws(StoreError) -> Set<String> {
         var rebuilt: Set<String> = []
@@ -87,10 +87,10 @@ struct StoreTables {
         for (number, name) in HistoryEntity.names { try list(number, name, 0) }
     }
 
-    /// Drops indexes that the model no longer asks for, and those that it asks for in another way; makes what is
-    /// missing. An index is no part of what a store must agree about.
+    /// Drops indexes that the model no longer declares, or declares differently, and creates missing ones. Indexes do not
+    /// affect compatibility.
     ///
-    /// - Returns: Whether there was anything to do.
+    /// - Returns: Whether anything changed.
     func bringIndexes(upFrom recorded: RecordedModel?) throws(StoreError) -> Bool {
         let wanted = layout.recorded.indexes ?? [:]
         let tables = Set(layout.tables.map { $0.name.uppercased() })
@@ -128,8 +128,8 @@ struct StoreTables {
 }
 
 extension Connection {
-    /// - Returns: Upper-case table names with their upper-case column names, except for SQLite's own tables and virtual ones, which
-    ///   may lack their module.
+    /// - Returns: Upper-case table names with their upper-case column names, except for SQLite's own tables and virtual
+    ///   ones, which may lack their module.
     func tableColumns() throws(StoreError) -> [String: [String]] {
         var columns: [String: [String]] = [:]
         for (name, _) in try pairs(

@@ -3,11 +3,11 @@
 
 import ManagedModel
 
-// Where members of to-many relationships are kept apart from their rows, and which of these places stay.
+// Storage of to-many relationships outside of their rows, and which of it stays.
 
 extension MigrationPlan {
-    /// The old relationships whose members a new one takes over. There may be several: heirs' own relationships that
-    /// moved up into one of their parent.
+    /// The old relationships that a new one adopts the members of. There may be several: subentities' relationships that moved
+    /// into one of their parent.
     func sources(of entity: Int, _ location: PropertyLocation) -> [RelationshipPlace] {
         var result: [RelationshipPlace] = []
         for heir in model.entities[entity].hierarchy {
@@ -61,7 +61,7 @@ extension MigrationPlan {
         guard case .toMany(let inverse)? = relationship.inverse, let inverseOwner = relationship.inverseDeclaringEntity,
             existing.recorded?.entities[model.entities[place.entity].name]?.properties[relationship.name] == nil
         else { return }
-        // The pairs are those of both sides, or of one whose other side is new.
+        // The join records of both sides, or of one side if the other is new.
         let inverseSources = sources(of: inverseOwner, .toMany(inverse))
         let oldInverse = old.model.entities[side.destination].toMany[side.inverse]
         let expected = RelationshipPlace(entity: oldInverse.declaringEntity, location: .toMany(side.inverse))

@@ -3,17 +3,17 @@
 
 import ManagedModel
 
-/// Members of a relationship that were kept in another way, or whose keys change: read before anything is touched,
-/// written when the new tables are there.
+/// Members of a relationship whose storage or keys change: read before the migration changes anything, written when the
+/// new tables exist.
 struct RelationshipFill {
     let place: RelationshipPlace
     let number: Int
-    /// Selects owner, member, place among the owner's members, place among the member's owners; with the new keys.
+    /// Selects owner, member, position among the owner's members, position among the member's owners; with the new keys.
     let sources: [String]
 
     var table: String { "temp.TARN_PAIRS_\(number)" }
 
-    /// Every relationship of the new model that has to be filled.
+    /// All relationships of the new model to fill.
     static func all(_ plan: MigrationPlan, _ layout: StoreLayout) -> [RelationshipFill] {
         var fills: [RelationshipFill] = []
         var joins: Set<String> = []
@@ -54,14 +54,14 @@ struct RelationshipFill {
         if !own.isEmpty {
             return own.compactMap { pairs($0, plan, owner: place.entity, member: relationship.destination, isReversed: false) }
         }
-        // A relationship that is new has the members that its inverse says.
+        // A new relationship gets its members from its inverse.
         guard let inverse = relationship.inverse, let inverseOwner = relationship.inverseDeclaringEntity else { return [] }
         return plan.sources(of: inverseOwner, inverse).compactMap {
             pairs($0, plan, owner: relationship.destination, member: place.entity, isReversed: true)
         }
     }
 
-    /// - Parameters: The new entities between which the pairs will be.
+    /// - Parameters: The new entities of the join records.
     private static func pairs(
         _ source: RelationshipPlace, _ plan: MigrationPlan, owner: Int, member: Int, isReversed: Bool
     ) -> String? {
@@ -105,7 +105,7 @@ extension StoreMigrator {
         for source in fill.sources { try connection.execute("INSERT OR IGNORE INTO \(fill.table) \(source)") }
     }
 
-    /// - Throws: ``StoreError`` with `.migration` when an object has several members of which one can stay.
+    /// - Throws: ``StoreError`` with `.migration` when an object has several members and only one is allowed.
     func write(_ fill: RelationshipFill) throws(StoreError) {
         guard let entity = layout.entities[fill.place.entity],
             let relationship = plan.model.entities[entity.index].relationship(at: fill.place.location),

@@ -4,14 +4,14 @@
 import Foundation
 import ManagedModel
 
-/// The model that a store was made for: as the store keeps it, else one of those the program knows.
+/// The model that a store was made for: the store's own record, else a model of the program.
 ///
-/// Source: `core-data-sqlite-format`, "Bookkeeping tables": Apple's stores keep their model for the same purpose, in a
-/// form that is not public. For those, a model of the program is looked for that has just the store's tables.
+/// Source: `core-data-sqlite-format`, "Bookkeeping tables": Apple's stores record their model for the same purpose, in a
+/// form that is not public. For those, the program's model with exactly the store's tables is taken.
 struct SourceModel {
     static let table = "TARNSTORE_MODEL"
 
-    /// What a later migration has to know. Default values may be objects, and play no part.
+    /// The part of the model that a later migration needs. Default values may be objects, and are omitted.
     static func record(_ model: Model, in connection: Connection) throws(StoreError) {
         var kept = Model(entities: model.entities)
         kept.composites = model.composites
@@ -39,7 +39,7 @@ struct SourceModel {
         }
     }
 
-    /// A model whose tables are those of the file, no more and no less.
+    /// Returns a model with exactly the tables of the file.
     static func fitting(_ models: [Model], _ store: ForeignStore, _ existing: StoreLayoutBuilder.Existing) throws(StoreError) -> Model? {
         for model in models.filter(store.hasIdentifiers) + models.filter({ !store.hasIdentifiers(of: $0) }) {
             guard let resolved = try? ResolvedModel(model) else { continue }

@@ -3,7 +3,7 @@
 
 import ManagedModel
 
-/// Brings a store that was made for another version of the model up to date, in the caller's transaction.
+/// Migrates a store of another version of the model, in the caller's transaction.
 struct StoreMigration {
     struct Result {
         let layout: StoreLayout
@@ -16,8 +16,8 @@ struct StoreMigration {
     let options: SQLiteStore.Options
 
     /// - Parameters:
-    ///   - source: nil for one of Apple's stores that fits.
-    ///   - fresh: The layout by the new model, without regard to what the old model was.
+    ///   - source: nil for a compatible store of Apple's.
+    ///   - fresh: The layout by the new model, regardless of the old one.
     /// - Throws: ``StoreError``: `.notInferable`, `.migration`, `.constraint`.
     func run(
         from source: Model?, _ existing: StoreLayoutBuilder.Existing, _ metadata: StoreMetadata, as fresh: StoreLayout
@@ -37,7 +37,7 @@ struct StoreMigration {
     }
 
     /// - Returns: nil for a store of Apple's that needs no migration.
-    /// - Throws: ``StoreError`` with `.incompatibleModel` or `.noSourceModel` when nobody knows the model of the store.
+    /// - Throws: ``StoreError`` with `.incompatibleModel` or `.noSourceModel` when the model of the store is unknown.
     func source(
         _ existing: StoreLayoutBuilder.Existing, _ metadata: StoreMetadata, _ fresh: StoreLayout
     ) throws(StoreError) -> Model? {
@@ -103,7 +103,7 @@ struct StoreMigration {
             detail: obstacles.map { "\($0.subject) \($0.what)" }.joined(separator: "; "), obstacles: obstacles)
     }
 
-    /// Entities that the model has in other configurations only.
+    /// Entities that the model has only in other configurations.
     var otherEntities: Set<String> {
         let members = model.entities(inConfiguration: configuration) ?? []
         let roots = Set(members.map(\.root))

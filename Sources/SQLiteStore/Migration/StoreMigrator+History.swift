@@ -4,7 +4,7 @@
 import Foundation
 import ManagedModel
 
-// What the file says about entities elsewhere: the list of entities, and the history.
+// References to entities outside of their tables: the list of entities, and the history.
 
 extension StoreMigrator {
     func rewriteEntityList() throws(StoreError) {
@@ -19,8 +19,8 @@ extension StoreMigrator {
         }
     }
 
-    /// Changes name rows by key and properties by their places in the alphabet; both may have moved. Changes of
-    /// entities that are gone go, since nothing could be said about them.
+    /// Changes identify rows by key and properties by alphabetical position; both may have changed. Changes of removed
+    /// entities are deleted, since they cannot be interpreted any more.
     func rewriteHistory() throws(StoreError) {
         let gone = plan.removed.map { plan.oldEntity($0).number }
         if !gone.isEmpty { try connection.execute("DELETE FROM ACHANGE WHERE ZENTITY IN (\(list(gone)))") }

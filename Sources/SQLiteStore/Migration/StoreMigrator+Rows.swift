@@ -10,7 +10,7 @@ extension StoreMigrator {
         var argument: SQLValue?
     }
 
-    /// Concrete entities with rows from before.
+    /// Concrete entities with existing rows.
     private var survivors: [(entity: EntityLayout, origin: EntityLayout)] {
         plan.included.compactMap { index in
             guard let entity = layout.entities[index], let origin = plan.origins[index] else { return nil }
@@ -18,7 +18,7 @@ extension StoreMigrator {
         }
     }
 
-    /// Rows of entities that changed hierarchies go to another table, with other keys where keys are taken.
+    /// Moves rows of entities that changed hierarchies to another table, with new keys if theirs are used there.
     func moveRows() throws(StoreError) {
         for (entity, origin) in survivors where plan.isMoved(entity.index) {
             let offset = plan.offset(origin.index, to: entity.index) ?? 0
@@ -51,7 +51,7 @@ extension StoreMigrator {
         }
     }
 
-    /// What becomes of each column of an entity's rows; columns that stay as they are are left out.
+    /// Assignments to the columns of an entity's rows, without unchanged columns.
     private func assignments(_ entity: EntityLayout, _ origin: EntityLayout, isMoved: Bool) -> [Assignment] {
         let slots = plan.model.entities[entity.index].slots
         let physical = plan.existing.columns[entity.table] ?? []
@@ -67,7 +67,7 @@ extension StoreMigrator {
             case (.transient, _, _): continue
             case (.attribute(let column, let kind), .attribute(let source, let oldKind)?, .attribute(let attribute)):
                 let current = plan.current(source, of: origin.root)
-                // A value that may be a file has a tag before it.
+                // A possibly external value begins with a tag.
                 let isTagged = kind == .external && oldKind == .blob
                 let expression =
                     isTagged
@@ -96,7 +96,7 @@ extension StoreMigrator {
         return isMoved ? result : result + emptied(entity, origin, besides: Set(result.map(\.column)))
     }
 
-    /// Columns of properties that the rows' entity lost while others of the table have them.
+    /// Columns of properties that the rows' entity lost and other entities of the table have.
     private func emptied(_ entity: EntityLayout, _ origin: EntityLayout, besides assigned: Set<String>) -> [Assignment] {
         func columns(_ slot: SlotLayout) -> [String] {
             switch slot {
@@ -122,7 +122,7 @@ extension StoreMigrator {
             values.append((new.column, "NULL"))
         }
         if let companion = new.entityColumn {
-            // The destination had no heirs, so every key is one of the destination itself.
+            // The destination had no subentities, so every key belongs to the destination itself.
             let number = plan.oldEntity(source.destination).number
             values.append((companion, source.entityColumn.map(current) ?? "CASE WHEN \(column) IS NULL THEN NULL ELSE \(number) END"))
         }
@@ -130,7 +130,7 @@ extension StoreMigrator {
         return values.filter { isMoved || identifier($0.0) != $0.1 }.map { Assignment(column: $0.0, expression: $0.1) }
     }
 
-    /// What rows get that were there before the attribute was; the store computes derived ones.
+    /// The value of existing rows for a new attribute; the store computes derived ones.
     private func value(_ attribute: Attribute, _ kind: StorageKind) -> SQLValue {
         guard attribute.derivationExpression == nil else { return .null }
         let value = StoredValueEncoding.encode(attribute.defaultValue)
@@ -140,7 +140,8 @@ extension StoreMigrator {
 
     // MARK: Checks
 
-    /// - Throws: ``StoreError`` with `.migration` for rows that the difference of the models only warned of.
+    /// - Throws: ``StoreError`` with `.migration` for rows that violate a rule which the difference of the models depends
+    ///   on.
     func checkRows() throws(StoreError) {
         for (entity, origin) in survivors {
             let (table, condition) = (identifier(entity.table), "Z_ENT = \(entity.number)")
@@ -183,7 +184,7 @@ extension StoreMigrator {
         try connection.first("SELECT 1 FROM \(table) WHERE \(condition) LIMIT 1") { _ in true } ?? false
     }
 
-    /// Relationships that led to rows that are gone, or that are of an entity they cannot lead to any more.
+    /// Clears dangling relationships: to deleted rows, or to rows of an entity that is no longer allowed.
     func cutDanglingEnds() throws(StoreError) {
         func rows(_ entity: EntityLayout, _ key: String) -> String {
             "SELECT 1 FROM \(identifier(entity.table)) d WHERE d.Z_PK = \(key) AND d.Z_ENT IN (\(list(entity.hierarchyNumbers)))"
@@ -221,7 +222,7 @@ extension StoreMigrator {
         }
     }
 
-    /// Members of relationships that are ordered now, and were not, stand in the order they were made.
+    /// Orders the members of relationships that became ordered by creation.
     func fillOrders() throws(StoreError) {
         var orders: [(table: String, owner: String, order: String)] = []
         for case let entity? in layout.entities {

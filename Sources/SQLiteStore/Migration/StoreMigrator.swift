@@ -3,16 +3,16 @@
 
 import ManagedModel
 
-/// Carries out a ``MigrationPlan`` with SQL, in the caller's transaction: when it throws, or the process ends, the file
-/// is as it was.
+/// Executes a ``MigrationPlan`` with SQL, in the caller's transaction: when it throws, or the process ends, the file is
+/// unchanged.
 struct StoreMigrator {
     let connection: Connection
     let plan: MigrationPlan
     /// Of the new model.
     let layout: StoreLayout
 
-    /// - Parameter isDeferring: Leaves columns and tables that are of no use any more in the file.
-    /// - Returns: What was left.
+    /// - Parameter isDeferring: Leaves unneeded columns and tables in the file.
+    /// - Returns: The deferred drops.
     /// - Throws: ``StoreError`` with `.migration` when rows do not fit the new model.
     func run(isDeferring: Bool, withHistory: Bool) throws(StoreError) -> [DeferredDrop] {
         let fills = RelationshipFill.all(plan, layout)
@@ -44,7 +44,7 @@ struct StoreMigrator {
             || plan.primaries.contains { MigrationPlan.table(of: plan.model.entities[$0.key]) != plan.oldEntity($0.value).table }
     }
 
-    /// Columns, then tables, that the new layout has no use for.
+    /// Columns, then tables, that the new layout does not need.
     private func drops() -> [DeferredDrop] {
         var drops: [DeferredDrop] = []
         for table in layout.tables {
@@ -65,7 +65,7 @@ struct StoreMigrator {
         return drops
     }
 
-    /// Those of derived attributes and of Apple's R-trees know columns by name; what is needed is made again afterwards.
+    /// Triggers of derived attributes and of Apple's R-trees name columns; needed ones are created again afterwards.
     private func dropTriggers() throws(StoreError) {
         let tables = (plan.old.tables.map(\.name) + plan.old.joins.map(\.name)).map { $0.uppercased() }
         for (name, table) in try connection.pairs("SELECT name, tbl_name FROM sqlite_master WHERE type = 'trigger'")
@@ -77,7 +77,7 @@ struct StoreMigrator {
         { try connection.execute("DROP TABLE \(StoreSchema.quoted(name))") }
     }
 
-    /// In two steps, since names may be exchanged.
+    /// In two steps, since names may be swapped.
     private func renameTables() throws(StoreError) {
         var pending: [(from: String, to: String)] = []
         for entity in plan.old.model.entities where entity.root == entity.index {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Writes a table anew, without some of its columns and without constraints that stand in its CREATE TABLE.
+/// Rewrites a table, without some of its columns and without constraints in its CREATE TABLE.
 ///
-/// Older systems wrote uniqueness constraints there. SQLite drops neither such a constraint nor a column that it names.
+/// Older systems declared uniqueness constraints there. SQLite drops neither such a constraint nor a column that it
+/// names.
 ///
 /// Source: sqlite.org/lang_altertable.html, "Making Other Kinds Of Table Schema Changes".
 struct TableRebuild {
@@ -19,7 +20,7 @@ struct TableRebuild {
         return Dictionary(grouping: pairs, by: \.0).values.map { Set($0.map { $0.1.uppercased() }) }
     }
 
-    /// - Parameter columns: Those that are left out, upper case. Indexes on them are left out, too.
+    /// - Parameter columns: The omitted columns, upper case. Indexes on them are omitted, too.
     func run(dropping columns: Set<String>) throws(StoreError) {
         var kept: [(name: String, type: String)] = []
         var key: [(place: Int64, name: String)] = []
@@ -42,7 +43,7 @@ struct TableRebuild {
         } catch { throw StoreError(error) }
         let copy = identifier("TARNREBUILD_\(table)")
         let names = kept.map { identifier($0.name) }.joined(separator: ", ")
-        // Copied twice rather than renamed: a rename fails where a trigger of another table names this one.
+        // Copied twice rather than renamed: a rename fails if a trigger of another table names this one.
         try connection.execute("DROP TABLE IF EXISTS \(copy)")
         try connection.execute("CREATE TABLE \(copy) AS SELECT \(names) FROM \(identifier(table))")
         try connection.execute("DROP TABLE \(identifier(table))")
@@ -63,7 +64,7 @@ struct TableRebuild {
 }
 
 extension TableLayout {
-    /// The columns, upper case, of each unique index that is not limited to some rows.
+    /// The columns, upper case, of each unique index without a condition.
     var uniqueColumns: Set<Set<String>> {
         Set(
             indexes.filter { $0.isUnique && $0.condition == nil }.map { index in

@@ -4,11 +4,11 @@
 import ManagedModel
 import PredicateKit
 
-/// What a path with to-many relationships, or a SUBQUERY, goes over: one table after the other, each linked to the one
-/// before, and what a member is.
+/// The tables that a path with to-many relationships, or a SUBQUERY, traverses, each linked to the one before, and the
+/// member that it yields.
 struct CollectionChain {
     fileprivate(set) var steps: [(step: CollectionStep, scope: QueryScope)]
-    /// Where the keys of ``rest`` start: the last table, or what is joined to it.
+    /// The scope where the keys of ``rest`` start: the last table, or one joined to it.
     fileprivate(set) var end: QueryScope
     /// To-one relationships and an attribute after the last to-many step.
     fileprivate(set) var rest: ArraySlice<String>
@@ -24,7 +24,7 @@ extension PredicateTranslator {
         "@distinctUnionOfSets",
     ]
 
-    /// - Returns: The collection that an expression stands for, nil for anything else.
+    /// - Returns: The collection of an expression, nil for other expressions.
     func collection(_ expression: Expression) throws(StoreError) -> CollectionChain? {
         if case .subquery(let inner, let variable, let predicate) = expression {
             return try subquery(inner, variable, predicate)
@@ -87,7 +87,7 @@ extension PredicateTranslator {
         return scope
     }
 
-    /// A member as something to compare.
+    /// A member as an operand.
     private func member(of chain: CollectionChain) throws(StoreError) -> SQLOperand {
         guard case .operand(let operand) = try target(chain.rest, in: chain.end) else {
             throw refusal("a collection of collections cannot be compared")
@@ -95,7 +95,7 @@ extension PredicateTranslator {
         return operand
     }
 
-    /// True when some member meets the condition.
+    /// True if some member meets the condition.
     func exists(
         _ chain: CollectionChain, _ condition: (SQLOperand) throws(StoreError) -> SQLFragment
     ) throws(StoreError) -> SQLFragment {
@@ -103,7 +103,7 @@ extension PredicateTranslator {
         return "EXISTS (SELECT 1" + (try source(of: chain)) + " AND (" + holds + "))"
     }
 
-    /// Call it after everything about the members was translated, since that adds joins.
+    /// Call it after translating all expressions about the members, since that adds joins.
     private func source(of chain: CollectionChain) throws(StoreError) -> SQLFragment {
         var tables: [String] = []
         var links: [String] = []
@@ -167,7 +167,7 @@ extension PredicateTranslator {
             "(SELECT " + value + (try source(of: chain)) + ")"
         }
         if function == "count:" {
-            // Looked up, so that unknown keys are refused.
+            // Looked up, so that unknown keys fail.
             _ = try member(of: chain)
             return SQLOperand(try select(SQLFragment("COUNT(*)")), .number)
         }

@@ -5,7 +5,7 @@ import ManagedModel
 import PredicateKit
 
 extension PredicateTranslator {
-    /// Keys and the object they start from; nil for expressions that are no path from an object of the query.
+    /// Keys and the object they start from; nil unless the expression is a path from an object of the query.
     func path(_ expression: Expression) -> (keys: [String], scope: QueryScope)? {
         switch expression {
         case .keyPath(let keys): return (keys, root)

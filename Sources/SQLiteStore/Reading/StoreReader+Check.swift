@@ -4,15 +4,15 @@
 import ManagedModel
 
 extension StoreReader {
-    /// Looks for what must never be in a store. Slow: it reads every table.
+    /// Checks the invariants of a store. Slow: it reads every table.
     ///
     /// Invariants:
     /// - the file is sound
-    /// - every row is of an entity that its table holds, and its key is one that was given out
-    /// - every to-one relationship is empty or leads to a row, and every pair joins two rows
-    /// - every change in the history belongs to a transaction, and numbers stay below those given out
+    /// - every row is of an entity that its table holds, and its key was assigned
+    /// - every to-one relationship is empty or leads to a row, and every join record joins two rows
+    /// - every change in the history belongs to a transaction, and numbers stay below those assigned
     ///
-    /// - Returns: A sentence for each broken invariant, without stored values.
+    /// - Returns: A sentence for each violated invariant, without stored values.
     package func problems() throws -> [String] {
         var problems: [String] = []
         try query("PRAGMA integrity_check") { row in

@@ -16,9 +16,9 @@ extension StoreReader {
         return keys
     }
 
-    /// The members for many owners at once.
+    /// Reads the members for many owners.
     ///
-    /// - Returns: An entry for each key that was given, with an empty list where there are no members.
+    /// - Returns: An entry for each given key, with an empty list for owners without members.
     package func destinations(of keys: [RowKey], toMany index: Int) throws -> [RowKey: [RowKey]] {
         var result: [RowKey: [RowKey]] = [:]
         result.reserveCapacity(keys.count)
@@ -39,7 +39,7 @@ extension StoreReader {
         let statement = try connection.statement(read.sql(condition: KeyList.condition, isOrdered: read.orderColumn != nil))
         defer { statement.reset() }
         try statement.bind([KeyList(owners.lazy.map(\.primaryKey)).argument])
-        // Without an order of their own, the members of an owner come together.
+        // Without a defined order, the members of an owner are adjacent.
         var (last, place): (Int64, Int?) = (0, nil)
         while try statement.step() {
             let owner = statement.int(2)
@@ -73,7 +73,7 @@ extension StoreReader {
     }
 }
 
-/// How the members of a to-many relationship are read: columns are the member's key, its entity, the owner's key.
+/// The query for the members of a to-many relationship: columns are the member's key, its entity, the owner's key.
 private struct DestinationRead {
     let destination: Int
     let table: String
@@ -82,7 +82,7 @@ private struct DestinationRead {
     let otherColumn: String
     let orderColumn: String?
 
-    /// - Parameter isOrdered: Whether the members come in their order. Sorting those of many owners costs more than reading.
+    /// - Parameter isOrdered: Whether members are sorted. Sorting those of many owners costs more than reading them.
     func sql(condition: String, isOrdered: Bool = true) -> String {
         let own = "j.\(identifier(ownColumn))"
         let from =

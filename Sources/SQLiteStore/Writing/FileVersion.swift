@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Tells whether a store's file was written to: another one whenever it was, by this process or by others.
+/// The version of a store's file, which changes with every write, of this process or another.
 ///
 /// Source: sqlite.org, "total_changes()" and "PRAGMA data_version".
 package struct FileVersion: Hashable, Sendable {
@@ -10,7 +10,7 @@ package struct FileVersion: Hashable, Sendable {
 }
 
 extension StoreWriter {
-    /// The version as of now, to be compared with one of an earlier transaction, or of earlier in this one.
+    /// Returns the current version, for comparison with one of an earlier transaction, or from earlier in this one.
     package func fileVersion() throws -> FileVersion {
         var version = FileVersion()
         try query("SELECT total_changes()") { version.own = $0.int(0) }

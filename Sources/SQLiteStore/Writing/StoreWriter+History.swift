@@ -4,10 +4,10 @@
 import Foundation
 import ManagedModel
 
-/// The history of one transaction while it is being written: one change per row, however often it was touched.
+/// The history of one transaction in progress: one change per row, however often the row changes.
 ///
-/// Rows are inserted, updated and deleted once each, so those changes are only listed. Touches may meet any of them:
-/// with the first touch the list gets an index.
+/// Rows are inserted, updated and deleted once each, so those changes are appended without lookup. Touches may concern
+/// any of them: the first touch builds an index.
 struct HistoryDraft {
     struct Change {
         let key: RowKey
@@ -19,7 +19,7 @@ struct HistoryDraft {
     }
 
     let isEnabled: Bool
-    /// Whether rows may be written more than once, because the transaction joins several ``StoreWriter/apply(_:)`` calls.
+    /// Whether rows may be written repeatedly, because the transaction joins several ``StoreWriter/apply(_:)`` calls.
     let isJoined: Bool
     private(set) var changes: [Change] = []
     private var places: [RowKey: Int]?
@@ -53,7 +53,7 @@ struct HistoryDraft {
         }
     }
 
-    /// Marks a property of a row as changed; of an inserted or deleted row nothing needs to be said.
+    /// Marks a property of a row as changed; has no effect on inserted and deleted rows.
     mutating func touch(_ key: RowKey, bit: Int?) {
         guard isEnabled, let bit else { return }
         if places == nil {

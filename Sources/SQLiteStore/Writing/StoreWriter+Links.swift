@@ -4,7 +4,8 @@
 package import ManagedModel
 
 extension StoreWriter {
-    /// Adds and removes pairs. A pair that is already there, or already gone, changes nothing and is not history.
+    /// Adds and removes join records. An existing one isn't added, a missing one isn't removed, and neither is recorded
+    /// in history.
     func link(_ links: [LinkChange]) throws(StoreError) {
         for link in links {
             let owner = try ownEntity(link.owner)
@@ -30,7 +31,7 @@ extension StoreWriter {
     private func add(_ link: LinkChange, _ side: JoinSide) throws(StoreError) -> Bool {
         let owners = [side.ownColumn, side.otherColumn]
         var columns = owners
-        // Places in the lists of the owner and of the destination.
+        // Positions in the lists of the owner and of the destination.
         var orders: [(column: String, isOwn: Bool)] = []
         for (order, isOwn) in [(side.orderColumn, true), (inverseOrder(side), false)] {
             guard let order, !columns.contains(order) else { continue }
@@ -102,7 +103,7 @@ extension StoreWriter {
 
     // MARK: Order
 
-    /// Sets the order of ordered relationships. Destinations that are not members are passed over.
+    /// Sets the order of ordered relationships. Ignores destinations that aren't members.
     func reorder(_ orders: [OrderChange]) throws(StoreError) {
         if !orders.isEmpty { lastPlaces = [:] }
         for change in orders {
@@ -144,13 +145,13 @@ extension StoreWriter {
         }
     }
 
-    // MARK: References to rows that go
+    // MARK: References to deleted rows
 
-    /// Empties every to-one relationship, and removes every pair, that leads to one of the rows.
+    /// Clears every to-one relationship to one of the rows, and removes every join record with one of them.
     ///
-    /// Versions of the rows that lose a reference rise by one, and the change is part of the history.
+    /// Versions of the changed rows are incremented, and the change is part of the history.
     ///
-    /// - Returns: The rows that were touched, each once, in order of entity and primary key.
+    /// - Returns: The distinct rows that changed, in order of entity and primary key.
     @discardableResult
     package func nullifyReferences(to keys: [RowKey]) throws -> [RowKey] {
         var touched: Set<RowKey> = []
@@ -192,7 +193,7 @@ extension StoreWriter {
         for index in inherited..<entity.toMany.count {
             switch entity.toMany[index] {
             case .join(let side) where layout.entities[side.destination]?.root == target.root:
-                // The owners' versions rise before the pairs that tell them are removed.
+                // The owners' versions are incremented before the join records that identify them are removed.
                 let (table, own, other) = (
                     identifier(side.table), identifier(side.ownColumn), identifier(side.otherColumn)
                 )

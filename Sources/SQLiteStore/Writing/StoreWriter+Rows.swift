@@ -62,7 +62,7 @@ extension StoreWriter {
         }
     }
 
-    /// A row must not refer to one that somebody else deleted: nothing else would ever take the reference away.
+    /// A row must not reference a concurrently deleted one: nothing would ever clear the reference.
     func check(_ owners: [RowOwner], _ conflicts: inout [RowConflict]) throws(StoreError) {
         for owner in owners {
             let table = identifier(try ownEntity(owner.key).table)
@@ -91,7 +91,7 @@ extension StoreWriter {
             if let version = delete.expectedVersion { statement.bind(version, 2) }
             try statement.run()
             guard statement.changes == 1 else {
-                // A row that is gone is what a delete without a version wanted.
+                // A delete without a version is satisfied if the row is missing.
                 if let version = delete.expectedVersion {
                     conflicts.append(try conflict(delete.key, version, entity))
                 }
@@ -109,7 +109,7 @@ extension StoreWriter {
         }
     }
 
-    // MARK: Pieces
+    // MARK: Statements
 
     func ownEntity(_ key: RowKey) throws(StoreError) -> EntityLayout {
         precondition(key.store == store.number, "a row is written to the store that its key names")
@@ -120,7 +120,7 @@ extension StoreWriter {
         RowConflict(key: key, expectedVersion: version, persisted: try row(key.primaryKey, entity))
     }
 
-    /// Binds the values from a slot on, and runs the statement while the bytes of texts stand still: SQLite need not
+    /// Binds the values from a slot on, and runs the statement while the bytes of texts stay in place: SQLite need not
     /// copy them.
     private func runBound(
         _ values: ContiguousArray<StoredValue>, _ bindings: [SlotBinding], _ statement: PreparedStatement, from start: Int, _ first: Int32
@@ -159,7 +159,7 @@ extension StoreWriter {
         index += 1
     }
 
-    /// Gives a row that joins an ordered relationship the last place in it.
+    /// Gives a row that joins an ordered relationship the last position.
     private func append(
         _ value: StoredValue, _ slot: SlotLayout, _ primaryKey: Int64, _ entity: EntityLayout
     ) throws(StoreError) {
@@ -173,11 +173,11 @@ extension StoreWriter {
         try connection.execute("UPDATE \(table) SET \(place) = ? WHERE Z_PK = ?", [.int(last), .int(primaryKey)])
     }
 
-    /// The place behind the last member of an ordered relationship.
+    /// The position behind the last member of an ordered relationship.
     ///
     /// - Parameters:
-    ///   - column: The column that names the owner.
-    ///   - key: A row that joins the relationship; nil for a pair.
+    ///   - column: The column with the owner's key.
+    ///   - key: A row that joins the relationship; nil for a join record.
     func nextPlace(in column: String, _ owner: Int64, _ table: String, _ order: String, except key: Int64? = nil) throws(StoreError) -> Int64 {
         let list = OrderedOwner(table: table, order: order, owner: owner)
         let last: Int64
@@ -200,12 +200,12 @@ extension StoreWriter {
 /// An ordered relationship of one row.
 struct OrderedOwner: Hashable {
     let table: String
-    /// The column with the places of the members.
+    /// The column with the members' positions.
     let order: String
     let owner: Int64
 }
 
-/// Numbers that order a relationship leave gaps, as those of Apple's stores do.
+/// Positions in an ordered relationship have gaps, as in Apple's stores.
 enum OrderStep {
     static let size: Int64 = 2048
 }
@@ -234,7 +234,7 @@ struct UpdateShape: Hashable {
 }
 
 extension EntityLayout {
-    /// What history keeps of a row that goes. Large values are none of it.
+    /// The values that history preserves of a deleted row, without large ones.
     ///
     /// Source: core-data-sqlite-format, "External binary storage".
     func tombstone(_ row: Row) -> [SQLValue] {
