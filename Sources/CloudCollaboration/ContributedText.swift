@@ -61,12 +61,12 @@ public struct ContributedText {
         while start < min(old.count, new.count), old[start] == new[start] { start += 1 }
         var end = 0
         while end < min(old.count, new.count) - start, old[old.count - 1 - end] == new[new.count - 1 - end] { end += 1 }
-        let (before, after) = (old[start..<(old.count - end)], new[start..<(new.count - end)])
-        if before.isEmpty, after.isEmpty { return }
-        if before.isEmpty || after.isEmpty || before.count + after.count > Self.comparedMax {
-            return edit([(start..<(start + before.count), Array(after))])
+        let (formerMiddle, after) = (old[start..<(old.count - end)], new[start..<(new.count - end)])
+        if formerMiddle.isEmpty, after.isEmpty { return }
+        if formerMiddle.isEmpty || after.isEmpty || formerMiddle.count + after.count > Self.comparedMax {
+            return edit([(start..<(start + formerMiddle.count), Array(after))])
         }
-        edit(Self.edits(from: Array(before), to: Array(after)).map { ($0.range.lowerBound + start..<$0.range.upperBound + start, $0.text) })
+        edit(Self.edits(from: Array(formerMiddle), to: Array(after)).map { ($0.range.lowerBound + start..<$0.range.upperBound + start, $0.text) })
     }
 
     /// The differing parts, as ranges of the old text, in ascending order.

@@ -152,7 +152,7 @@ package struct CompiledModelError: Error, Hashable, CustomStringConvertible {
     }
 
     package var description: String {
-        let what =
+        let summary =
             switch code {
             case .notACompiledModel: "this is not a compiled model"
             case .newerFormat: "the compiled model was made by a newer release"
@@ -160,6 +160,6 @@ package struct CompiledModelError: Error, Hashable, CustomStringConvertible {
             case .noCurrentVersion: "the compiled model has no version of the name it says is current"
             case .cannotBeWritten: "the model cannot be compiled"
             }
-        return "\(what): \(detail)"
+        return "\(summary): \(detail)"
     }
 }

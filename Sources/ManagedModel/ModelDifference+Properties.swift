@@ -27,7 +27,7 @@ extension ModelDifference {
             candidates(entity, origin, \.attributes), entity.attributes, name: \.name, identifier: \.renamingIdentifier)
         for attribute in entity.attributes {
             let subject = "\(entity.name).\(attribute.name)"
-            guard let before = matches[attribute.name] else {
+            guard let former = matches[attribute.name] else {
                 let isFillable = attribute.isOptional || attribute.isTransient || !attribute.defaultValue.isNull || attribute.derivationExpression != nil
                 changes.append(
                     Change(
@@ -35,11 +35,11 @@ extension ModelDifference {
                         dependsOnRows: true, isAllowedWhenSynced: isFillable))
                 continue
             }
-            if before.name != attribute.name { changes.append(Change(subject, "was renamed from '\(before.name)'")) }
-            changes += differences(before, attribute, subject)
+            if former.name != attribute.name { changes.append(Change(subject, "was renamed from '\(former.name)'")) }
+            changes += differences(former, attribute, subject)
         }
-        let kept = Set(matches.values.map(\.name))
-        for attribute in origin.attributes where !kept.contains(attribute.name) {
+        let matchedNames = Set(matches.values.map(\.name))
+        for attribute in origin.attributes where !matchedNames.contains(attribute.name) {
             if isElsewhere(attribute, of: origin, \.attributes, \.name, \.renamingIdentifier) { continue }
             changes.append(Change("\(origin.name).\(attribute.name)", "was removed"))
         }
@@ -87,15 +87,15 @@ extension ModelDifference {
         var changes: [Change] = []
         for element in new {
             let path = "\(subject).\(element.name)"
-            guard let before = matches[element.name] else {
+            guard let former = matches[element.name] else {
                 changes.append(Change(path, "is new", isAllowedWhenSynced: true))
                 continue
             }
-            if before.name != element.name { changes.append(Change(path, "was renamed from '\(before.name)'")) }
-            changes += differences(before, element, path)
+            if former.name != element.name { changes.append(Change(path, "was renamed from '\(former.name)'")) }
+            changes += differences(former, element, path)
         }
-        let kept = Set(matches.values.map(\.name))
-        return changes + old.filter { !kept.contains($0.name) }.map { Change("\(subject).\($0.name)", "was removed") }
+        let matchedNames = Set(matches.values.map(\.name))
+        return changes + old.filter { !matchedNames.contains($0.name) }.map { Change("\(subject).\($0.name)", "was removed") }
     }
 
     func relationshipChanges(of entity: Entity, _ origin: Entity) -> [Change] {
@@ -104,15 +104,15 @@ extension ModelDifference {
             candidates(entity, origin, \.relationships), entity.relationships, name: \.name, identifier: \.renamingIdentifier)
         for relationship in entity.relationships {
             let subject = "\(entity.name).\(relationship.name)"
-            guard let before = matches[relationship.name] else {
+            guard let former = matches[relationship.name] else {
                 changes.append(Change(subject, "is new", isAllowedWhenSynced: relationship.isOptional))
                 continue
             }
-            if before.name != relationship.name { changes.append(Change(subject, "was renamed from '\(before.name)'")) }
-            changes += differences(before, relationship, subject)
+            if former.name != relationship.name { changes.append(Change(subject, "was renamed from '\(former.name)'")) }
+            changes += differences(former, relationship, subject)
         }
-        let kept = Set(matches.values.map(\.name))
-        for relationship in origin.relationships where !kept.contains(relationship.name) {
+        let matchedNames = Set(matches.values.map(\.name))
+        for relationship in origin.relationships where !matchedNames.contains(relationship.name) {
             if isElsewhere(relationship, of: origin, \.relationships, \.name, \.renamingIdentifier) { continue }
             changes.append(Change("\(origin.name).\(relationship.name)", "was removed"))
         }

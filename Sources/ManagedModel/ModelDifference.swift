@@ -57,10 +57,10 @@ package struct ModelDifference: Sendable {
         _ old: [Part], _ new: [Part], name: (Part) -> String, identifier: (Part) -> String?
     ) -> [String: Part] {
         var result: [String: Part] = [:]
-        var left = old
+        var unmatched = old
         func take(_ part: Part, where isOrigin: (Part) -> Bool) {
-            guard result[name(part)] == nil, let index = left.firstIndex(where: isOrigin) else { return }
-            result[name(part)] = left.remove(at: index)
+            guard result[name(part)] == nil, let index = unmatched.firstIndex(where: isOrigin) else { return }
+            result[name(part)] = unmatched.remove(at: index)
         }
         // An identifier is explicit, and has priority over an equal name.
         for part in new {
@@ -93,8 +93,8 @@ package struct ModelDifference: Sendable {
             }
             changes += attributeChanges(of: entity, origin) + relationshipChanges(of: entity, origin)
         }
-        let kept = Set(origins.values.map(\.name))
-        for entity in old.entities where !kept.contains(entity.name) { changes.append(Change(entity.name, "was removed")) }
+        let originNames = Set(origins.values.map(\.name))
+        for entity in old.entities where !originNames.contains(entity.name) { changes.append(Change(entity.name, "was removed")) }
     }
 
     func chain(of entity: Entity, in model: Model) -> [Entity] {
@@ -112,13 +112,13 @@ package struct ModelDifference: Sendable {
             guard let origin = origins[entity.name] else { continue }
             let parent = entity.superentity.map { origins[$0]?.name ?? $0 }
             guard parent != origin.superentity else { continue }
-            let what = entity.superentity.map { "has the parent '\($0)'" } ?? "has no parent any more"
-            changes.append(Change(entity.name, what))
+            let summary = entity.superentity.map { "has the parent '\($0)'" } ?? "has no parent any more"
+            changes.append(Change(entity.name, summary))
         }
         let roots = Dictionary(grouping: new.entities) { chain(of: $0, in: new).last?.name ?? $0.name }
         for (root, members) in roots {
-            let before = Set(members.compactMap { origins[$0.name] }.compactMap { chain(of: $0, in: old).last?.name })
-            let hierarchies = before.filter { name in old.entities.contains { $0.superentity == name } }
+            let formerRoots = Set(members.compactMap { origins[$0.name] }.compactMap { chain(of: $0, in: old).last?.name })
+            let hierarchies = formerRoots.filter { name in old.entities.contains { $0.superentity == name } }
             guard hierarchies.count > 1 else { continue }
             changes.append(
                 Change(

@@ -91,10 +91,10 @@ struct ModelResolver {
             if let parent = entity.superentity, byName[parent] == nil {
                 problems.append(.init(entity: entity.name, what: "has an unknown parent entity '\(parent)'"))
             }
-            var seen: Set<String> = [entity.name]
+            var visited: Set<String> = [entity.name]
             var current = entity
             while let parent = current.superentity.flatMap({ byName[$0] }) {
-                guard seen.insert(parent.name).inserted else {
+                guard visited.insert(parent.name).inserted else {
                     problems.append(.init(entity: entity.name, what: "is its own ancestor"))
                     break
                 }
@@ -211,10 +211,10 @@ struct ModelResolver {
     }
 
     private func attribute(_ name: String, in chain: [Entity]) -> Attribute {
-        guard let found = chain.lazy.flatMap({ attributes[$0.name] ?? [] }).first(where: { $0.name == name }) else {
+        guard let attribute = chain.lazy.flatMap({ attributes[$0.name] ?? [] }).first(where: { $0.name == name }) else {
             preconditionFailure("slot names come from this chain's attributes and relationships")
         }
-        return found
+        return attribute
     }
 
     private func locations(of chain: [Entity]) -> [String: PropertyLocation] {

@@ -25,8 +25,8 @@ package struct RowKey: Hashable, Sendable {
     /// Each read of a relationship builds sets of keys; this costs a fifth of the standard library's hash. That one
     /// resists chosen keys; here the stores assign the keys.
     package func _rawHashValue(seed: Int) -> Int {
-        let place = UInt64(store) << 48 | UInt64(entity) << 32
-        let mixed = (UInt64(bitPattern: primaryKey) ^ place ^ UInt64(bitPattern: Int64(seed))) &* 0x9E37_79B9_7F4A_7C15
+        let bits = UInt64(store) << 48 | UInt64(entity) << 32
+        let mixed = (UInt64(bitPattern: primaryKey) ^ bits ^ UInt64(bitPattern: Int64(seed))) &* 0x9E37_79B9_7F4A_7C15
         return Int(truncatingIfNeeded: mixed ^ mixed >> 32)
     }
 

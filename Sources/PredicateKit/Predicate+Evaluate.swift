@@ -130,12 +130,12 @@ struct Evaluation {
         case .subquery(let collection, let variable, let predicate):
             guard case .list(let members) = try value(collection) else { return .list([]) }
             var inner = self
-            var kept: [PredicateValue] = []
+            var matching: [PredicateValue] = []
             for member in members {
                 inner.variables[variable] = member
-                if try inner.isTrue(predicate) { kept.append(member) }
+                if try inner.isTrue(predicate) { matching.append(member) }
             }
-            return .list(kept)
+            return .list(matching)
         case .combination(let operation, let first, let second):
             return PredicateFunctions.combine(operation, try value(first), try value(second))
         case .message(let target, let name, let arguments):
@@ -158,8 +158,8 @@ extension PredicateValue {
     /// Follows keys; a to-many step yields a list, and further keys apply to its members.
     package func value(at keys: ArraySlice<String>) -> PredicateValue {
         guard let key = keys.first else { return self }
-        let rest = keys.dropFirst()
-        if key.hasPrefix("@") { return collect(key, rest) }
+        let remainingKeys = keys.dropFirst()
+        if key.hasPrefix("@") { return collect(key, remainingKeys) }
         switch self {
         case .list(let members):
             // An operator may be at the end of the path: items.price.@sum is items.@sum.price.
@@ -170,8 +170,8 @@ extension PredicateValue {
                 case let value: values.append(value)
                 }
             }
-            return PredicateValue.list(values).value(at: rest)
-        default: return value(forKey: key).value(at: rest)
+            return PredicateValue.list(values).value(at: remainingKeys)
+        default: return value(forKey: key).value(at: remainingKeys)
         }
     }
 

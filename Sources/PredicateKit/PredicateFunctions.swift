@@ -243,18 +243,18 @@ package enum PredicateFunctions {
 
     /// The members without duplicates, in order.
     static func distinct(_ members: [PredicateValue]) -> [PredicateValue] {
-        var seen: Set<PredicateValue> = []
-        return members.filter { seen.insert($0.canonical).inserted }
+        var distinctValues: Set<PredicateValue> = []
+        return members.filter { distinctValues.insert($0.canonical).inserted }
     }
 
     static func combine(_ operation: SetOperation, _ first: PredicateValue, _ second: PredicateValue) -> PredicateValue
     {
         guard case .list(let first) = first, case .list(let second) = second else { return .null }
-        let others = Set(second.map(\.canonical))
+        let secondMembers = Set(second.map(\.canonical))
         switch operation {
         case .union: return .list(distinct(first + second))
-        case .intersect: return .list(distinct(first.filter { others.contains($0.canonical) }))
-        case .minus: return .list(distinct(first.filter { !others.contains($0.canonical) }))
+        case .intersect: return .list(distinct(first.filter { secondMembers.contains($0.canonical) }))
+        case .minus: return .list(distinct(first.filter { !secondMembers.contains($0.canonical) }))
         }
     }
 

@@ -133,7 +133,7 @@ enum Number {
         if b < -0x1p63 { return 1 }
         let whole = Int64(b)
         if a != whole { return a < whole ? -1 : 1 }
-        let rest = b - b.rounded(.towardZero)
-        return rest > 0 ? -1 : rest < 0 ? 1 : 0
+        let fraction = b - b.rounded(.towardZero)
+        return fraction > 0 ? -1 : fraction < 0 ? 1 : 0
     }
 }

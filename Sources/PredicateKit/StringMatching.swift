@@ -153,7 +153,7 @@ private final class Patterns: Sendable {
     }
 
     private func expression(_ key: Key) throws(PredicateFailure) -> NSRegularExpression {
-        if let known = compiled.withLock({ $0[key] }) { return known.expression }
+        if let cached = compiled.withLock({ $0[key] }) { return cached.expression }
         guard
             let expression = try? NSRegularExpression(
                 pattern: "\\A(?:\(key.pattern))\\z", options: key.ignoresCase ? [.caseInsensitive] : [])

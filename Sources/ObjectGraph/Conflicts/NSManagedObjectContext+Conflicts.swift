@@ -12,7 +12,7 @@ struct SettledConflicts {
     /// Objects that took values from the store.
     var merged: [NSManagedObject] = []
     /// Concurrently deleted objects, after the deletion was accepted.
-    var gone: [NSManagedObject] = []
+    var deletedConcurrently: [NSManagedObject] = []
     /// Objects deleted here and, concurrently, in the store.
     var deleted: [NSManagedObject] = []
 }
@@ -44,7 +44,7 @@ extension NSManagedObjectContext {
         }
         saved.merged += settled.merged
         saved.deleted += settled.deleted
-        saved.gone += settled.gone
+        saved.deletedConcurrently += settled.deletedConcurrently
     }
 
     /// Rebases an object onto the store's current row.
@@ -73,7 +73,7 @@ extension NSManagedObjectContext {
             pending.remove(object)
             settled.deleted.append(object)
         } else {
-            settled.gone.append(object)
+            settled.deletedConcurrently.append(object)
             forget(object)
         }
     }

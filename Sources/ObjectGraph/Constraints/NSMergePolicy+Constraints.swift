@@ -103,10 +103,10 @@ extension NSManagedObject {
 
 extension CocoaError {
     static func unsettled(_ conflicts: [NSConstraintConflict]) -> CocoaError {
-        let what = conflicts.map { "\($0.conflictingObjects.first?.layout.name ?? "").\($0.constraint.joined(separator: ", "))" }
+        let constraintNames = conflicts.map { "\($0.conflictingObjects.first?.layout.name ?? "").\($0.constraint.joined(separator: ", "))" }
         return CocoaError(
             .managedObjectConstraintMerge,
-            sentence: "Objects violate a uniqueness constraint: \(Set(what).sorted().joined(separator: "; ")).",
+            sentence: "Objects violate a uniqueness constraint: \(Set(constraintNames).sorted().joined(separator: "; ")).",
             userInfo: [NSPersistentStoreSaveConflictsErrorKey: conflicts])
     }
 }

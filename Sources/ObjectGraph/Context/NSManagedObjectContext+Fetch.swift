@@ -100,8 +100,8 @@ extension NSManagedObjectContext {
             let amongThem = try FetchPlan(among, coordinator: requireCoordinator()).query
             count -= try inPinnedState { try store.count(amongThem) }
         }
-        let rest = max(count - parameters.offset, 0)
-        return parameters.limit > 0 ? min(rest, parameters.limit) : rest
+        let remainingCount = max(count - parameters.offset, 0)
+        return parameters.limit > 0 ? min(remainingCount, parameters.limit) : remainingCount
     }
 
     /// Creates no objects where the rows' keys suffice.
@@ -223,20 +223,20 @@ extension NSManagedObjectContext {
         guard overlays(plan) else { return plan.sorted(stored) }
         let changed = pending.filter { plan.entities.contains($0.layout.index) }
         let changedKeys = Set(changed.map(\.key))
-        let kept = stored.filter { !changedKeys.contains($0.key) }
+        let unchanged = stored.filter { !changedKeys.contains($0.key) }
         let accepted = changed.filter { !$0.isMarkedDeleted && plan.accepts($0) }.sorted { $0.sequence < $1.sequence }
         // Rows of one store arrive sorted: a few changed objects are inserted by binary search, which reads few rows.
-        guard plan.stores.count == 1, parent == nil, accepted.count < kept.count / 8 else { return plan.sorted(kept + accepted) }
+        guard plan.stores.count == 1, parent == nil, accepted.count < unchanged.count / 8 else { return plan.sorted(unchanged + accepted) }
         var result: [NSManagedObject] = []
-        result.reserveCapacity(kept.count + accepted.count)
+        result.reserveCapacity(unchanged.count + accepted.count)
         var next = 0
         for object in plan.sorted(accepted) {
-            let place = max(next, plan.place(for: object, among: kept.count) { kept[$0] })
-            result += kept[next..<place]
+            let index = max(next, plan.place(for: object, among: unchanged.count) { unchanged[$0] })
+            result += unchanged[next..<index]
             result.append(object)
-            next = place
+            next = index
         }
-        return result + kept[next...]
+        return result + unchanged[next...]
     }
 
     // MARK: Faults

@@ -137,13 +137,13 @@ extension NSManagedObjectContext {
 
     /// Inserts the counterpart of a child's new object: same ID, same values, no second `awakeFromInsert`.
     private func takeNew(_ object: NSManagedObject, from child: NSManagedObjectContext) {
-        let known = registry[object.key]
-        if let known, !known.flags.contains(.detached), !known.isMarkedFault {
+        let registered = registry[object.key]
+        if let registered, !registered.flags.contains(.detached), !registered.isMarkedFault {
             // The child reverted a deletion that it had saved into this context.
-            if known.isMarkedDeleted { insert(known) }
+            if registered.isMarkedDeleted { insert(registered) }
             return
         }
-        let mine = known ?? NSManagedObject.make(object.key, layout: object.layout, in: self)
+        let mine = registered ?? NSManagedObject.make(object.key, layout: object.layout, in: self)
         mine.beginInsertion(with: object)
         if let store = child.assignments[ObjectIdentifier(object)] { assignments[ObjectIdentifier(mine)] = store }
         enterInserted(mine)
@@ -180,7 +180,7 @@ extension NSManagedObjectContext {
 
     /// Returns nil for an object that was inserted and deleted in the child.
     private func existing(_ key: RowKey) -> NSManagedObject? {
-        if let known = registry[key] { return known.flags.contains(.detached) ? nil : known }
+        if let registered = registry[key] { return registered.flags.contains(.detached) ? nil : registered }
         // A new object of an ancestor is found there when its fault fires.
         return key.isTemporary && parent == nil ? nil : object(for: key)
     }

@@ -25,7 +25,7 @@ extension NSManagedObjectContext {
         var saved = Saved()
         let outcome = Result { try writePending(to: coordinator, &saved) }
         postObjectsDidChange(
-            inserted: [], updated: [], deleted: saved.gone,
+            inserted: [], updated: [], deleted: saved.deletedConcurrently,
             refreshed: saved.merged.filter { $0.contextReference === self && !$0.isMarkedDeleted })
         if case .success = outcome { watched = [:] }
         let failure: (any Error)? = if case .failure(let error) = outcome { error } else { nil }
@@ -63,10 +63,10 @@ extension NSManagedObjectContext {
         for _ in 0..<Self.willSaveRoundsMax {
             propagateDeletions()
             processPendingChanges()
-            let before = pending.arrivals
+            let arrivalsBefore = pending.arrivals
             for object in pendingInOrder where object.isIn(self) { object.willSave() }
             processPendingChanges()
-            if unannounced.isEmpty, pending.arrivals == before { return }
+            if unannounced.isEmpty, pending.arrivals == arrivalsBefore { return }
         }
         throw CocoaError(
             .persistentStoreSave,
@@ -139,7 +139,7 @@ extension NSManagedObjectContext {
         /// Objects that took values from the store, by the merge policy.
         var merged: [NSManagedObject] = []
         /// Concurrently deleted objects, after the merge policy accepted the deletion.
-        var gone: [NSManagedObject] = []
+        var deletedConcurrently: [NSManagedObject] = []
     }
 
     private var pendingStores: [UInt16] {

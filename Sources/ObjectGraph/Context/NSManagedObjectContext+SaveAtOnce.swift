@@ -21,25 +21,25 @@ extension NSManagedObjectContext {
     ///   the rolled-back transaction to other rows.
     func writeAtOnce(to store: NSPersistentStore) throws -> (draft: SaveDraft, objects: [NSManagedObject]) {
         let objects = pendingInOrder
-        var given = GivenKeys()
+        var assignedKeys = GivenKeys()
         do {
             let draft = try store.storage.write { writer in
-                try given.give(to: objects, of: store, layouts: requireCoordinator().layouts, needsTranslation: needsTranslation) {
+                try assignedKeys.give(to: objects, of: store, layouts: requireCoordinator().layouts, needsTranslation: needsTranslation) {
                     try writer.reserveKeys(for: $0, count: $1)
                 }
-                if !given.translation.isEmpty { for object in objects { object.translateReferences(given.translation) } }
+                if !assignedKeys.translation.isEmpty { for object in objects { object.translateReferences(assignedKeys.translation) } }
                 try checkReferences()
                 let draft = SaveDraft(objects, author: transactionAuthor, contextName: name)
                 for changes in draft.changes.values { _ = try writer.apply(changes) }
                 return draft
             }
-            registry.move(given.objects, from: given.formerKeys)
-            didGivePermanentKeys(given.translation)
+            registry.move(assignedKeys.objects, from: assignedKeys.formerKeys)
+            didGivePermanentKeys(assignedKeys.translation)
             return (draft, objects)
         } catch {
-            let error = given.named(error)
-            given.takeBack()
-            let back = Dictionary(uniqueKeysWithValues: given.translation.map { ($1, $0) })
+            let error = assignedKeys.named(error)
+            assignedKeys.takeBack()
+            let back = Dictionary(uniqueKeysWithValues: assignedKeys.translation.map { ($1, $0) })
             if !back.isEmpty { for object in objects { object.translateReferences(back) } }
             throw error
         }

@@ -222,7 +222,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     open func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
         preconditionIsCurrent()
         let key = localKey(of: objectID)
-        if let known = registry[key], !known.isMarkedFault, !known.isMarkedDeleted { return known }
+        if let registered = registry[key], !registered.isMarkedFault, !registered.isMarkedDeleted { return registered }
         let isDeletedHere = registry[key].map { $0.isMarkedDeleted && !$0.flags.contains(.detached) } ?? false
         guard !isDeletedHere, let row = try sourceRow(key) else {
             throw CocoaError(
@@ -357,7 +357,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     final var isPlain: Bool { type(of: self) == NSManagedObjectContext.self }
 
     package func object(for key: RowKey) -> NSManagedObject {
-        if let known = registry[key] { return known }
+        if let registered = registry[key] { return registered }
         let made = NSManagedObject.make(key, layout: requireCoordinator().layouts[key.entityIndex], in: self)
         if !prefetched.isEmpty { prefetched.keep(made) }
         return made

@@ -118,10 +118,10 @@ struct SaveDraft {
     /// Records the owners of this row's to-one relationships, before and after the change.
     private static func noteOwners(of object: NSManagedObject, _ commit: inout StoreCommit) {
         for slot in object.layout.referenceSlots {
-            let before = object.committed?[slot].reference
+            let committedReference = object.committed?[slot].reference
             let after = object.values[slot].reference
-            if before != after || object.isMarkedInserted || object.isMarkedDeleted {
-                for case let owner? in [before, after] { commit.relationshipOwners.insert(owner) }
+            if committedReference != after || object.isMarkedInserted || object.isMarkedDeleted {
+                for case let owner? in [committedReference, after] { commit.relationshipOwners.insert(owner) }
             }
         }
         guard !object.toMany.isUntouched else { return }

@@ -25,9 +25,9 @@ struct StoreMigration {
         context.persistentStoreCoordinator = workshop
         try context.performAndWait { try copy(to: target, in: context) }
         let own = [NSStoreUUIDKey, NSStoreTypeKey]
-        let kept = (source.metadata ?? [:]).filter { !own.contains($0.key) && !$0.key.hasPrefix("Tarn") && !$0.key.hasPrefix("_") }
-        if !kept.isEmpty {
-            target.metadata = kept.merging(target.metadata ?? [:]) { $1 }
+        let appValues = (source.metadata ?? [:]).filter { !own.contains($0.key) && !$0.key.hasPrefix("Tarn") && !$0.key.hasPrefix("_") }
+        if !appValues.isEmpty {
+            target.metadata = appValues.merging(target.metadata ?? [:]) { $1 }
             try target.saveMetadata(in: context)
         }
         workshop.detach(target)

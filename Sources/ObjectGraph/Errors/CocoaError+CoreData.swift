@@ -145,10 +145,10 @@ extension CocoaError {
             case .notPermitted: .fileWriteNoPermission
             case .unsupportedPredicate, .other: .persistentStoreOperation
             }
-        let what = "\(error.what)"
+        let summary = "\(error.what)"
         let detail = error.detail.isEmpty ? "" : ": \(error.detail)"
         let advice = Self.advice(error.code).map { "; \($0)" } ?? ""
-        let sentence = "\(what.prefix(1).uppercased())\(what.dropFirst())\(detail)\(advice)."
+        let sentence = "\(summary.prefix(1).uppercased())\(summary.dropFirst())\(detail)\(advice)."
         self.init(code, sentence: sentence, userInfo: Self.userInfo(error.obstacles))
     }
 

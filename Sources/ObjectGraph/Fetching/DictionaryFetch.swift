@@ -95,8 +95,8 @@ struct DictionaryPlan {
         }
         var result = ordered.map { Array($0.element.prefix(columns.count)) }
         if query.isDistinct {
-            var seen: Set<[StoredValue]> = []
-            result = result.filter { seen.insert($0).inserted }
+            var distinctRows: Set<[StoredValue]> = []
+            result = result.filter { distinctRows.insert($0).inserted }
         }
         let start = min(query.rows.offset, result.count)
         let end = query.rows.limit.map { min(start + $0, result.count) } ?? result.count

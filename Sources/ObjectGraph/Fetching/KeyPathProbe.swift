@@ -103,7 +103,7 @@ final class KeyPathProbe {
     }
 
     /// Retained, so that no two probes share an address.
-    private var held: [NSManagedObject] = []
+    private var retainedProbes: [NSManagedObject] = []
 
     /// Reads so far, each as a path from the root.
     private var reads: [[String]] = []

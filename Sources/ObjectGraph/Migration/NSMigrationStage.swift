@@ -116,7 +116,7 @@ open class NSManagedObjectModelReference: NSObject {
 
     /// - Throws: ``CocoaError`` 134504 for a missing model or another checksum.
     func resolve() throws -> NSManagedObjectModel {
-        let found: NSManagedObjectModel? =
+        let resolved: NSManagedObjectModel? =
             switch place {
             case .model(let model): model
             case .file(let url): try? ModelLookup.versions(at: url).values.lazy.map { NSManagedObjectModel($0) }.first { $0.versionChecksum == versionChecksum }
@@ -127,9 +127,9 @@ open class NSManagedObjectModelReference: NSObject {
             case .name(let name, let bundle):
                 ModelLookup.versionsByName(in: bundle).first { $0.name == name }.map { NSManagedObjectModel($0.model) }
             }
-        guard let found else { throw notFound("cannot be found") }
-        guard found.versionChecksum == versionChecksum else { throw notFound("has the checksum \(found.versionChecksum)") }
-        return found
+        guard let resolved else { throw notFound("cannot be found") }
+        guard resolved.versionChecksum == versionChecksum else { throw notFound("has the checksum \(resolved.versionChecksum)") }
+        return resolved
     }
 
     private func notFound(_ what: String) -> CocoaError {

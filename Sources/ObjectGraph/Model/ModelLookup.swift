@@ -96,8 +96,8 @@ extension NSManagedObjectModel {
         guard var result = models.first else { return Model() }
         for model in models.dropFirst() {
             for entity in model.entities {
-                if let known = result.entities.first(where: { $0.name == entity.name }) {
-                    if known != entity { return nil }
+                if let existing = result.entities.first(where: { $0.name == entity.name }) {
+                    if existing != entity { return nil }
                 } else {
                     result.entities.append(entity)
                 }

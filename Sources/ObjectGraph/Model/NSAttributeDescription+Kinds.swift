@@ -62,8 +62,8 @@ open class NSCompositeAttributeDescription: NSAttributeDescription {
         self.init(attribute)
         let composite = composites.first { $0.name == attribute.compositeName }
         // The model's checks reject a composite that contains itself; until then it must not recurse endlessly.
-        let others = composites.filter { $0.name != attribute.compositeName }
-        elements = (composite?.attributes ?? []).map { NSAttributeDescription.description(of: $0, composites: others) }
+        let remainingComposites = composites.filter { $0.name != attribute.compositeName }
+        elements = (composite?.attributes ?? []).map { NSAttributeDescription.description(of: $0, composites: remainingComposites) }
     }
 
     /// The name of the elements' composite in the model.

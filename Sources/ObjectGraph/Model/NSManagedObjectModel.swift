@@ -138,8 +138,8 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
 
     /// Templates in the order of the model file, then those set in code.
     private var templateValues: [FetchTemplate] {
-        let known = declared.fetchTemplates.map(\.name)
-        let names = known.filter { fetchTemplates[$0] != nil } + fetchTemplates.keys.filter { !known.contains($0) }.sorted()
+        let declaredNames = declared.fetchTemplates.map(\.name)
+        let names = declaredNames.filter { fetchTemplates[$0] != nil } + fetchTemplates.keys.filter { !declaredNames.contains($0) }.sorted()
         return names.compactMap { name in
             guard let request = fetchTemplates[name] else { return nil }
             var template = declared.fetchTemplates.first { $0.name == name } ?? FetchTemplate(name: name, entity: "")

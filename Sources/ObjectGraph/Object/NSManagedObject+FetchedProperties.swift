@@ -34,7 +34,7 @@ extension NSManagedObject {
     /// - Returns: The result of the property's request, cached until the object is refreshed.
     final func fetched(_ property: NSFetchedPropertyDescription) -> [Any] {
         guard let context = contextReference, let request = property.fetchRequest, !flags.contains(.detached) else { return [] }
-        if let known = context.fetchedPropertyResults[self, property.name] { return known }
+        if let cached = context.fetchedPropertyResults[self, property.name] { return cached }
         let bound = NSFetchRequest<any NSFetchRequestResult>(copying: request)
         bound.predicate = request.predicate?.withSubstitutionVariables(["FETCH_SOURCE": self, "FETCHED_PROPERTY": property])
         // After a failed fetch, the next read fetches again.

@@ -46,16 +46,16 @@ extension NSManagedObject {
             return []
         }
         var merged = row.values
-        var kept: [KeptReference] = []
+        var keptReferences: [KeptReference] = []
         for slot in values.indices where values[slot] != committed[slot] {
             merged[slot] = values[slot]
             guard case .toOne = layout.entity.slots[slot], row.values[slot] != committed[slot] else { continue }
-            kept.append(KeptReference(object: self, slot: slot, base: committed[slot].reference))
+            keptReferences.append(KeptReference(object: self, slot: slot, base: committed[slot].reference))
         }
         self.committed = row.values
         values = merged
         version = row.version
-        return kept
+        return keptReferences
     }
 
     /// Rebases changed relationships: the object leaves the owner that it has in the store.
@@ -73,10 +73,10 @@ extension NSManagedObject {
             guard let owner = stored.reference else { continue }
             if stored != object.values[slot] {
                 context.object(for: owner).forget(object, at: inverse)
-            } else if case .toMany(let index) = inverse, let known = context.registeredObject(for: owner) {
-                known.willChangeAll()
-                known.toMany[index].retract(object.key)
-                known.toMany[index].fault()
+            } else if case .toMany(let index) = inverse, let registeredOwner = context.registeredObject(for: owner) {
+                registeredOwner.willChangeAll()
+                registeredOwner.toMany[index].retract(object.key)
+                registeredOwner.toMany[index].fault()
             }
         }
     }

@@ -33,15 +33,15 @@ extension NSManagedObject {
     private final func overriddenViolations() throws -> [CocoaError] {
         var errors: [CocoaError] = []
         for slot in layout.entity.slots {
-            let before = value(forKey: slot.name)
-            var value = before.map { $0 as AnyObject }
-            let given = value
+            let currentValue = value(forKey: slot.name)
+            var value = currentValue.map { $0 as AnyObject }
+            let passedValue = value
             do {
                 try validateValue(&value, forKey: slot.name)
-                if value !== given { setValue(value, forKey: slot.name) }
+                if value !== passedValue { setValue(value, forKey: slot.name) }
             } catch let error as CocoaError {
                 // The model's rules were checked already.
-                if (try? check(given, forKey: slot.name)) != nil { errors.append(error) }
+                if (try? check(passedValue, forKey: slot.name)) != nil { errors.append(error) }
             } catch {
                 errors.append(
                     CocoaError(

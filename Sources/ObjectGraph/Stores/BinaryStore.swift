@@ -108,9 +108,9 @@ final class BinaryStore: NSAtomicStore, @unchecked Sendable {
         guard var contents = try contents(of: url) else {
             throw CocoaError(.fileReadNoSuchFile, sentence: "No store exists at \(url.path).")
         }
-        let kept = contents[Key.metadata] as? [String: Any] ?? [:]
+        let storedMetadata = contents[Key.metadata] as? [String: Any] ?? [:]
         let own = [NSStoreUUIDKey, NSStoreTypeKey, Key.last, NSStoreModelVersionHashesKey]
-        contents[Key.metadata] = (metadata ?? [:]).merging(kept.filter { own.contains($0.key) }) { given, _ in given }
+        contents[Key.metadata] = (metadata ?? [:]).merging(storedMetadata.filter { own.contains($0.key) }) { given, _ in given }
         try write(contents, to: url)
     }
 

@@ -127,26 +127,26 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
     }
 
     override func fetch(_ query: StoreQuery) throws -> [Row] {
-        let found = try lock.withLock { try matching(query).map { try row(of: $0.node, $0.key) } }
-        let kept = found.dropFirst(query.offset)
-        return Array(query.limit.map { kept.prefix($0) } ?? kept)
+        let rows = try lock.withLock { try matching(query).map { try row(of: $0.node, $0.key) } }
+        let window = rows.dropFirst(query.offset)
+        return Array(query.limit.map { window.prefix($0) } ?? window)
     }
 
     override func count(_ query: StoreQuery) throws -> Int {
-        let found = try lock.withLock { try matching(query).count } - query.offset
-        return max(0, min(found, query.limit ?? found))
+        let count = try lock.withLock { try matching(query).count } - query.offset
+        return max(0, min(count, query.limit ?? count))
     }
 
     override func save(_ changes: StoreChanges, of objects: [NSManagedObject], in context: NSManagedObjectContext?) throws {
         try lock.withLock {
             try checkVersions(changes)
-            let before = (nodes, versions, nodes.mapValues { $0.propertyCache.flatMap { $0.mutableCopy() as? NSMutableDictionary } })
+            let savedState = (nodes, versions, nodes.mapValues { $0.propertyCache.flatMap { $0.mutableCopy() as? NSMutableDictionary } })
             do {
                 apply(changes, objects)
                 try save()
             } catch {
-                (nodes, versions) = (before.0, before.1)
-                for (key, values) in before.2 { nodes[key]?.propertyCache = values }
+                (nodes, versions) = (savedState.0, savedState.1)
+                for (key, values) in savedState.2 { nodes[key]?.propertyCache = values }
                 throw error
             }
             metadataWasSaved()
@@ -179,8 +179,8 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
             updateCacheNode(node, from: object)
         }
         for update in changes.updates { versions[update.key, default: 0] += 1 }
-        let gone = Set(changes.deletes.compactMap { nodes[$0.key] })
-        if !gone.isEmpty { willRemoveCacheNodes(gone) }
+        let deletedNodes = Set(changes.deletes.compactMap { nodes[$0.key] })
+        if !deletedNodes.isEmpty { willRemoveCacheNodes(deletedNodes) }
         for delete in changes.deletes {
             nodes[delete.key] = nil
             versions[delete.key] = nil

@@ -26,7 +26,7 @@ final class ReferenceTable: Sendable {
         let name = Name(entity: entity, value: Self.normal(reference))
         let box = Unchecked(reference)
         return state.withLock { state in
-            if let known = state.numbers[name] { return known }
+            if let number = state.numbers[name] { return number }
             state.last += 1
             state.numbers[name] = state.last
             state.objects[state.last] = box.value
@@ -49,8 +49,8 @@ final class ReferenceTable: Sendable {
         let hasTexts = state.withLock { $0.hasTexts }
         if !hasTexts, let value = Int64(text) { return number(of: NSNumber(value: value), entity: entity) }
         if !hasTexts, let value = UUID(uuidString: text) {
-            let known = state.withLock { $0.numbers[Name(entity: entity, value: AnyHashable(value))] }
-            if let known { return known }
+            let number = state.withLock { $0.numbers[Name(entity: entity, value: AnyHashable(value))] }
+            if let number { return number }
         }
         return number(of: text, entity: entity)
     }

@@ -91,9 +91,9 @@ struct PredicateParser {
     }
 
     func failure(_ expected: String, _ column: Int? = nil) -> PredicateFailure {
-        let found = token.kind == .end ? "the end" : "'\(token.text)'"
+        let actual = token.kind == .end ? "the end" : "'\(token.text)'"
         return PredicateFailure(
-            .format, column == nil ? "\(expected), found \(found)" : expected, column: column ?? token.column)
+            .format, column == nil ? "\(expected), found \(actual)" : expected, column: column ?? token.column)
     }
 
     /// Returns a node as a condition, or reports that an operator is missing.
@@ -177,9 +177,9 @@ struct PredicateParser {
         }
         var modifier = Comparison.Modifier.direct
         let isNone = keyword == "NONE"
-        if let word = keyword, let found = PredicateWords.modifiers[word] {
+        if let word = keyword, let parsedModifier = PredicateWords.modifiers[word] {
             try advance()
-            modifier = found
+            modifier = parsedModifier
         }
         let column = token.column
         let left = try operand()

@@ -45,11 +45,11 @@ open class NSExpression: NSObject, NSCopying {
 
     package let tree: Expression
     /// The constant itself, which may hold more than a predicate's value of it.
-    private let given: Any?
+    private let constantObject: Any?
 
-    package init(tree: Expression, given: Any? = nil) {
+    package init(tree: Expression, constantObject: Any? = nil) {
         self.tree = tree
-        self.given = given
+        self.constantObject = constantObject
         super.init()
     }
 
@@ -96,7 +96,7 @@ open class NSExpression: NSObject, NSCopying {
 
     /// Creates an expression for a constant.
     public convenience init(forConstantValue obj: Any?) {
-        self.init(tree: .constant(PredicateValue(constant: obj)), given: obj)
+        self.init(tree: .constant(PredicateValue(constant: obj)), constantObject: obj)
     }
 
     /// Returns an expression for the evaluated object.
@@ -226,7 +226,7 @@ open class NSExpression: NSObject, NSCopying {
     /// The value of a constant expression.
     open var constantValue: Any? {
         guard case .constant(let value) = tree else { wrongType("constant value") }
-        return given ?? value.foundationValue
+        return constantObject ?? value.foundationValue
     }
 
     /// Has no effect: expressions from an archive may always be evaluated here.

@@ -40,8 +40,8 @@ extension StoreWriter {
         outcome.count = requested
         for (entity, keys) in doomed.groups {
             try eachRelationship(of: entity, rule: .deny) { relationship in
-                let left = try destinations(of: keys, relationship).filter { !doomed.contains($0) }
-                if left.isEmpty { return }
+                let remainingMembers = try destinations(of: keys, relationship).filter { !doomed.contains($0) }
+                if remainingMembers.isEmpty { return }
                 throw StoreError(.denied, "a relationship with the delete rule Deny still has members", detail: relationship.name)
             }
         }
@@ -65,7 +65,7 @@ extension StoreWriter {
 
     /// The keys of existing rows, with their concrete entities.
     private func present(_ keys: [RowKey]) throws -> [RowKey] {
-        var found: [RowKey] = []
+        var existingKeys: [RowKey] = []
         let own = keys.filter { $0.store == store.number }
         for (entity, group) in DoomedRows.grouped(own) {
             let entity = try layout.entity(entity)
@@ -73,10 +73,10 @@ extension StoreWriter {
                 "SELECT Z_PK, Z_ENT FROM \(identifier(entity.table)) WHERE Z_PK \(KeyList.condition)", [KeyList(group).argument]
             ) { row in
                 guard let index = layout.entityIndex(number: row.int(1)), entity.hierarchyNumbers.contains(row.int(1)) else { return }
-                found.append(RowKey(store: store.number, entity: index, primaryKey: row.int(0)))
+                existingKeys.append(RowKey(store: store.number, entity: index, primaryKey: row.int(0)))
             }
         }
-        return found
+        return existingKeys
     }
 
     private struct Relationship {
@@ -106,7 +106,7 @@ extension StoreWriter {
         }
         guard let slot = relationship.slot, case .reference(let reference) = owner.slots[slot] else { return [] }
         let destination = try layout.entity(reference.destination)
-        var found: [RowKey] = []
+        var existingKeys: [RowKey] = []
         try connection.query(
             """
             SELECT d.Z_PK, d.Z_ENT FROM \(identifier(owner.table)) o JOIN \(identifier(destination.table)) d \
@@ -114,9 +114,9 @@ extension StoreWriter {
             """, [KeyList(keys).argument]
         ) { row in
             guard let index = layout.entityIndex(number: row.int(1)) else { return }
-            found.append(RowKey(store: store.number, entity: index, primaryKey: row.int(0)))
+            existingKeys.append(RowKey(store: store.number, entity: index, primaryKey: row.int(0)))
         }
-        return found
+        return existingKeys
     }
 
     /// Owners of to-many relationships that lose deleted rows.
@@ -159,11 +159,11 @@ extension StoreWriter {
                 try empty(reference, of: destination, keys, { $0.slotBits[inverse] }, &touched)
             case .join(let side):
                 let destination = try layout.entity(side.destination)
-                let (pairs, own, other) = (identifier(side.table), identifier(side.ownColumn), identifier(side.otherColumn))
+                let (pairs, own, otherColumn) = (identifier(side.table), identifier(side.ownColumn), identifier(side.otherColumn))
                 try touch(
                     """
                     UPDATE \(identifier(destination.table)) SET Z_OPT = Z_OPT + 1 \
-                    WHERE Z_PK IN (SELECT \(other) FROM \(pairs) WHERE \(own) \(KeyList.condition)) RETURNING Z_PK, Z_ENT
+                    WHERE Z_PK IN (SELECT \(otherColumn) FROM \(pairs) WHERE \(own) \(KeyList.condition)) RETURNING Z_PK, Z_ENT
                     """, keys, { $0.toManyBits[side.inverse] }, &touched)
                 if listsKeys { outcome.relationshipOwners.formUnion(touched) }
             }
@@ -236,22 +236,22 @@ private struct DoomedRows {
     }
 
     private let root: (Int) -> Int
-    private var places: Set<Place> = []
+    private var rowIdentities: Set<Place> = []
     private var byEntity: [Int: [Int64]] = [:]
 
     init(root: @escaping (Int) -> Int) { self.root = root }
 
-    var count: Int { places.count }
+    var count: Int { rowIdentities.count }
 
     /// In order of entity.
     var groups: [(entity: Int, keys: [Int64])] { byEntity.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
 
-    func contains(_ key: RowKey) -> Bool { places.contains(Place(root: root(key.entityIndex), primaryKey: key.primaryKey)) }
+    func contains(_ key: RowKey) -> Bool { rowIdentities.contains(Place(root: root(key.entityIndex), primaryKey: key.primaryKey)) }
 
     /// - Returns: The keys that were new.
     mutating func add(_ keys: [RowKey]) -> [RowKey] {
         keys.filter { key in
-            guard places.insert(Place(root: root(key.entityIndex), primaryKey: key.primaryKey)).inserted else { return false }
+            guard rowIdentities.insert(Place(root: root(key.entityIndex), primaryKey: key.primaryKey)).inserted else { return false }
             byEntity[key.entityIndex, default: []].append(key.primaryKey)
             return true
         }

@@ -23,14 +23,14 @@ extension StoreWriter {
         var outcome = BatchOutcome()
         while let values = try source.next() {
             precondition(values.count == entity.slots.count, "an inserted row has one value per slot of its entity")
-            let before = external.made.count
+            let fileCount = external.made.count
             try bind(values, entity, primaryKey, statement)
             do throws(StoreError) {
                 try statement.run()
             } catch {
                 guard error.code == .constraint else { throw error }
                 // The row was not inserted, so no row names its files.
-                external.dropped += external.made[before...]
+                external.dropped += external.made[fileCount...]
                 try resolve(error, values, source, entity, rule, listsKeys: listsKeys, &outcome)
                 continue
             }
@@ -50,24 +50,24 @@ extension StoreWriter {
     ) throws(StoreError) {
         statement.bind(primaryKey, 1)
         statement.bind(entity.number, 2)
-        var place: Int32 = 3
+        var argument: Int32 = 3
         for slot in 0..<values.count {
             switch entity.bindings[slot] {
             case .none: continue
             case .external:
-                try statement.bind(try encodeExternal(values[slot]), place)
-                place += 1
+                try statement.bind(try encodeExternal(values[slot]), argument)
+                argument += 1
             case .value:
                 if values[slot].reference == nil {
-                    try StoredValueEncoding.bind(values[slot], statement, place)
+                    try StoredValueEncoding.bind(values[slot], statement, argument)
                 } else {
-                    statement.bindNull(place)
+                    statement.bindNull(argument)
                 }
-                place += 1
+                argument += 1
             case .keyAndEntity:
-                statement.bindNull(place)
-                statement.bindNull(place + 1)
-                place += 2
+                statement.bindNull(argument)
+                statement.bindNull(argument + 1)
+                argument += 2
             }
         }
     }
@@ -80,21 +80,21 @@ extension StoreWriter {
     ) throws {
         if rule == .refuse { throw error }
         let rivals = try rivals(of: values, entity)
-        guard let kept = rivals.first else { throw error }
+        guard let survivor = rivals.first else { throw error }
         if rule == .keepStored { return }
         for rival in rivals.dropFirst() {
-            let gone = try deleteRows([rival], listsKeys: listsKeys)
-            outcome.deleted += gone.deleted
+            let deletion = try deleteRows([rival], listsKeys: listsKeys)
+            outcome.deleted += deletion.deleted
         }
         let slots = rule == .overwrite ? Array(entity.slots.indices) : source.givenSlots
-        try write(values, slots.filter { if case .attribute = entity.slots[$0] { true } else { false } }, to: kept)
-        if listsKeys { outcome.updated.append(kept) }
+        try write(values, slots.filter { if case .attribute = entity.slots[$0] { true } else { false } }, to: survivor)
+        if listsKeys { outcome.updated.append(survivor) }
         outcome.count += 1
     }
 
     /// Rows with equal values under some uniqueness constraint, oldest first.
     private func rivals(of values: ContiguousArray<StoredValue>, _ entity: EntityLayout) throws -> [RowKey] {
-        var found: Set<RowKey> = []
+        var rivalKeys: Set<RowKey> = []
         var index: Int? = entity.index
         while let current = index {
             let resolved = layout.model.entities[current]
@@ -105,11 +105,11 @@ extension StoreWriter {
                 }
                 // Null equals nothing, not even null.
                 guard slots.count == constraint.count, !slots.contains(where: { values[$0].isNull }) else { continue }
-                found.formUnion(try rows(of: owner, with: values, at: slots))
+                rivalKeys.formUnion(try rows(of: owner, with: values, at: slots))
             }
             index = resolved.superentity
         }
-        return found.sorted { $0.primaryKey < $1.primaryKey }
+        return rivalKeys.sorted { $0.primaryKey < $1.primaryKey }
     }
 
     private func rows(

@@ -25,10 +25,10 @@ extension StoreWriter {
         }
         var query = batch.query
         (query.sort, query.limit, query.offset) = ([], nil, 0)
-        let found = try StoreQueryTranslation(query, layout, store).primaryKeys()
+        let matchingKeys = try StoreQueryTranslation(query, layout, store).primaryKeys()
         let update =
-            "UPDATE \(identifier(entity.table)) AS \(scope.alias) SET " + assignments + " WHERE Z_PK IN (" + found + ")"
-        try dropFiles(of: entity, slots: batch.values.map(\.slot), where: "Z_PK IN (" + found + ")")
+            "UPDATE \(identifier(entity.table)) AS \(scope.alias) SET " + assignments + " WHERE Z_PK IN (" + matchingKeys + ")"
+        try dropFiles(of: entity, slots: batch.values.map(\.slot), where: "Z_PK IN (" + matchingKeys + ")")
         var outcome = BatchOutcome()
         let isListed = listsKeys || history.isEnabled
         let statement = try connection.statement(update.text + (isListed ? " RETURNING Z_PK, Z_ENT" : ""))

@@ -14,8 +14,8 @@ struct Connection {
     ///   stack is still reading rows of the cached one.
     func statement(_ sql: String) throws(StoreError) -> PreparedStatement {
         do {
-            let kept = PreparedStatement(try database.cachedStatement(sql: sql))
-            if !kept.isBusy { return kept }
+            let cached = PreparedStatement(try database.cachedStatement(sql: sql))
+            if !cached.isBusy { return cached }
             return PreparedStatement(try database.makeStatement(sql: sql))
         } catch {
             throw StoreError(error)

@@ -50,8 +50,8 @@ final class PointReader: @unchecked Sendable {
         defer { lock.unlock() }
         guard let database else { throw StoreError(.other, "the store was closed") }
         let statement: PreparedStatement
-        if let kept = statements[entity.index] {
-            statement = kept
+        if let cached = statements[entity.index] {
+            statement = cached
         } else {
             statement = try PreparedStatement(kept: entity.rowSQL, in: database)
             statements[entity.index] = statement

@@ -81,35 +81,35 @@ struct DictionaryTranslation {
         case .attribute(_, let kind): return (.attribute(kind), nil)
         case .transient: return (.value(operand.kind), nil)
         case .reference(let reference):
-            let rest = keys.dropFirst()
-            if rest.isEmpty || rest == ["objectID"] || rest == ["self"] {
+            let remainingKeys = keys.dropFirst()
+            if remainingKeys.isEmpty || remainingKeys == ["objectID"] || remainingKeys == ["self"] {
                 let number = reference.entityColumn.map { SQLFragment("\(scope.alias).\(identifier($0))") }
                 return (.object(entity: reference.destination, hasNumber: number != nil), number)
             }
             let table = try translator.layout.entity(reference.destination).table
-            return try reading(rest, scope.destination(key, reference, table: table), operand, translator)
+            return try reading(remainingKeys, scope.destination(key, reference, table: table), operand, translator)
         }
     }
 
     /// Decodes one row of the result.
     func values(_ statement: PreparedStatement, _ layout: StoreLayout, store: UInt16) -> [StoredValue] {
-        var place: Int32 = 0
+        var column: Int32 = 0
         return readings.map { reading in
-            defer { place += 1 }
-            if statement.isNull(place) {
-                if case .object(_, true) = reading { place += 1 }
+            defer { column += 1 }
+            if statement.isNull(column) {
+                if case .object(_, true) = reading { column += 1 }
                 return .null
             }
             switch reading {
-            case .attribute(.external): return ReadShape.external(place, statement, layout)
-            case .attribute(let kind): return kind.decode(statement, place)
-            case .value(let kind): return Self.value(statement, place, kind)
+            case .attribute(.external): return ReadShape.external(column, statement, layout)
+            case .attribute(let kind): return kind.decode(statement, column)
+            case .value(let kind): return Self.value(statement, column, kind)
             case .object(let entity, let hasNumber):
-                let key = statement.int(place)
+                let key = statement.int(column)
                 guard hasNumber else { return .reference(RowKey(store: store, entity: entity, primaryKey: key)) }
-                place += 1
+                column += 1
                 return .reference(
-                    RowKey(store: store, entity: layout.entityIndex(number: statement.int(place)) ?? entity, primaryKey: key))
+                    RowKey(store: store, entity: layout.entityIndex(number: statement.int(column)) ?? entity, primaryKey: key))
             }
         }
     }

@@ -14,12 +14,12 @@ extension PredicateTranslator {
             guard Expression.aggregateFunctions.contains(function), arguments.count == 1 else { return nil }
             (name, argument) = (function, arguments[0])
         case .keyPath(let keys):
-            guard let place = keys.firstIndex(where: { Expression.aggregateOperators[$0] != nil }),
-                let function = Expression.aggregateOperators[keys[place]]
+            guard let operatorIndex = keys.firstIndex(where: { Expression.aggregateOperators[$0] != nil }),
+                let function = Expression.aggregateOperators[keys[operatorIndex]]
             else { return nil }
-            var rest = keys
-            rest.remove(at: place)
-            (name, argument) = (function, rest.isEmpty ? .selfObject : .keyPath(rest))
+            var remainingKeys = keys
+            remainingKeys.remove(at: operatorIndex)
+            (name, argument) = (function, remainingKeys.isEmpty ? .selfObject : .keyPath(remainingKeys))
         default: return nil
         }
         switch argument {

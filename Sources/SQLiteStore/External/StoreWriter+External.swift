@@ -43,7 +43,7 @@ extension EntityLayout {
     /// Selects a slot's column in all rows with possibly external values; nil for a slot without such values.
     func filesSQL(_ slot: Int) -> String? {
         guard case .attribute(let column, .external) = slots[slot] else { return nil }
-        let place = identifier(column)
-        return "SELECT \(place) FROM \(identifier(table)) WHERE length(\(place)) = \(ExternalValue.referenceSize)"
+        let quotedColumn = identifier(column)
+        return "SELECT \(quotedColumn) FROM \(identifier(table)) WHERE length(\(quotedColumn)) = \(ExternalValue.referenceSize)"
     }
 }

@@ -81,23 +81,23 @@ package struct StoreCheck {
     private mutating func each(
         _ rule: StoreViolation.Rule, _ table: String, _ sql: String, _ message: (SQLRow) -> String
     ) throws {
-        var found: [(Int64?, String)] = []
-        try connection.query(sql) { found.append(($0.optionalInt(0), message($0))) }
-        for (key, message) in found { note(rule, table, key, message) }
+        var rows: [(Int64?, String)] = []
+        try connection.query(sql) { rows.append(($0.optionalInt(0), message($0))) }
+        for (key, message) in rows { note(rule, table, key, message) }
     }
 
     // MARK: The file and the entity list
 
     private mutating func file() throws {
-        var found: [String] = []
+        var messages: [String] = []
         do {
             try connection.query("PRAGMA integrity_check") { row in
-                if let text = row.text(0), text != "ok" { found.append(text) }
+                if let text = row.text(0), text != "ok" { messages.append(text) }
             }
         } catch let error as StoreError where error.code == .corrupt {
-            found.append(error.detail)
+            messages.append(error.detail)
         }
-        for text in found { note(.fileDamaged, "", nil, text) }
+        for text in messages { note(.fileDamaged, "", nil, text) }
     }
 
     private mutating func entities() throws {
@@ -266,10 +266,10 @@ package struct StoreCheck {
                 "the number was not given out; the last one was \(last)"
             }
         }
-        let known = outline.entities.keys.sorted().map { String($0) }.joined(separator: ", ")
+        let entityNumbers = outline.entities.keys.sorted().map { String($0) }.joined(separator: ", ")
         try each(
             .changeUnreadable, "ACHANGE",
-            "SELECT Z_PK FROM ACHANGE WHERE ZCHANGETYPE IS NULL OR ZCHANGETYPE NOT IN (0, 1, 2) OR ZENTITY NOT IN (\(known))"
+            "SELECT Z_PK FROM ACHANGE WHERE ZCHANGETYPE IS NULL OR ZCHANGETYPE NOT IN (0, 1, 2) OR ZENTITY NOT IN (\(entityNumbers))"
         ) { _ in "the change is of an unknown kind or entity" }
         for column in ["ZAUTHORTS", "ZBUNDLEIDTS", "ZCONTEXTNAMETS", "ZPROCESSIDTS"] where has("ATRANSACTION", column) {
             try each(
@@ -308,13 +308,13 @@ package struct StoreCheck {
         for root in outline.roots {
             guard let name = outline.table(of: root.number), let columns = outline.tables[name] else { continue }
             for column in columns where column.type.uppercased() == "BLOB" {
-                let place = identifier(column.name)
+                let quotedColumn = identifier(column.name)
                 var missing: [Int64] = []
                 // A tag, a UUID's text, a zero: other values of this length do not match by chance.
                 try connection.query(
                     """
-                    SELECT Z_PK, \(place) FROM \(identifier(name)) \
-                    WHERE typeof(\(place)) = 'blob' AND length(\(place)) = \(ExternalValue.referenceSize)
+                    SELECT Z_PK, \(quotedColumn) FROM \(identifier(name)) \
+                    WHERE typeof(\(quotedColumn)) = 'blob' AND length(\(quotedColumn)) = \(ExternalValue.referenceSize)
                     """
                 ) { row in
                     guard case .file(let file)? = row.blob(1).map(ExternalValue.init) else { return }

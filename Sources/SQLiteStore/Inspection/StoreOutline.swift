@@ -59,7 +59,7 @@ struct StoreOutline {
     init(_ connection: Connection) throws(StoreError) {
         do {
             var names: [String] = []
-            var other: [String: [String]] = [:]
+            var indexesByTable: [String: [String]] = [:]
             try connection.query(
                 """
                 SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \
@@ -68,9 +68,9 @@ struct StoreOutline {
             ) { row in
                 guard let name = row.text(1) else { return }
                 if names.count == Self.tablesMax { throw StoreError(.corrupt, "the database has too many tables for a store") }
-                if row.text(0) == "table" { names.append(name) } else { other[row.text(0) ?? "", default: []].append(name) }
+                if row.text(0) == "table" { names.append(name) } else { indexesByTable[row.text(0) ?? "", default: []].append(name) }
             }
-            (indexes, triggers) = (other["index"] ?? [], other["trigger"] ?? [])
+            (indexes, triggers) = (indexesByTable["index"] ?? [], indexesByTable["trigger"] ?? [])
             var tables: [String: [Column]] = [:]
             for name in names {
                 var columns: [Column] = []
@@ -159,12 +159,12 @@ struct StoreOutline {
                             table: far, column: column, entityColumn: nil, orderColumn: property.orderColumn,
                             destination: root(of: own.number)))
                 case .toManyByTable:
-                    guard let join = property.table, let column = property.column, let other = property.otherColumn,
+                    guard let join = property.table, let column = property.column, let otherColumn = property.otherColumn,
                         let destination
                     else { continue }
                     let orders = (pairs[join]?.orderColumns ?? []) + (property.orderColumn.map { [$0] } ?? [])
                     pairs[join] = Join(
-                        table: join, columns: [(column, root(of: own.number)), (other, destination)], orderColumns: orders)
+                        table: join, columns: [(column, root(of: own.number)), (otherColumn, destination)], orderColumns: orders)
                 }
             }
         }

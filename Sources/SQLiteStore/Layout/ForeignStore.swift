@@ -59,8 +59,8 @@ struct ForeignStore: Codable {
         }
         if isMigrationDeferred { return }
         for table in layout.tables {
-            let known = Set(["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map { $0.name.uppercased() })
-            let unknown = (types[table.name.uppercased()] ?? [:]).keys.filter { !known.contains($0) }
+            let modelColumns = Set(["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map { $0.name.uppercased() })
+            let unknown = (types[table.name.uppercased()] ?? [:]).keys.filter { !modelColumns.contains($0) }
             if let first = unknown.min() {
                 throw refusal(
                     "a property of the store is not in the model",
@@ -76,16 +76,16 @@ struct ForeignStore: Codable {
         case .attribute, .toOne:
             for column in [record.column, record.entityColumn, record.orderColumn].compactMap({ $0 }) {
                 guard let type = present[column.uppercased()] else {
-                    let what: StaticString =
+                    let summary: StaticString =
                         column == record.column
                         ? "a property of the model is not in the store" : "a relationship is stored in another way"
-                    throw refusal(what, "\(name), no column \(table).\(column)")
+                    throw refusal(summary, "\(name), no column \(table).\(column)")
                 }
-                let wanted = record.kind == .attribute ? record.storage?.declaredType ?? "" : "INTEGER"
-                if type != wanted {
+                let modelType = record.kind == .attribute ? record.storage?.declaredType ?? "" : "INTEGER"
+                if type != modelType {
                     throw refusal(
                         "a property has another type than in the store",
-                        "\(name) is \(wanted) in the model, and column \(table).\(column) is \(type)")
+                        "\(name) is \(modelType) in the model, and column \(table).\(column) is \(type)")
                 }
             }
         case .toManyByKey: return

@@ -26,13 +26,13 @@ struct ReadShape: Sendable {
 
     init(_ hierarchy: [(number: Int64, entity: Int, slots: [SlotLayout])]) {
         var columns: [String] = []
-        var places: [String: Int32] = [:]
+        var columnIndexes: [String: Int32] = [:]
         func place(_ column: String) -> Int32 {
-            if let place = places[column] { return place }
-            let place = Int32(Self.fixedColumns.count + columns.count)
+            if let existingIndex = columnIndexes[column] { return existingIndex }
+            let newIndex = Int32(Self.fixedColumns.count + columns.count)
             columns.append(column)
-            places[column] = place
-            return place
+            columnIndexes[column] = newIndex
+            return newIndex
         }
         decoders = hierarchy.map { number, entity, slots in
             Decoder(

@@ -65,20 +65,20 @@ extension StoreLayoutBuilder {
         }
         guard case .slot(let slot)? = entity.location(of: path[0]), case .toOne(let relationship) = entity.slots[slot],
             let key = column(path[0], of: entity.index), let source = column(path[1], of: relationship.destination),
-            let other = tables[model.entities[relationship.destination].root].map({ identifier($0.name) })
+            let destinationTable = tables[model.entities[relationship.destination].root].map({ identifier($0.name) })
         else { return false }
-        draft.value = "(SELECT \(applied("d.\(source)")) FROM \(other) d WHERE d.Z_PK = \(draft.table).\(key))"
+        draft.value = "(SELECT \(applied("d.\(source)")) FROM \(destinationTable) d WHERE d.Z_PK = \(draft.table).\(key))"
         draft.on("INSERT ON \(draft.table)", rows: "Z_PK = NEW.Z_PK")
         draft.on("UPDATE OF \(key) ON \(draft.table)", rows: "Z_PK = NEW.Z_PK")
-        draft.on("UPDATE OF \(source) ON \(other)", rows: "\(key) = NEW.Z_PK")
-        draft.on("INSERT ON \(other)", rows: "\(key) = NEW.Z_PK")
+        draft.on("UPDATE OF \(source) ON \(destinationTable)", rows: "\(key) = NEW.Z_PK")
+        draft.on("INSERT ON \(destinationTable)", rows: "\(key) = NEW.Z_PK")
         return true
     }
 
     private func aggregate(
         _ name: String, _ operation: String, _ attribute: String?, _ entity: ResolvedEntity, _ draft: inout Draft
     ) -> Bool {
-        guard case .toMany(let index)? = entity.location(of: name), let place = toMany[entity.index]?[index] else { return false }
+        guard case .toMany(let index)? = entity.location(of: name), let storage = toMany[entity.index]?[index] else { return false }
         let source = attribute.flatMap { column($0, of: entity.toMany[index].destination) }
         if attribute != nil, source == nil { return false }
         let function =
@@ -90,24 +90,24 @@ extension StoreLayoutBuilder {
         draft.on("INSERT ON \(draft.table)", rows: "Z_PK = NEW.Z_PK")
         // A count is incremented or decremented: the members are not counted again for each change.
         func count(_ change: String) -> String? { source == nil ? "IFNULL(\(draft.column), 0) \(change)" : nil }
-        switch place {
+        switch storage {
         case .transient: return false
         case .foreignKey(let key):
-            let (other, column) = (identifier(key.table), identifier(key.column))
-            draft.value = "(SELECT \(function) FROM \(other) d WHERE d.\(column) = \(draft.table).Z_PK)"
-            draft.on("INSERT ON \(other)", rows: "Z_PK = NEW.\(column)", value: count("+ 1"))
-            draft.on("DELETE ON \(other)", rows: "Z_PK = OLD.\(column)", value: count("- 1"))
+            let (destinationTable, column) = (identifier(key.table), identifier(key.column))
+            draft.value = "(SELECT \(function) FROM \(destinationTable) d WHERE d.\(column) = \(draft.table).Z_PK)"
+            draft.on("INSERT ON \(destinationTable)", rows: "Z_PK = NEW.\(column)", value: count("+ 1"))
+            draft.on("DELETE ON \(destinationTable)", rows: "Z_PK = OLD.\(column)", value: count("- 1"))
             draft.on(
-                "UPDATE OF \(([column] + [source].compactMap { $0 }).joined(separator: ", ")) ON \(other)",
+                "UPDATE OF \(([column] + [source].compactMap { $0 }).joined(separator: ", ")) ON \(destinationTable)",
                 rows: "Z_PK IN (OLD.\(column), NEW.\(column))", value: count("+ (Z_PK IS NEW.\(column)) - (Z_PK IS OLD.\(column))"))
         case .join(let side):
             let (join, own, member) = (identifier(side.table), identifier(side.ownColumn), identifier(side.otherColumn))
-            guard let other = tables[model.entities[side.destination].root].map({ identifier($0.name) }) else { return false }
-            let members = source == nil ? join : "\(join) j JOIN \(other) d ON d.Z_PK = j.\(member)"
+            guard let destinationTable = tables[model.entities[side.destination].root].map({ identifier($0.name) }) else { return false }
+            let members = source == nil ? join : "\(join) j JOIN \(destinationTable) d ON d.Z_PK = j.\(member)"
             draft.value = "(SELECT \(function) FROM \(members) WHERE \(source == nil ? "" : "j.")\(own) = \(draft.table).Z_PK)"
             draft.on("INSERT ON \(join)", rows: "Z_PK = NEW.\(own)", value: count("+ 1"))
             draft.on("DELETE ON \(join)", rows: "Z_PK = OLD.\(own)", value: count("- 1"))
-            if let source { draft.on("UPDATE OF \(source) ON \(other)", rows: "Z_PK IN (SELECT \(own) FROM \(join) WHERE \(member) = NEW.Z_PK)") }
+            if let source { draft.on("UPDATE OF \(source) ON \(destinationTable)", rows: "Z_PK IN (SELECT \(own) FROM \(join) WHERE \(member) = NEW.Z_PK)") }
         }
         return true
     }

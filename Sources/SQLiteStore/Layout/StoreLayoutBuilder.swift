@@ -148,22 +148,22 @@ struct StoreLayoutBuilder {
 
     private mutating func place(_ relationship: ResolvedRelationship, of entity: ResolvedEntity) -> SlotLayout {
         if relationship.declaration.isTransient { return .transient }
-        let before = earlier(entity, relationship.name)
+        let recordedProperty = earlier(entity, relationship.name)
         let destination = model.entities[relationship.destination]
         let name = relationship.name.uppercased()
         var record = RecordedProperty(.toOne)
         record.destination = destination.name
         record.inverse = relationship.inverseName
-        let column = before?.column ?? newColumn("Z" + name, entity.root)
+        let column = recordedProperty?.column ?? newColumn("Z" + name, entity.root)
         record.column = column
         add(column, .key, of: entity.index, to: entity.root)
         if destination.hierarchy.count > 1 {
-            let companion = before?.entityColumn ?? newColumn("Z\(number(destination.index))_\(name)", entity.root)
+            let companion = recordedProperty?.entityColumn ?? newColumn("Z\(number(destination.index))_\(name)", entity.root)
             record.entityColumn = companion
             add(companion, .key, of: entity.index, to: entity.root)
         }
         if let inverse = relationship.inverse.flatMap(destination.relationship(at:)), inverse.declaration.isOrdered {
-            let order = before?.orderColumn ?? newColumn("Z_FOK_\(name)", entity.root)
+            let order = recordedProperty?.orderColumn ?? newColumn("Z_FOK_\(name)", entity.root)
             record.orderColumn = order
             add(order, .key, of: entity.index, to: entity.root)
         }

@@ -72,9 +72,9 @@ struct StoreMetadata {
 
     /// Returns the entities that the model has in another version.
     func differences(from options: SQLiteStore.Options) -> [String] {
-        guard let known = recordedHashes else { return [] }
+        guard let storeHashes = recordedHashes else { return [] }
         return options.versionHashes.filter { name, hash in
-            known[name] != hash && known[name] != options.earlierVersionHashes[name]
+            storeHashes[name] != hash && storeHashes[name] != options.earlierVersionHashes[name]
         }.keys.sorted()
     }
 
@@ -110,11 +110,11 @@ struct StoreMetadata {
 
     /// Replaces the app's values, keeps the store's own.
     mutating func replaceVisible(with new: [String: Any]) {
-        let kept = values.filter { StoreFormat.MetadataKey.reserved.contains($0.key) || $0.key == "_NSAutoVacuumLevel" }
+        let storeValues = values.filter { StoreFormat.MetadataKey.reserved.contains($0.key) || $0.key == "_NSAutoVacuumLevel" }
         let applesHashes = values[StoreFormat.MetadataKey.applesHashes]
         var new = new
         new[StoreFormat.MetadataKey.tables] = nil
-        values = new.merging(kept) { _, kept in kept }
+        values = new.merging(storeValues) { _, storeValues in storeValues }
         values[StoreFormat.MetadataKey.identifier] = nil
         values[StoreFormat.MetadataKey.hashVersion] = nil
         values[StoreFormat.MetadataKey.applesHashes] = applesHashes

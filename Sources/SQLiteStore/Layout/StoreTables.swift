@@ -45,7 +45,7 @@ struct StoreTables {
 
     /// Drops indexes of the layout's tables that it does not have, or has in another form.
     func dropOtherIndexes(onLeftovers leftovers: [DeferredDrop]) throws(StoreError) {
-        let wanted = Set(
+        let neededNames = Set(
             layout.tables.flatMap { table in table.indexes.map { StoreSchema.create($0, on: table).replacing("IF NOT EXISTS ", with: "") } })
         let joins = layout.joins.map { $0.name.uppercased() }
         let tables = Set(layout.tables.map { $0.name.uppercased() } + leftovers.filter { $0.column == nil }.map { $0.table.uppercased() })
@@ -53,7 +53,7 @@ struct StoreTables {
         do {
             try connection.query("SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL") { row in
                 guard let name = row.text(0), let table = row.text(1)?.uppercased(), let sql = row.text(2) else { return }
-                if tables.contains(table), !joins.contains(table), !wanted.contains(sql) { dropped.append(name) }
+                if tables.contains(table), !joins.contains(table), !neededNames.contains(sql) { dropped.append(name) }
             }
         } catch { throw StoreError(error) }
         for name in dropped { try connection.execute("DROP INDEX \(StoreSchema.quoted(name))") }
@@ -68,8 +68,8 @@ struct StoreTables {
         var rebuilt: Set<String> = []
         for table in layout.tables {
             let rebuild = TableRebuild(connection: connection, table: table.name)
-            let wanted = table.uniqueColumns
-            guard try rebuild.inlineConstraints().contains(where: { !wanted.contains($0) }) else { continue }
+            let declaredUnique = table.uniqueColumns
+            guard try rebuild.inlineConstraints().contains(where: { !declaredUnique.contains($0) }) else { continue }
             let columns = drops.filter { $0.table.uppercased() == table.name.uppercased() }.compactMap { $0.column?.uppercased() }
             try rebuild.run(dropping: Set(columns))
             rebuilt.insert(table.name.uppercased())
@@ -78,12 +78,12 @@ struct StoreTables {
     }
 
     func makeHistory() throws(StoreError) {
-        let before = try connection.columnNames(of: "ACHANGE")
-        let wanted = (0..<layout.tombstoneCount).map { "ZTOMBSTONE\($0)" }
-        if !before.isEmpty, wanted.allSatisfy(before.contains) { return }
-        for statement in StoreSchema.history(tombstones: wanted) { try connection.execute(statement) }
+        let existingColumns = try connection.columnNames(of: "ACHANGE")
+        let tombstones = (0..<layout.tombstoneCount).map { "ZTOMBSTONE\($0)" }
+        if !existingColumns.isEmpty, tombstones.allSatisfy(existingColumns.contains) { return }
+        for statement in StoreSchema.history(tombstones: tombstones) { try connection.execute(statement) }
         let present = try connection.columnNames(of: "ACHANGE")
-        for name in wanted where !present.contains(name) { try connection.execute("ALTER TABLE ACHANGE ADD COLUMN \(name) BLOB") }
+        for name in tombstones where !present.contains(name) { try connection.execute("ALTER TABLE ACHANGE ADD COLUMN \(name) BLOB") }
         for (number, name) in HistoryEntity.names { try list(number, name, 0) }
     }
 
@@ -92,22 +92,22 @@ struct StoreTables {
     ///
     /// - Returns: Whether anything changed.
     func bringIndexes(upFrom recorded: RecordedModel?) throws(StoreError) -> Bool {
-        let wanted = layout.recorded.indexes ?? [:]
+        let neededIndexes = layout.recorded.indexes ?? [:]
         let tables = Set(layout.tables.map { $0.name.uppercased() })
         let all = try connection.pairs("SELECT name, tbl_name FROM sqlite_master WHERE type = 'index'")
         var present = Set(all.filter { tables.contains($0.1.uppercased()) }.map(\.0))
         var hasChanged = false
         for (name, statement) in (recorded?.indexes ?? [:]).sorted(by: { $0.key < $1.key })
-        where present.contains(name) && wanted[name] != statement {
+        where present.contains(name) && neededIndexes[name] != statement {
             try connection.execute("DROP INDEX \(identifier(name))")
             present.remove(name)
             hasChanged = true
         }
-        for (name, statement) in wanted.sorted(by: { $0.key < $1.key }) where !present.contains(name) {
+        for (name, statement) in neededIndexes.sorted(by: { $0.key < $1.key }) where !present.contains(name) {
             try connection.execute(statement)
             hasChanged = true
         }
-        return hasChanged || recorded?.indexes != wanted
+        return hasChanged || recorded?.indexes != neededIndexes
     }
 
     private func listEntities() throws(StoreError) {

@@ -34,10 +34,10 @@ extension MigrationPlan {
             let name = old.model.entities[origin].slots[index].name
             switch (new, oldEntity(origin).slots[index]) {
             case (.attribute(let attribute), .attribute(let column, let kind)):
-                guard !attribute.isTransient, let wanted = StorageKind(attribute), wanted.group == kind.group, claimed.insert(column).inserted
+                guard !attribute.isTransient, let newKind = StorageKind(attribute), newKind.group == kind.group, claimed.insert(column).inserted
                 else { continue }
                 var record = RecordedProperty(.attribute)
-                record.storage = hadFiles(slot, of: entity) ? .external : wanted
+                record.storage = hadFiles(slot, of: entity) ? .external : newKind
                 record.column = renamed(column, from: leaf(name), to: leaf(attribute.name), "Z" + leaf(attribute.name), primary)
                 return self.record(new.name, of: entity, record)
             case (.toOne(let relationship), .reference(let reference)):

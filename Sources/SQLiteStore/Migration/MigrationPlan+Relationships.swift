@@ -11,10 +11,10 @@ extension MigrationPlan {
     func sources(of entity: Int, _ location: PropertyLocation) -> [RelationshipPlace] {
         var result: [RelationshipPlace] = []
         for heir in model.entities[entity].hierarchy {
-            guard let origin = origins[heir], let place = properties[heir]?[location],
-                let relationship = old.model.entities[origin].relationship(at: place), !relationship.declaration.isTransient
+            guard let origin = origins[heir], let originLocation = properties[heir]?[location],
+                let relationship = old.model.entities[origin].relationship(at: originLocation), !relationship.declaration.isTransient
             else { continue }
-            let source = RelationshipPlace(entity: relationship.declaringEntity, location: place)
+            let source = RelationshipPlace(entity: relationship.declaringEntity, location: originLocation)
             if !result.contains(source) { result.append(source) }
         }
         return result
@@ -26,10 +26,10 @@ extension MigrationPlan {
             for index in model.entities[entity].toMany.indices where index >= inherited {
                 let relationship = model.entities[entity].toMany[index]
                 let sources = sources(of: entity, .toMany(index))
-                guard !relationship.declaration.isTransient, let source = sources.first, case .toMany(let before) = source.location
+                guard !relationship.declaration.isTransient, let source = sources.first, case .toMany(let formerIndex) = source.location
                 else { continue }
                 let place = RelationshipPlace(entity: entity, location: .toMany(index))
-                switch (relationship.shape, oldEntity(source.entity).toMany[before]) {
+                switch (relationship.shape, oldEntity(source.entity).toMany[formerIndex]) {
                 case (.manyToMany, .join(let side)): keep(side, of: source, as: relationship, place, isOnly: sources.count == 1)
                 case (.oneToMany, .foreignKey(let key)) where key.isHidden && relationship.inverse == nil:
                     keep(key, of: source, as: relationship, place, isOnly: sources.count == 1)
@@ -52,7 +52,7 @@ extension MigrationPlan {
         record.column = key.column
         if relationship.declaration.isOrdered { record.orderColumn = key.orderColumn }
         self.record(relationship.name, of: place.entity, record)
-        if isOnly, staysInPlace(source, key.destination, relationship) { kept.insert(place) }
+        if isOnly, staysInPlace(source, key.destination, relationship) { unchangedRelationships.insert(place) }
     }
 
     private mutating func keep(
@@ -70,17 +70,17 @@ extension MigrationPlan {
         (record.table, record.column, record.otherColumn) = (side.table, side.ownColumn, side.otherColumn)
         if relationship.declaration.isOrdered { record.orderColumn = side.orderColumn }
         self.record(relationship.name, of: place.entity, record)
-        let other = model.entities[inverseOwner].toMany[inverse]
-        if other.name != relationship.name || inverseOwner != place.entity {
+        let inverseRelationship = model.entities[inverseOwner].toMany[inverse]
+        if inverseRelationship.name != relationship.name || inverseOwner != place.entity {
             var record = RecordedProperty(.toManyByTable)
             (record.table, record.column, record.otherColumn) = (side.table, side.otherColumn, side.ownColumn)
-            if other.declaration.isOrdered, case .join(let opposite) = oldEntity(side.destination).toMany[side.inverse] {
+            if inverseRelationship.declaration.isOrdered, case .join(let opposite) = oldEntity(side.destination).toMany[side.inverse] {
                 record.orderColumn = opposite.orderColumn
             }
-            self.record(other.name, of: inverseOwner, record)
+            self.record(inverseRelationship.name, of: inverseOwner, record)
         }
         guard isOnly, staysInPlace(source, side.destination, relationship) else { return }
-        kept.insert(place)
-        kept.insert(RelationshipPlace(entity: inverseOwner, location: .toMany(inverse)))
+        unchangedRelationships.insert(place)
+        unchangedRelationships.insert(RelationshipPlace(entity: inverseOwner, location: .toMany(inverse)))
     }
 }

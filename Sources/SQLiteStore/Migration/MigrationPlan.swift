@@ -16,7 +16,7 @@ struct MigrationPlan {
         let to: Int
     }
 
-    struct Found {
+    struct FileState {
         /// Of each table, upper case.
         let columns: [String: [String]]
         /// Last used keys by `Z_ENT`.
@@ -28,7 +28,7 @@ struct MigrationPlan {
     let model: ResolvedModel
     /// New entities that the store holds.
     let included: [Int]
-    let found: Found
+    let file: FileState
     /// New entity to the old one that it derives from.
     private(set) var origins: [Int: Int] = [:]
     /// Old entity to the new one derived from it; nil for removed ones.
@@ -47,14 +47,14 @@ struct MigrationPlan {
     /// Renamed columns, by old root.
     var columnRenames: [Int: [String: String]] = [:]
     /// To-many relationships, by new entity and index, whose members stay in place.
-    var kept: Set<RelationshipPlace> = []
+    var unchangedRelationships: Set<RelationshipPlace> = []
 
     /// - Throws: ``StoreError`` with `.notInferable`.
-    init(old: StoreLayout, model: ResolvedModel, included: [Int], difference: ModelDifference, found: Found) throws(StoreError) {
+    init(old: StoreLayout, model: ResolvedModel, included: [Int], difference: ModelDifference, file: FileState) throws(StoreError) {
         self.old = old
         self.model = model
         self.included = included
-        self.found = found
+        self.file = file
         for index in included {
             guard let name = difference.origin(of: model.entities[index].name)?.name, let origin = old.model.entity(named: name) else { continue }
             origins[index] = origin.index
@@ -110,12 +110,12 @@ struct MigrationPlan {
         for (entity, origin) in origins.sorted(by: { $0.key < $1.key }) {
             for (slot, place) in (properties[entity]?.slots ?? []).enumerated() {
                 guard case .attribute(let now) = model.entities[entity].slots[slot], case .slot(let index)? = place,
-                    case .attribute(let before) = old.model.entities[origin].slots[index], !before.type.becomes(now.type)
+                    case .attribute(let formerAttribute) = old.model.entities[origin].slots[index], !formerAttribute.type.becomes(now.type)
                 else { continue }
                 let subject = "\(model.entities[entity].name).\(now.name)"
                 throw StoreError(
                     .notInferable, "how to migrate the store cannot be inferred",
-                    detail: "\(subject) changed from \(before.type) to \(now.type)")
+                    detail: "\(subject) changed from \(formerAttribute.type) to \(now.type)")
             }
         }
     }
@@ -130,10 +130,10 @@ struct MigrationPlan {
             var next: Int64 = 0
             let sources = model.entities[root].hierarchy.compactMap { origins[$0].map(oldRoot) }
             let primary = primaries[root].map { [$0] } ?? []
-            var seen: Set<Int> = []
-            for source in primary + sources where seen.insert(source).inserted {
+            var visited: Set<Int> = []
+            for source in primary + sources where visited.insert(source).inserted {
                 offsets[Route(from: source, to: root)] = next
-                next += found.maxima[oldEntity(source).number] ?? 0
+                next += file.maxima[oldEntity(source).number] ?? 0
             }
             maxima[root] = next
         }
@@ -157,15 +157,15 @@ struct MigrationPlan {
 
     private mutating func number() {
         for (entity, origin) in origins { existing.numbers[model.entities[entity].name] = oldEntity(origin).number }
-        existing.lastNumber = found.numbers.values.filter { $0 < 16_000 }.max() ?? 0
+        existing.lastNumber = file.numbers.values.filter { $0 < 16_000 }.max() ?? 0
         existing.recorded = RecordedModel()
         for index in included { existing.recorded?.entities[model.entities[index].name] = RecordedEntity(number: 0) }
         let tables = Set(old.model.entities.filter { $0.root == $0.index }.map { oldEntity($0.index).table.uppercased() })
-        existing.columns = found.columns.filter { !tables.contains($0.key) }
+        existing.columns = file.columns.filter { !tables.contains($0.key) }
         for (root, primary) in primaries { existing.columns[Self.table(of: model.entities[root])] = physical(primary) }
     }
 
-    func physical(_ oldRoot: Int) -> [String] { found.columns[oldEntity(oldRoot).table.uppercased()] ?? [] }
+    func physical(_ oldRoot: Int) -> [String] { file.columns[oldEntity(oldRoot).table.uppercased()] ?? [] }
 }
 
 /// A relationship of a new entity.

@@ -22,7 +22,7 @@ struct RelationshipFill {
                 guard let relationship = plan.model.entities[entity].relationship(at: location), !relationship.declaration.isTransient
                 else { continue }
                 let place = RelationshipPlace(entity: entity, location: location)
-                if plan.kept.contains(place) { continue }
+                if plan.unchangedRelationships.contains(place) { continue }
                 switch location {
                 case .slot: if plan.sources(of: entity, location).contains(where: { if case .slot = $0.location { true } else { false } }) { continue }
                 case .toMany(let index):
@@ -71,30 +71,30 @@ struct RelationshipFill {
         else { return nil }
         func numbers(_ entity: Int) -> String { plan.oldEntity(entity).hierarchyNumbers.map { String($0) }.joined(separator: ", ") }
         func column(_ name: String?) -> String { name.map(identifier) ?? "NULL" }
-        let (table, first, second, places, condition): (String, String, String, (String, String), String)
+        let (table, first, second, positions, condition): (String, String, String, (String, String), String)
         switch source.location {
         case .slot(let slot):
             guard case .reference(let reference) = entity.slots[slot] else { return nil }
             (table, first, second) = (entity.table, "Z_PK", identifier(reference.column))
-            places = ("NULL", column(reference.orderColumn))
+            positions = ("NULL", column(reference.orderColumn))
             condition = "Z_ENT IN (\(numbers(source.entity))) AND \(second) IS NOT NULL"
         case .toMany(let index):
             switch entity.toMany[index] {
             case .transient: return nil
             case .foreignKey(let key):
                 (table, first, second) = (key.table, identifier(key.column), "Z_PK")
-                places = (column(key.orderColumn), "NULL")
+                positions = (column(key.orderColumn), "NULL")
                 condition = "Z_ENT IN (\(numbers(key.destination))) AND \(first) IS NOT NULL"
             case .join(let side):
                 (table, first, second) = (side.table, identifier(side.ownColumn), identifier(side.otherColumn))
                 var opposite: String?
                 if case .join(let other) = plan.oldEntity(side.destination).toMany[side.inverse] { opposite = other.orderColumn }
-                places = (column(side.orderColumn), column(opposite))
+                positions = (column(side.orderColumn), column(opposite))
                 condition = "\(first) IS NOT NULL AND \(second) IS NOT NULL"
             }
         }
         let pair = ["\(first) + \(ownerOffset)", "\(second) + \(memberOffset)"]
-        let columns = isReversed ? [pair[1], pair[0], places.1, places.0] : pair + [places.0, places.1]
+        let columns = isReversed ? [pair[1], pair[0], positions.1, positions.0] : pair + [positions.0, positions.1]
         return "SELECT \(columns.joined(separator: ", ")) FROM \(identifier(table)) WHERE \(condition)"
     }
 }

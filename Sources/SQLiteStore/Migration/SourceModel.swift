@@ -13,16 +13,16 @@ struct SourceModel {
 
     /// The part of the model that a later migration needs. Default values may be objects, and are omitted.
     static func record(_ model: Model, in connection: Connection) throws(StoreError) {
-        var kept = Model(entities: model.entities)
-        kept.composites = model.composites
-        for index in kept.entities.indices {
-            for place in kept.entities[index].attributes.indices { kept.entities[index].attributes[place].forgetDefaults() }
+        var recorded = Model(entities: model.entities)
+        recorded.composites = model.composites
+        for index in recorded.entities.indices {
+            for place in recorded.entities[index].attributes.indices { recorded.entities[index].attributes[place].forgetDefaults() }
         }
-        for index in kept.composites.indices {
-            for place in kept.composites[index].attributes.indices { kept.composites[index].attributes[place].forgetDefaults() }
+        for index in recorded.composites.indices {
+            for place in recorded.composites[index].attributes.indices { recorded.composites[index].attributes[place].forgetDefaults() }
         }
         let data: Data
-        do { data = try CompiledModel(currentVersion: "store", versions: ["store": kept]).encoded() } catch {
+        do { data = try CompiledModel(currentVersion: "store", versions: ["store": recorded]).encoded() } catch {
             throw StoreError(.other, "the model cannot be kept in the store", detail: error.description)
         }
         try connection.execute("CREATE TABLE IF NOT EXISTS \(table) (VERSION INTEGER PRIMARY KEY, CONTENT BLOB)")

@@ -7,7 +7,7 @@ import ManagedModel
 struct StoreMigration {
     struct Result {
         let layout: StoreLayout
-        let left: [DeferredDrop]
+        let deferredDrops: [DeferredDrop]
     }
 
     let connection: Connection
@@ -28,7 +28,7 @@ struct StoreMigration {
             try tables.dropInlineConstraints()
             try tables.makeIndexes()
             try DerivedTriggers(connection: connection, layout: fresh).bringUpToDate()
-            return Result(layout: fresh, left: [])
+            return Result(layout: fresh, deferredDrops: [])
         }
         for drop in metadata.deferred { try drop.run(connection) }
         var existing = existing
@@ -59,25 +59,25 @@ struct StoreMigration {
     private func migrate(from source: Model, _ existing: StoreLayoutBuilder.Existing) throws(StoreError) -> Result {
         let included = try StoreLayoutBuilder(model, configuration: configuration, existing: nil).included
         let others = others(existing.recorded)
-        var (before, after) = (source, model.model)
+        var (sourceModel, after) = (source, model.model)
         let stored = existing.recorded.map { Set($0.entities.keys) }
-        before.entities = source.entities.filter { others[$0.name] == nil && stored?.contains($0.name) != false }
+        sourceModel.entities = source.entities.filter { others[$0.name] == nil && stored?.contains($0.name) != false }
         let names = Set(included.map { model.entities[$0].name })
         after.entities = after.entities.filter { names.contains($0.name) }
-        let difference = ModelDifference(from: before, to: after)
+        let difference = ModelDifference(from: sourceModel, to: after)
         try check(difference)
 
         let old: ResolvedModel
-        do { old = try ResolvedModel(before) } catch {
+        do { old = try ResolvedModel(sourceModel) } catch {
             throw StoreError(.noSourceModel, "the model that the store was made for cannot be used", detail: error.description)
         }
         var oldBuilder = try StoreLayoutBuilder(old, configuration: nil, existing: existing)
         let plan = try MigrationPlan(
             old: try oldBuilder.build(), model: model, included: included, difference: difference,
-            found: MigrationPlan.Found(columns: existing.columns, maxima: try maxima(), numbers: existing.numbers))
+            file: MigrationPlan.FileState(columns: existing.columns, maxima: try maxima(), numbers: existing.numbers))
         var builder = try StoreLayoutBuilder(model, configuration: configuration, existing: plan.existing)
         let layout = try builder.build()
-        let left = try StoreMigrator(connection: connection, plan: plan, layout: layout).run(isDeferring: options.defersDrops, withHistory: options.isHistoryEnabled)
+        let deferredDrops = try StoreMigrator(connection: connection, plan: plan, layout: layout).run(isDeferring: options.defersDrops, withHistory: options.isHistoryEnabled)
         do throws(StoreError) {
             try StoreTables(connection: connection, layout: layout).makeIndexes()
             try DerivedTriggers(connection: connection, layout: layout).bringUpToDate()
@@ -85,7 +85,7 @@ struct StoreMigration {
             guard error.code == .constraint else { throw error }
             throw StoreError(.constraint, "rows have the same values where they have to differ now", detail: error.detail)
         }
-        return Result(layout: layout, left: left)
+        return Result(layout: layout, deferredDrops: deferredDrops)
     }
 
     private func check(_ difference: ModelDifference) throws(StoreError) {

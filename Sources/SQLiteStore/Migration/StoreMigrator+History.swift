@@ -8,8 +8,8 @@ import ManagedModel
 
 extension StoreMigrator {
     func rewriteEntityList() throws(StoreError) {
-        let gone = plan.removed.map { plan.oldEntity($0).number }
-        if !gone.isEmpty { try connection.execute("DELETE FROM Z_PRIMARYKEY WHERE Z_ENT IN (\(list(gone)))") }
+        let removedNumbers = plan.removed.map { plan.oldEntity($0).number }
+        if !removedNumbers.isEmpty { try connection.execute("DELETE FROM Z_PRIMARYKEY WHERE Z_ENT IN (\(list(removedNumbers)))") }
         for case let entity? in layout.entities {
             let parent = plan.model.entities[entity.index].superentity.flatMap { layout.entities[$0]?.number } ?? 0
             let maximum = entity.root == entity.index ? plan.maxima[entity.index] ?? 0 : 0
@@ -22,8 +22,8 @@ extension StoreMigrator {
     /// Changes identify rows by key and properties by alphabetical position; both may have changed. Changes of removed
     /// entities are deleted, since they cannot be interpreted any more.
     func rewriteHistory() throws(StoreError) {
-        let gone = plan.removed.map { plan.oldEntity($0).number }
-        if !gone.isEmpty { try connection.execute("DELETE FROM ACHANGE WHERE ZENTITY IN (\(list(gone)))") }
+        let removedNumbers = plan.removed.map { plan.oldEntity($0).number }
+        if !removedNumbers.isEmpty { try connection.execute("DELETE FROM ACHANGE WHERE ZENTITY IN (\(list(removedNumbers)))") }
         for (index, originIndex) in plan.origins.sorted(by: { $0.key < $1.key }) {
             guard let entity = layout.entities[index] else { continue }
             let origin = plan.oldEntity(originIndex)
@@ -83,12 +83,12 @@ extension StoreMigrator {
         func names(_ entity: EntityLayout, _ model: ResolvedModel) -> [String] {
             entity.tombstoneSlots.map { model.entities[entity.index].slots[$0].name }
         }
-        let (before, now) = (names(origin, plan.old.model).map { successors[$0] }, names(entity, plan.model))
-        if before == now.map(Optional.some) { return }
-        let count = max(before.count, now.count)
+        let (formerNames, now) = (names(origin, plan.old.model).map { successors[$0] }, names(entity, plan.model))
+        if formerNames == now.map(Optional.some) { return }
+        let count = max(formerNames.count, now.count)
         let present = try connection.columnNames(of: "ACHANGE")
         let values = (0..<count).filter { present.contains("ZTOMBSTONE\($0)") }.map { place in
-            let source = place < now.count ? before.firstIndex(of: now[place]) : nil
+            let source = place < now.count ? formerNames.firstIndex(of: now[place]) : nil
             return "ZTOMBSTONE\(place) = \(source.map { "ZTOMBSTONE\($0)" } ?? "NULL")"
         }
         if values.isEmpty { return }

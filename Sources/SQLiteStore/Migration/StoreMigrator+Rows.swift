@@ -57,13 +57,13 @@ extension StoreMigrator {
         let physical = plan.existing.columns[entity.table] ?? []
         var result: [Assignment] = []
         for (index, place) in entity.slots.enumerated() {
-            var before: SlotLayout?
+            var formerSlot: SlotLayout?
             var wasOptional = true
             if case .slot(let slot)? = plan.properties[entity.index]?.slots[index] {
-                before = origin.slots[slot]
+                formerSlot = origin.slots[slot]
                 if case .attribute(let attribute) = plan.old.model.entities[origin.index].slots[slot] { wasOptional = attribute.isOptional }
             }
-            switch (place, before, slots[index]) {
+            switch (place, formerSlot, slots[index]) {
             case (.transient, _, _): continue
             case (.attribute(let column, let kind), .attribute(let source, let oldKind)?, .attribute(let attribute)):
                 let current = plan.current(source, of: origin.root)
@@ -106,10 +106,10 @@ extension StoreMigrator {
             }
         }
         let own = Set(entity.slots.flatMap(columns)).union(assigned)
-        let left = origin.slots.flatMap(columns).map { plan.current($0, of: origin.root) }
+        let formerColumns = origin.slots.flatMap(columns).map { plan.current($0, of: origin.root) }
         let table = layout.tables.first { $0.name == entity.table }
         let present = Set((table?.columns ?? []).map(\.name))
-        return left.filter { present.contains($0) && !own.contains($0) }.map { Assignment(column: $0, expression: "NULL") }
+        return formerColumns.filter { present.contains($0) && !own.contains($0) }.map { Assignment(column: $0, expression: "NULL") }
     }
 
     private func assignments(_ new: ReferenceColumn, _ source: ReferenceColumn, _ origin: EntityLayout, _ isMoved: Bool) -> [Assignment] {
@@ -152,17 +152,17 @@ extension StoreMigrator {
             }
             for (index, slot) in plan.model.entities[entity.index].slots.enumerated() {
                 guard case .attribute(let attribute) = slot, case .attribute(let column, _) = entity.slots[index] else { continue }
-                var before: Attribute?
+                var formerAttribute: Attribute?
                 if case .slot(let slot)? = plan.properties[entity.index]?.slots[index],
                     case .attribute(let attribute) = plan.old.model.entities[origin.index].slots[slot], !attribute.isTransient
                 {
-                    before = attribute
+                    formerAttribute = attribute
                 }
-                let isRequiredNow = !attribute.isOptional && attribute.derivationExpression == nil && before?.isOptional != false
+                let isRequiredNow = !attribute.isOptional && attribute.derivationExpression == nil && formerAttribute?.isOptional != false
                 if isRequiredNow, try isAny(table, "\(condition) AND \(identifier(column)) IS NULL") {
                     throw refusal("\(entity.name).\(attribute.name)", "is required and has no default value for rows without one")
                 }
-                if let before, let range = narrower(before.type, attribute.type),
+                if let formerAttribute, let range = narrower(formerAttribute.type, attribute.type),
                     try isAny(table, "\(condition) AND \(identifier(column)) NOT BETWEEN \(range.lowerBound) AND \(range.upperBound)")
                 {
                     throw refusal("\(entity.name).\(attribute.name)", "is \(attribute.type) now, and rows have greater values")
@@ -214,9 +214,9 @@ extension StoreMigrator {
                             """)
                         continue
                     }
-                    let (other, column) = (identifier(key.table), identifier(key.column))
+                    let (destinationTable, column) = (identifier(key.table), identifier(key.column))
                     try connection.execute(
-                        "UPDATE \(other) SET \(column) = NULL WHERE \(column) IS NOT NULL AND NOT EXISTS (\(rows(entity, "\(other).\(column)")))")
+                        "UPDATE \(destinationTable) SET \(column) = NULL WHERE \(column) IS NOT NULL AND NOT EXISTS (\(rows(entity, "\(destinationTable).\(column)")))")
                 }
             }
         }

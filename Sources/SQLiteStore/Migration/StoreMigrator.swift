@@ -48,14 +48,14 @@ struct StoreMigrator {
     private func drops() -> [DeferredDrop] {
         var drops: [DeferredDrop] = []
         for table in layout.tables {
-            let wanted = Set(ReadShape.fixedColumns + table.columns.map { $0.name.uppercased() })
+            let neededColumns = Set(ReadShape.fixedColumns + table.columns.map { $0.name.uppercased() })
             let present = plan.existing.columns[table.name] ?? []
-            drops += present.filter { !wanted.contains($0) }.map { DeferredDrop(table: table.name, column: $0) }
+            drops += present.filter { !neededColumns.contains($0) }.map { DeferredDrop(table: table.name, column: $0) }
         }
         for join in layout.joins {
-            let wanted = Set(([join.first, join.second] + join.orderColumns).map { $0.uppercased() })
+            let neededColumns = Set(([join.first, join.second] + join.orderColumns).map { $0.uppercased() })
             let present = plan.existing.columns[join.name.uppercased()] ?? []
-            drops += present.filter { !wanted.contains($0) }.map { DeferredDrop(table: join.name, column: $0) }
+            drops += present.filter { !neededColumns.contains($0) }.map { DeferredDrop(table: join.name, column: $0) }
         }
         for entity in plan.old.model.entities where entity.root == entity.index && plan.owner(of: entity.index) == nil {
             drops.append(DeferredDrop(table: MigrationPlan.leftover(entity.index), column: nil))
@@ -81,11 +81,11 @@ struct StoreMigrator {
     private func renameTables() throws(StoreError) {
         var pending: [(from: String, to: String)] = []
         for entity in plan.old.model.entities where entity.root == entity.index {
-            let (table, wanted) = (plan.oldEntity(entity.index).table, plan.currentTable(entity.index))
-            guard table != wanted else { continue }
+            let (table, newTable) = (plan.oldEntity(entity.index).table, plan.currentTable(entity.index))
+            guard table != newTable else { continue }
             let leftover = MigrationPlan.leftover(entity.index)
             try connection.execute("ALTER TABLE \(identifier(table)) RENAME TO \(identifier(leftover))")
-            if wanted != leftover { pending.append((leftover, wanted)) }
+            if newTable != leftover { pending.append((leftover, newTable)) }
         }
         for (from, to) in pending { try connection.execute("ALTER TABLE \(identifier(from)) RENAME TO \(identifier(to))") }
     }

@@ -11,7 +11,7 @@ struct CollectionChain {
     /// The scope where the keys of ``rest`` start: the last table, or one joined to it.
     fileprivate(set) var end: QueryScope
     /// To-one relationships and an attribute after the last to-many step.
-    fileprivate(set) var rest: ArraySlice<String>
+    fileprivate(set) var remainingKeys: ArraySlice<String>
     /// Predicates of subqueries.
     fileprivate(set) var conditions: [SQLFragment] = []
     /// A union of distinct members, which can be searched but not counted.
@@ -33,7 +33,7 @@ extension PredicateTranslator {
             let plain = keys.filter { !Self.unions.contains($0) }
             if plain.contains(where: { $0.hasPrefix("@") }) { return nil }
             guard case .collection(let step) = try target(plain[...], in: scope) else { return nil }
-            var chain = CollectionChain(steps: [], end: scope, rest: [])
+            var chain = CollectionChain(steps: [], end: scope, remainingKeys: [])
             try extend(&chain, by: step)
             chain.isDistinct = keys.contains { $0.hasPrefix("@distinct") }
             return chain
@@ -41,8 +41,8 @@ extension PredicateTranslator {
         guard case .path(let base, let keys) = expression, !keys.contains(where: { $0.hasPrefix("@") }),
             var chain = try collection(base)
         else { return nil }
-        switch try target(chain.rest + keys, in: chain.end) {
-        case .operand: chain.rest += keys
+        switch try target(chain.remainingKeys + keys, in: chain.end) {
+        case .operand: chain.remainingKeys += keys
         case .collection(let step): try extend(&chain, by: step)
         }
         return chain
@@ -54,8 +54,8 @@ extension PredicateTranslator {
             let scope = step.owner.member(of: step.destination)
             chain.steps.append((step, scope))
             chain.end = scope
-            chain.rest = step.rest
-            guard case .collection(let next) = try target(step.rest, in: scope) else { return }
+            chain.remainingKeys = step.remainingKeys
+            guard case .collection(let next) = try target(step.remainingKeys, in: scope) else { return }
             step = next
         }
     }
@@ -66,8 +66,8 @@ extension PredicateTranslator {
         guard var chain = try self.collection(collection) else {
             throw refusal("a SUBQUERY needs a to-many relationship: \(collection.formatDescription)")
         }
-        chain.end = try member(chain.rest, in: chain.end)
-        chain.rest = []
+        chain.end = try member(chain.remainingKeys, in: chain.end)
+        chain.remainingKeys = []
         var inner = self
         inner.variables[variable] = chain.end
         chain.conditions.append(try inner.condition(predicate))
@@ -89,7 +89,7 @@ extension PredicateTranslator {
 
     /// A member as an operand.
     private func member(of chain: CollectionChain) throws(StoreError) -> SQLOperand {
-        guard case .operand(let operand) = try target(chain.rest, in: chain.end) else {
+        guard case .operand(let operand) = try target(chain.remainingKeys, in: chain.end) else {
             throw refusal("a collection of collections cannot be compared")
         }
         return operand
@@ -142,17 +142,17 @@ extension PredicateTranslator {
     /// `items.@count`, `items.@sum.price`, `items.price.@sum`, `SUBQUERY(…).@count`.
     func aggregate(of base: Expression, _ keys: [String]) throws(StoreError) -> SQLOperand {
         let path = keys.joined(separator: ".")
-        guard let place = keys.firstIndex(where: { $0.hasPrefix("@") && !Self.unions.contains($0) }) else {
+        guard let operatorIndex = keys.firstIndex(where: { $0.hasPrefix("@") && !Self.unions.contains($0) }) else {
             throw toManyRefusal(.keyPath(keys))
         }
-        let name = keys[place]
-        guard name != "@count" || place == keys.count - 1 else { throw refusal("@count is the last key of a path: \(path)") }
-        var rest = keys
-        rest.remove(at: place)
-        if rest.contains(where: { $0.hasPrefix("@") && !Self.unions.contains($0) }) {
+        let name = keys[operatorIndex]
+        guard name != "@count" || operatorIndex == keys.count - 1 else { throw refusal("@count is the last key of a path: \(path)") }
+        var remainingKeys = keys
+        remainingKeys.remove(at: operatorIndex)
+        if remainingKeys.contains(where: { $0.hasPrefix("@") && !Self.unions.contains($0) }) {
             throw refusal("one collection operator is allowed in a path: \(path)")
         }
-        guard let chain = try collection(rest.isEmpty ? base : base.appending(rest)) else {
+        guard let chain = try collection(remainingKeys.isEmpty ? base : base.appending(remainingKeys)) else {
             throw refusal("\(name) needs a to-many relationship: \(path)")
         }
         let functions = ["@count": "count:", "@sum": "sum:", "@avg": "average:", "@min": "min:", "@max": "max:"]

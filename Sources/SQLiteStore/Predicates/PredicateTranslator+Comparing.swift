@@ -163,11 +163,11 @@ extension PredicateTranslator {
                 parts.append(left.sql + " IS NULL")
                 continue
             }
-            let other = try operand(member)
-            if left.kind == .decimal || other.kind == .decimal {
-                if left.kind.isNumber, other.kind.isNumber { parts.append(call("TARN_EQUAL", left, other)) }
-            } else if left.kind == other.kind {
-                values += folded(other, options).sql.arguments
+            let memberOperand = try operand(member)
+            if left.kind == .decimal || memberOperand.kind == .decimal {
+                if left.kind.isNumber, memberOperand.kind.isNumber { parts.append(call("TARN_EQUAL", left, memberOperand)) }
+            } else if left.kind == memberOperand.kind {
+                values += folded(memberOperand, options).sql.arguments
             }
         }
         if !values.isEmpty || parts.isEmpty {

@@ -75,11 +75,11 @@ struct PredicateTranslator {
             throw refusal("ANY and ALL need a to-many relationship on the left: \(comparison.left.formatDescription)")
         }
         let isAll = comparison.modifier == .all
-        let found = try exists(collection) { (member) throws(StoreError) in
+        let existence = try exists(collection) { (member) throws(StoreError) in
             let holds = try condition(member, comparison, exact: isAll)
             return isAll ? "NOT (" + holds + ")" : holds
         }
-        return comparison.modifier == .any ? found : "NOT " + found
+        return comparison.modifier == .any ? existence : "NOT " + existence
     }
 
     // MARK: Errors

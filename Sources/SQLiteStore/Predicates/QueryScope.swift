@@ -21,7 +21,7 @@ final class QueryScope {
 
     /// - Returns: The scope at the other end of a to-one relationship, joined once for all uses.
     func destination(_ key: String, _ reference: ReferenceColumn, table: String) -> QueryScope {
-        if let known = joined[key] { return known }
+        if let existing = joined[key] { return existing }
         let scope = QueryScope(entity: reference.destination, names: names)
         joined[key] = scope
         let condition = "\(scope.alias).Z_PK = \(alias).\(identifier(reference.column))"
@@ -51,7 +51,7 @@ struct CollectionStep {
     let owner: QueryScope
     let members: ToManyLayout
     let destination: Int
-    let rest: ArraySlice<String>
+    let remainingKeys: ArraySlice<String>
 }
 
 /// The end of a path.

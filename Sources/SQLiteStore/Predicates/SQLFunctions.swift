@@ -90,23 +90,23 @@ enum SQLFunctions {
         let code = sqlite3_create_function_v2(
             database, "TARN_AGGREGATE", 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil, nil,
             { context, _, arguments in
-                guard let arguments, let place = SQLFunctions.members(context, bytes: 8) else { return }
+                guard let arguments, let membersPointer = SQLFunctions.members(context, bytes: 8) else { return }
                 let members: Members
-                if let known = place.pointee {
-                    members = known.takeUnretainedValue()
+                if let existing = membersPointer.pointee {
+                    members = existing.takeUnretainedValue()
                 } else {
                     members = Members()
                     members.name = SQLFunctions.text(arguments[1]) ?? ""
-                    place.pointee = Unmanaged.passRetained(members)
+                    membersPointer.pointee = Unmanaged.passRetained(members)
                 }
                 members.values += SQLFunctions.values(arguments, 2..<3, kinds: arguments[0])
             },
             { context in
                 // Without rows there is neither an aggregate context nor a name: the sum of no values is 0.
-                guard let kept = SQLFunctions.members(context, bytes: 0)?.pointee else {
+                guard let retainedMembers = SQLFunctions.members(context, bytes: 0)?.pointee else {
                     return sqlite3_result_null(context)
                 }
-                let members = kept.takeRetainedValue()
+                let members = retainedMembers.takeRetainedValue()
                 let result = PredicateFunctions.statistics(members.name, members.values)
                 SQLFunctions.give(context, SQLFunctions.encode(result))
             }, nil)
@@ -164,9 +164,9 @@ enum SQLFunctions {
     ) -> [PredicateValue] {
         let letters = Array((text(kinds) ?? "").utf8)
         return range.map { index in
-            let place = index - range.lowerBound
+            let position = index - range.lowerBound
             return PredicateValue(
-                value(arguments[index]), kind: place < letters.count ? letters[place] : UInt8(ascii: "-"))
+                value(arguments[index]), kind: position < letters.count ? letters[position] : UInt8(ascii: "-"))
         }
     }
 

@@ -112,9 +112,9 @@ package final class RowChunk: @unchecked Sendable {
     }
 
     private func bytes(_ cell: Int, _ offset: Int) -> UnsafeRawBufferPointer {
-        let place = memory.load(fromByteOffset: cell, as: UInt32.self)
+        let byteOffset = memory.load(fromByteOffset: cell, as: UInt32.self)
         let length = memory.load(fromByteOffset: cell + 4, as: UInt32.self)
-        return UnsafeRawBufferPointer(start: memory + offset + Int(place), count: Int(length))
+        return UnsafeRawBufferPointer(start: memory + offset + Int(byteOffset), count: Int(length))
     }
 
     // MARK: Writing

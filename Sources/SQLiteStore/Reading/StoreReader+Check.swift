@@ -19,8 +19,8 @@ extension StoreReader {
             if let text = row.text(0), text != "ok" { problems.append("the file: \(text)") }
         }
         func count(_ what: String, _ sql: String) throws {
-            let found = try connection.first("SELECT COUNT(*) FROM \(sql)") { $0.int(0) } ?? 0
-            if found > 0 { problems.append("\(found) \(what)") }
+            let violationCount = try connection.first("SELECT COUNT(*) FROM \(sql)") { $0.int(0) } ?? 0
+            if violationCount > 0 { problems.append("\(violationCount) \(what)") }
         }
         for case let entity? in layout.entities {
             let table = identifier(entity.table)

@@ -72,7 +72,7 @@ extension StoreReader {
     /// Cached until the file's schema version changes.
     private func historyColumns() throws(StoreError) -> HistoryColumns? {
         let version = try connection.first("PRAGMA schema_version") { $0.int(0) } ?? 0
-        if let known = store.historyColumns.withLock({ $0 }), known.schemaVersion == version { return known.columns }
+        if let cached = store.historyColumns.withLock({ $0 }), cached.schemaVersion == version { return cached.columns }
         let columns = try HistoryColumns(connection, tombstones: layout.tombstoneCount)
         store.historyColumns.withLock { $0 = (version, columns) }
         return columns

@@ -33,23 +33,23 @@ extension StoreReader {
     private func memberLists(_ owners: [RowKey], _ entity: Int, _ index: Int) throws -> [[RowKey]] {
         var lists: [[RowKey]] = Array(repeating: [], count: owners.count)
         guard let read = try destinationRead(entity, index) else { return lists }
-        var places: [RowKey: Int] = [:]
-        places.reserveCapacity(owners.count)
-        for (place, owner) in owners.enumerated() { places[owner] = place }
+        var listIndexes: [RowKey: Int] = [:]
+        listIndexes.reserveCapacity(owners.count)
+        for (place, owner) in owners.enumerated() { listIndexes[owner] = place }
         let statement = try connection.statement(read.sql(condition: KeyList.condition, isOrdered: read.orderColumn != nil))
         defer { statement.reset() }
         try statement.bind([KeyList(owners.lazy.map(\.primaryKey)).argument])
         // Without a defined order, the members of an owner are adjacent.
-        var (last, place): (Int64, Int?) = (0, nil)
+        var (last, listIndex): (Int64, Int?) = (0, nil)
         while try statement.step() {
             let owner = statement.int(2)
-            if place == nil || owner != last {
-                (last, place) = (owner, places[RowKey(store: store.number, entity: entity, primaryKey: owner)])
+            if listIndex == nil || owner != last {
+                (last, listIndex) = (owner, listIndexes[RowKey(store: store.number, entity: entity, primaryKey: owner)])
             }
-            if let place { lists[place].append(read.key(statement, layout, store.number)) }
+            if let listIndex { lists[listIndex].append(read.key(statement, layout, store.number)) }
         }
         guard read.orderColumn == nil else { return lists }
-        for place in lists.indices where !lists[place].isSorted { lists[place].sort { $0.primaryKey < $1.primaryKey } }
+        for listIndex in lists.indices where !lists[listIndex].isSorted { lists[listIndex].sort { $0.primaryKey < $1.primaryKey } }
         return lists
     }
 

@@ -48,7 +48,7 @@ final class GenerationKeeper: Sendable {
     private struct State {
         var watch: DatabaseQueue?
         var isClosed = false
-        var held: [WeakGeneration] = []
+        var openGenerations: [WeakGeneration] = []
     }
 
     private struct WeakGeneration { weak var generation: StoreGeneration? }
@@ -62,24 +62,24 @@ final class GenerationKeeper: Sendable {
     func newest() throws -> StoreGeneration {
         try state.withLock { state in
             guard !state.isClosed else { throw StoreError(.notFound, "the store was closed") }
-            state.held.removeAll { $0.generation == nil }
-            let before = try Self.version(&state.watch, pool)
-            if let last = state.held.last?.generation, last.head == before { return last }
+            state.openGenerations.removeAll { $0.generation == nil }
+            let versionBefore = try Self.version(&state.watch, pool)
+            if let last = state.openGenerations.last?.generation, last.head == versionBefore { return last }
             let snapshot = try pool.makeSnapshot()
             let after = try Self.version(&state.watch, pool)
-            let generation = StoreGeneration(snapshot, head: before == after ? after : nil)
-            state.held.append(WeakGeneration(generation: generation))
+            let generation = StoreGeneration(snapshot, head: versionBefore == after ? after : nil)
+            state.openGenerations.append(WeakGeneration(generation: generation))
             return generation
         }
     }
 
     func close() {
-        let (held, watch) = state.withLock { state in
+        let (openGenerations, watch) = state.withLock { state in
             state.isClosed = true
-            defer { (state.held, state.watch) = ([], nil) }
-            return (state.held.compactMap(\.generation), state.watch)
+            defer { (state.openGenerations, state.watch) = ([], nil) }
+            return (state.openGenerations.compactMap(\.generation), state.watch)
         }
-        for generation in held { generation.end() }
+        for generation in openGenerations { generation.end() }
         try? watch?.close()
     }
 

@@ -6,7 +6,7 @@
 /// Source: sqlite.org, "total_changes()" and "PRAGMA data_version".
 package struct FileVersion: Hashable, Sendable {
     fileprivate var own: Int64 = 0
-    fileprivate var others: Int64 = 0
+    fileprivate var dataVersion: Int64 = 0
 }
 
 extension StoreWriter {
@@ -14,7 +14,7 @@ extension StoreWriter {
     package func fileVersion() throws -> FileVersion {
         var version = FileVersion()
         try query("SELECT total_changes()") { version.own = $0.int(0) }
-        try query("PRAGMA data_version") { version.others = $0.int(0) }
+        try query("PRAGMA data_version") { version.dataVersion = $0.int(0) }
         return version
     }
 }

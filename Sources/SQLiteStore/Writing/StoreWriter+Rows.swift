@@ -28,17 +28,17 @@ extension StoreWriter {
     }
 
     func update(_ updates: [RowUpdate], _ conflicts: inout [RowConflict]) throws(StoreError) {
-        var kept: [UpdateShape: PreparedStatement] = [:]
+        var statements: [UpdateShape: PreparedStatement] = [:]
         for update in updates {
             let entity = try ownEntity(update.key)
             precondition(update.values.count == entity.slots.count, "an update has one value per slot of its entity")
             let shape = UpdateShape(entity: entity.index, slots: update.changedSlots)
             let statement: PreparedStatement
-            if let prepared = kept[shape] {
+            if let prepared = statements[shape] {
                 statement = prepared
             } else {
                 statement = try connection.statement(shape.sql(entity))
-                kept[shape] = statement
+                statements[shape] = statement
             }
             if entity.externalSlots.contains(where: update.changedSlots.contains) {
                 try dropFiles(of: entity, slots: update.changedSlots, where: SQLFragment("Z_PK = ?", [.int(update.key.primaryKey)]))
@@ -128,11 +128,11 @@ extension StoreWriter {
         var index = first
         for slot in start..<bindings.count {
             if case .string(var text) = values[slot], case .value = bindings[slot] {
-                let place = index
+                let argument = index
                 return try text.withUTF8 { bytes in
                     Result { () throws(StoreError) in
-                        try statement.bind(standing: bytes, place)
-                        try runBound(values, bindings, statement, from: slot + 1, place + 1)
+                        try statement.bind(standing: bytes, argument)
+                        try runBound(values, bindings, statement, from: slot + 1, argument + 1)
                     }
                 }.get()
             }
@@ -165,12 +165,12 @@ extension StoreWriter {
     ) throws(StoreError) {
         guard case .reference(let reference) = slot, let order = reference.orderColumn else { return }
         if !value.isNull, placed.contains(RowKey(store: store.number, entity: entity.index, primaryKey: primaryKey)) { return }
-        let (table, place) = (identifier(entity.table), identifier(order))
+        let (table, positionColumn) = (identifier(entity.table), identifier(order))
         guard let owner = value.reference else {
-            return try connection.execute("UPDATE \(table) SET \(place) = NULL WHERE Z_PK = ?", [.int(primaryKey)])
+            return try connection.execute("UPDATE \(table) SET \(positionColumn) = NULL WHERE Z_PK = ?", [.int(primaryKey)])
         }
         let last = try nextPlace(in: reference.column, owner.primaryKey, entity.table, order, except: primaryKey)
-        try connection.execute("UPDATE \(table) SET \(place) = ? WHERE Z_PK = ?", [.int(last), .int(primaryKey)])
+        try connection.execute("UPDATE \(table) SET \(positionColumn) = ? WHERE Z_PK = ?", [.int(last), .int(primaryKey)])
     }
 
     /// The position behind the last member of an ordered relationship.
@@ -181,13 +181,13 @@ extension StoreWriter {
     func nextPlace(in column: String, _ owner: Int64, _ table: String, _ order: String, except key: Int64? = nil) throws(StoreError) -> Int64 {
         let list = OrderedOwner(table: table, order: order, owner: owner)
         let last: Int64
-        if let known = lastPlaces[list] {
-            last = known
+        if let lastPosition = lastPlaces[list] {
+            last = lastPosition
         } else {
-            let others = key == nil ? "" : " AND Z_PK <> ?"
+            let exclusion = key == nil ? "" : " AND Z_PK <> ?"
             last =
                 try connection.first(
-                    "SELECT MAX(\(identifier(order))) FROM \(identifier(table)) WHERE \(identifier(column)) = ?\(others)",
+                    "SELECT MAX(\(identifier(order))) FROM \(identifier(table)) WHERE \(identifier(column)) = ?\(exclusion)",
                     [.int(owner)] + (key.map { [.int($0)] } ?? [])
                 ) { $0.int(0) } ?? 0
         }
@@ -243,7 +243,7 @@ extension EntityLayout {
 
     static func insertSQL(_ table: String, _ slots: [SlotLayout]) -> String {
         var columns = ["Z_PK", "Z_ENT", "Z_OPT"]
-        var places = ["?", "?", "1"]
+        var placeholders = ["?", "?", "1"]
         for slot in slots {
             switch slot {
             case .transient: continue
@@ -252,14 +252,14 @@ extension EntityLayout {
                 columns.append(identifier(reference.column))
                 if let companion = reference.entityColumn {
                     columns.append(identifier(companion))
-                    places.append("?")
+                    placeholders.append("?")
                 }
             }
-            places.append("?")
+            placeholders.append("?")
         }
         return """
             INSERT INTO \(identifier(table)) (\(columns.joined(separator: ", "))) \
-            VALUES (\(places.joined(separator: ", ")))
+            VALUES (\(placeholders.joined(separator: ", ")))
             """
     }
 }

@@ -87,11 +87,11 @@ extension StoreWriter {
         let conditions = columns.map { "\(identifier($0)) = ?" } + ["Z_ENT IN (\(owner.hierarchyNumbers.map { String($0) }.joined(separator: ", ")))"]
         let statement = try connection.statement(
             "SELECT Z_PK FROM \(identifier(entity.table)) WHERE \(conditions.joined(separator: " AND "))")
-        var found: [Int64] = []
+        var rivalKeys: [Int64] = []
         try statement.bind(constraint.slots.map { StoredValueEncoding.encode(values[$0]) })
-        while try statement.step() { found.append(statement.int(0)) }
+        while try statement.step() { rivalKeys.append(statement.int(0)) }
         statement.reset()
-        for primaryKey in found {
+        for primaryKey in rivalKeys {
             if let row = try row(primaryKey, owner), !own.contains(row.key) { return row }
         }
         return nil

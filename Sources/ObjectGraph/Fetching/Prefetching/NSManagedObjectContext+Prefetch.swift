@@ -23,8 +23,8 @@ extension NSManagedObjectContext {
     private func prefetch(_ plan: PrefetchPlan, for owners: [PrefetchOwner]) throws {
         for step in plan.steps {
             let destinations = try prefetch(step.name, for: owners)
-            if step.rest.isEmpty || destinations.isEmpty { continue }
-            try prefetch(step.rest, for: destinations.map { PrefetchOwner(key: $0, object: registry[$0]) })
+            if step.following.isEmpty || destinations.isEmpty { continue }
+            try prefetch(step.following, for: destinations.map { PrefetchOwner(key: $0, object: registry[$0]) })
         }
     }
 
@@ -77,17 +77,17 @@ extension NSManagedObjectContext {
 
     /// Reads the members of one to-many relationship for all owners that have not loaded them.
     private func readMembers(_ group: ToManyGroup, of owners: [PrefetchOwner], into result: inout UniqueKeys) throws {
-        var wanted: [PrefetchOwner] = []
+        var unloadedOwners: [PrefetchOwner] = []
         for owner in owners {
-            guard let known = knownMembers(of: owner, group.index) else {
-                if !owner.key.isTemporary { wanted.append(owner) }
+            guard let loadedMembers = knownMembers(of: owner, group.index) else {
+                if !owner.key.isTemporary { unloadedOwners.append(owner) }
                 continue
             }
-            for key in known { result.insert(key) }
+            for key in loadedMembers { result.insert(key) }
         }
         let coordinator = requireCoordinator()
-        guard !wanted.isEmpty, let store = coordinator.store(numbered: group.store), let file = store.sqlite else { return }
-        let keys = wanted.map(\.key)
+        guard !unloadedOwners.isEmpty, let store = coordinator.store(numbered: group.store), let file = store.sqlite else { return }
+        let keys = unloadedOwners.map(\.key)
         var members: [RowKey: [RowKey]] = [:]
         let relationship = coordinator.layouts[keys[0].entityIndex].entity.toMany[group.index]
         let (chunks, pairs) = try store.translated {
@@ -109,7 +109,7 @@ extension NSManagedObjectContext {
         } else {
             members = pairs
         }
-        for owner in wanted {
+        for owner in unloadedOwners {
             let keys = members[owner.key] ?? []
             if let object = owner.object {
                 object.toMany[group.index].load(keys)
@@ -149,7 +149,7 @@ private struct ToManyGroup: Hashable, Comparable {
 /// Distinct keys in order of first insertion.
 private struct UniqueKeys {
     private(set) var keys: [RowKey] = []
-    private var seen: Set<RowKey> = []
+    private var distinct: Set<RowKey> = []
 
-    mutating func insert(_ key: RowKey) { if seen.insert(key).inserted { keys.append(key) } }
+    mutating func insert(_ key: RowKey) { if distinct.insert(key).inserted { keys.append(key) } }
 }

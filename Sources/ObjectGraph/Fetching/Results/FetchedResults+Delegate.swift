@@ -51,9 +51,9 @@ extension FetchedResults {
         _ controller: NSFetchedResultsController<any NSFetchRequestResult>
     ) {
         delegate.controllerWillChangeContent(controller)
-        let gone = changes.deletedSections.isEmpty ? [] : Self.infos(before.sections, before.list, titled: self)
+        let formerSections = changes.deletedSections.isEmpty ? [] : Self.infos(before.sections, before.list, titled: self)
         for index in changes.deletedSections {
-            delegate.controller(controller, didChange: gone[index], atSectionIndex: index, for: .delete)
+            delegate.controller(controller, didChange: formerSections[index], atSectionIndex: index, for: .delete)
         }
         for index in changes.insertedSections {
             delegate.controller(controller, didChange: sectionInfos[index], atSectionIndex: index, for: .insert)

@@ -76,16 +76,16 @@ final class FetchedResults {
         let cache = cacheName.flatMap {
             context.hasChanges ? nil : SectionCache($0, plan.query, of: plan.stores, sectionNameKeyPath: sectionNameKeyPath)
         }
-        if let kept = cache?.sections(of: objects.count) { return kept }
+        if let cachedSections = cache?.sections(of: objects.count) { return cachedSections }
         var entries: [ResultsSections.Entry] = []
-        var seen: Set<String> = []
+        var sectionNames: Set<String> = []
         for (place, object) in objects.enumerated() {
             let name = Self.text(of: object.value(forKeyPath: sectionNameKeyPath))
             if entries.last?.name == name {
                 entries[entries.count - 1].count += 1
                 continue
             }
-            guard seen.insert(name).inserted else {
+            guard sectionNames.insert(name).inserted else {
                 throw CocoaError(
                     .coreData,
                     sentence: "The fetched object at index \(place) has an out of order section name '\(name)'. "
@@ -177,12 +177,12 @@ final class FetchedResults {
 
     private func apply(gone: Set<NSManagedObject>, accepted: Set<NSManagedObject>, _ plan: FetchPlan) {
         var (list, draft) = (list, ResultsSectionsDraft(sections))
-        let before = ResultsState(list: self.list, sections: sections)
+        let stateBefore = ResultsState(list: self.list, sections: sections)
         var touched: [ObjectIdentifier: ResultsChanges.Touched] = [:]
-        var places: [(index: Int, object: NSManagedObject)] = gone.compactMap { object in place(of: object).map { ($0, object) } }
-        guard !places.isEmpty || !accepted.isEmpty else { return }
-        places.sort { $0.index > $1.index }
-        for (place, object) in places {
+        var removals: [(index: Int, object: NSManagedObject)] = gone.compactMap { object in place(of: object).map { ($0, object) } }
+        guard !removals.isEmpty || !accepted.isEmpty else { return }
+        removals.sort { $0.index > $1.index }
+        for (place, object) in removals {
             let section = sections.section(at: place)
             touched[ObjectIdentifier(object)] = .init(object: object, before: (place, sections.entries[section].name))
             draft.remove(fromSection: section)
@@ -193,19 +193,19 @@ final class FetchedResults {
         for object in plan.sorted(Array(accepted)) {
             let name = sectionNameKeyPath.map { Self.text(of: object.value(forKeyPath: $0)) } ?? ""
             names[ObjectIdentifier(object)] = name
-            let wanted = plan.place(for: object, among: list.count) { list[$0] }
-            let place = draft.insert(name, at: wanted)
-            index?.didInsert(object, list.insert(object, at: place), in: list)
+            let sortedIndex = plan.place(for: object, among: list.count) { list[$0] }
+            let insertionIndex = draft.insert(name, at: sortedIndex)
+            index?.didInsert(object, list.insert(object, at: insertionIndex), in: list)
         }
         for object in accepted {
-            guard let place = index?.index(of: object, in: list) else { continue }
-            touched[ObjectIdentifier(object), default: .init(object: object)].after = (place, names[ObjectIdentifier(object)] ?? "")
+            guard let listIndex = index?.index(of: object, in: list) else { continue }
+            touched[ObjectIdentifier(object), default: .init(object: object)].after = (listIndex, names[ObjectIdentifier(object)] ?? "")
         }
         let (sections, deleted, inserted) = draft.finish(keepingEmpty: sectionNameKeyPath == nil)
         var changes = ResultsChanges(Array(touched.values))
         (changes.deletedSections, changes.insertedSections) = (deleted, inserted)
         take(list, sections)
-        announce(changes, from: before)
+        announce(changes, from: stateBefore)
     }
 
     /// Returns the text of a section name; values that are numbers on Apple's platforms print as numbers.

@@ -31,8 +31,8 @@ final class DictionaryRows: BatchRowSource {
 
     init(_ layout: EntityLayout, _ dictionaries: [[String: Any]]) {
         self.layout = layout
-        var rest = dictionaries[...]
-        nextDictionary = { rest.popFirst() }
+        var remaining = dictionaries[...]
+        nextDictionary = { remaining.popFirst() }
     }
 
     init(_ layout: EntityLayout, _ handler: @escaping (NSMutableDictionary) -> Bool) {

@@ -164,8 +164,8 @@ extension NSPersistentStoreCoordinator {
     }
 
     fileprivate func objectIDs(_ keys: [RowKey]) -> [NSManagedObjectID] {
-        var seen: Set<RowKey> = []
-        return keys.filter { seen.insert($0).inserted }.map { objectID(for: $0) }
+        var distinctKeys: Set<RowKey> = []
+        return keys.filter { distinctKeys.insert($0).inserted }.map { objectID(for: $0) }
     }
 
     fileprivate func didCarryOut(_ outcome: BatchOutcome, in store: NSPersistentStore) {

@@ -65,8 +65,8 @@ struct KeyedArchive {
 
     /// - Returns: The value of a key, dereferenced if it is a reference; ``Value/null`` for a missing key.
     func value(_ object: [String: Int], _ key: String) -> Value {
-        guard let place = object[key] else { return .null }
-        return followed(value(at: place))
+        guard let offset = object[key] else { return .null }
+        return followed(value(at: offset))
     }
 
     func map(_ object: [String: Int], _ key: String) -> [String: Int]? {
@@ -88,8 +88,8 @@ struct KeyedArchive {
 
     /// - Returns: The members of an array or a set, or the values of a dictionary.
     func members(_ collection: [String: Int]?, _ key: String = "NS.objects") -> [Value] {
-        guard let collection, case .list(let places) = value(collection, key) else { return [] }
-        return places.map { followed(value(at: $0)) }
+        guard let collection, case .list(let offsets) = value(collection, key) else { return [] }
+        return offsets.map { followed(value(at: $0)) }
     }
 
     private func followed(_ value: Value) -> Value {
@@ -103,29 +103,29 @@ struct KeyedArchive {
     // MARK: The property list
 
     private func value(at index: Int, elementsMax: Int = elementsMax) -> Value {
-        guard let place = place(index) else { return .other }
-        let (kind, low) = (bytes[place] >> 4, Int(bytes[place] & 0xF))
+        guard let offset = offset(index) else { return .other }
+        let (kind, low) = (bytes[offset] >> 4, Int(bytes[offset] & 0xF))
         switch kind {
         case 0x0: return low == 8 ? .bool(false) : low == 9 ? .bool(true) : low == 0 ? .null : .other
         case 0x1:
             // Numbers of fewer than 8 bytes are unsigned.
-            guard low <= 3, let bits = Self.bits(bytes, place + 1, 1 << low) else { return .other }
+            guard low <= 3, let bits = Self.bits(bytes, offset + 1, 1 << low) else { return .other }
             return .int(Int64(bitPattern: bits))
         case 0x2:
-            guard let bits = Self.bits(bytes, place + 1, 1 << low) else { return .other }
+            guard let bits = Self.bits(bytes, offset + 1, 1 << low) else { return .other }
             return low == 3 ? .double(Double(bitPattern: bits)) : low == 2 ? .double(Double(Float(bitPattern: UInt32(bits)))) : .other
-        case 0x8: return Self.number(bytes, place + 1, low + 1).map(Value.reference) ?? .other
+        case 0x8: return Self.number(bytes, offset + 1, low + 1).map(Value.reference) ?? .other
         case 0x5, 0x6:
-            return text(place).map(Value.text) ?? .other
+            return text(offset).map(Value.text) ?? .other
         case 0xA, 0xC:
-            guard let (count, start) = length(place, low), count <= elementsMax else { return .other }
+            guard let (count, start) = length(offset, low), count <= elementsMax else { return .other }
             return references(start, count).map(Value.list) ?? .other
         case 0xD:
-            guard let (count, start) = length(place, low), count <= elementsMax, let keys = references(start, count),
+            guard let (count, start) = length(offset, low), count <= elementsMax, let keys = references(start, count),
                 let values = references(start + count * referenceSize, count)
             else { return .other }
             var map: [String: Int] = [:]
-            for (key, value) in zip(keys, values) { if let name = self.place(key).flatMap(text) { map[name] = value } }
+            for (key, value) in zip(keys, values) { if let name = self.offset(key).flatMap(text) { map[name] = value } }
             return .map(map)
         default: return .other
         }
@@ -134,8 +134,8 @@ struct KeyedArchive {
     /// The offset of an object.
     private func place(_ index: Int) -> Int? {
         let entry = offsets.lowerBound + index * offsetSize
-        guard index >= 0, entry + offsetSize <= offsets.upperBound, let place = Self.number(bytes, entry, offsetSize) else { return nil }
-        return place < offsets.lowerBound ? place : nil
+        guard index >= 0, entry + offsetSize <= offsets.upperBound, let offset = Self.number(bytes, entry, offsetSize) else { return nil }
+        return offset < offsets.lowerBound ? offset : nil
     }
 
     private func text(_ place: Int) -> String? {

@@ -153,10 +153,10 @@ struct TableModel {
         var best: (number: Int64, score: Double)?
         for leaf in leaves {
             guard let far = outline.table(of: leaf.number).map(identifier) else { continue }
-            let found = try connection.first(
+            let matchCount = try connection.first(
                 "SELECT COUNT(*) FROM \(sample) r JOIN \(far) d ON d.Z_PK = r.k AND d.Z_ENT = \(leaf.number)") { $0.int(0) } ?? 0
             // A few may dangle.
-            guard found * 10 >= total * 9 else { continue }
+            guard matchCount * 10 >= total * 9 else { continue }
             if leaf.number == named?.number { return leaf.number }
             // Keys begin at 1 in every table: of several matches, the table with the largest share of referenced rows is
             // the likeliest.
@@ -211,8 +211,8 @@ struct TableModel {
                 JOIN \(identifier(b.table)) d ON d.Z_PK = r.k
                 """) { ($0.int(0), $0.int(1)) } ?? (0, 0)
         }
-        let (there, back) = (try pairs(a, b), try pairs(b, a))
-        return there.all > 0 && there.all == there.back && back.all == back.back
+        let (forward, back) = (try pairs(a, b), try pairs(b, a))
+        return forward.all > 0 && forward.all == forward.back && back.all == back.back
     }
 
     // MARK: Many-to-many relationships
@@ -244,8 +244,8 @@ struct TableModel {
 
     /// 7 and TAGS for Z_7TAGS.
     private static func side(_ column: String) -> (number: Int64, name: String)? {
-        let rest = column.uppercased().dropFirst(2)
-        let digits = rest.prefix { $0.isASCII && $0.isNumber }
-        return Int64(digits).map { ($0, String(rest.dropFirst(digits.count))) }
+        let digitsAndName = column.uppercased().dropFirst(2)
+        let digits = digitsAndName.prefix { $0.isASCII && $0.isNumber }
+        return Int64(digits).map { ($0, String(digitsAndName.dropFirst(digits.count))) }
     }
 }
