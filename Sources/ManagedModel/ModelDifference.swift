@@ -10,7 +10,7 @@ package struct ModelDifference: Sendable {
         /// `Post`, or `Post.title`, with the names of the new version; with the old ones for removed parts.
         package var subject: String
         /// The change, such as "was renamed from 'headline'".
-        package var what: String
+        package var summary: String
         /// The reason why a migration cannot be inferred; nil when it can.
         package var obstacle: String?
         /// Whether the obstacle concerns certain rows only: a store without such rows migrates all the same.
@@ -19,10 +19,10 @@ package struct ModelDifference: Sendable {
         package var isAllowedWhenSynced: Bool
 
         init(
-            _ subject: String, _ what: String, obstacle: String? = nil, dependsOnRows: Bool = false, isAllowedWhenSynced: Bool = false
+            _ subject: String, _ summary: String, obstacle: String? = nil, dependsOnRows: Bool = false, isAllowedWhenSynced: Bool = false
         ) {
             self.subject = subject
-            self.what = what
+            self.summary = summary
             self.obstacle = obstacle
             self.dependsOnRows = dependsOnRows
             self.isAllowedWhenSynced = isAllowedWhenSynced
@@ -49,7 +49,7 @@ package struct ModelDifference: Sendable {
         origins = Self.matches(old.entities, new.entities, name: \.name, identifier: \.renamingIdentifier)
         compareEntities()
         compareHierarchies()
-        changes.sort { ($0.subject, $0.what) < ($1.subject, $1.what) }
+        changes.sort { ($0.subject, $0.summary) < ($1.subject, $1.summary) }
     }
 
     /// Pairs parts of both versions: by name, else by renaming identifier, which is the name in the first version.
@@ -58,17 +58,17 @@ package struct ModelDifference: Sendable {
     ) -> [String: Part] {
         var result: [String: Part] = [:]
         var unmatched = old
-        func take(_ part: Part, where isOrigin: (Part) -> Bool) {
+        func pair(_ part: Part, where isOrigin: (Part) -> Bool) {
             guard result[name(part)] == nil, let index = unmatched.firstIndex(where: isOrigin) else { return }
             result[name(part)] = unmatched.remove(at: index)
         }
         // An identifier is explicit, and has priority over an equal name.
         for part in new {
             guard let canonical = identifier(part), canonical != name(part) else { continue }
-            take(part) { name($0) == canonical || identifier($0) == canonical }
+            pair(part) { name($0) == canonical || identifier($0) == canonical }
         }
-        for part in new { take(part) { name($0) == name(part) } }
-        for part in new { take(part) { identifier($0) == name(part) } }
+        for part in new { pair(part) { name($0) == name(part) } }
+        for part in new { pair(part) { identifier($0) == name(part) } }
         return result
     }
 

@@ -45,7 +45,7 @@ struct ModelResolver {
     init(_ model: Model) {
         self.model = model
         declarations = model.entities
-        byName = Dictionary(model.entities.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        byName = Dictionary(keepingFirst: model.entities.map { ($0.name, $0) })
     }
 
     mutating func resolve() -> [ResolvedEntity] {

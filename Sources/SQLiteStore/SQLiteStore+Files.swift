@@ -67,7 +67,7 @@ extension SQLiteStore {
         do {
             // Files are copied before the rows that name them, and removed after.
             let (external, old) = (ExternalFolder(of: source), ExternalFolder(of: destination))
-            try old.take(from: external)
+            try old.copyMissingFiles(from: external)
             let lock = try FileLock(path: destination.path + "-lock", patience: .seconds(10))
             try lock.withTurn {
                 let from = try DatabaseQueue(path: source.path, configuration: configuration(isReadOnly: true))

@@ -37,7 +37,7 @@ package struct StoreError: Error, Sendable {
 
     package let code: Code
     /// Constant text, so that errors can be counted; ``detail`` has the variable part.
-    package let what: StaticString
+    package let summary: StaticString
     /// Location and cause: file, entity, SQLite's own message. Never a stored value.
     package let detail: String
     package let conflicts: [RowConflict]
@@ -47,11 +47,11 @@ package struct StoreError: Error, Sendable {
     package let obstacles: [ModelDifference.Change]
 
     package init(
-        _ code: Code, _ what: StaticString, detail: String = "", conflicts: [RowConflict] = [],
+        _ code: Code, _ summary: StaticString, detail: String = "", conflicts: [RowConflict] = [],
         collisions: [UniquenessCollision] = [], obstacles: [ModelDifference.Change] = []
     ) {
         self.code = code
-        self.what = what
+        self.summary = summary
         self.detail = detail
         self.conflicts = conflicts
         self.collisions = collisions

@@ -14,11 +14,11 @@ package struct SHA256 {
         while message.count % 64 != 56 { message.append(0) }
         message += (0..<8).map { UInt8(truncatingIfNeeded: bitCount >> (56 - 8 * UInt64($0))) }
         var hash = SHA256()
-        for start in stride(from: 0, to: message.count, by: 64) { hash.take(message[start..<start + 64]) }
+        for start in stride(from: 0, to: message.count, by: 64) { hash.compress(message[start..<start + 64]) }
         return hash.state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * UInt32($0))) } }
     }
 
-    private mutating func take(_ block: ArraySlice<UInt8>) {
+    private mutating func compress(_ block: ArraySlice<UInt8>) {
         var words: [UInt32] = []
         words.reserveCapacity(64)
         for start in stride(from: block.startIndex, to: block.endIndex, by: 4) {

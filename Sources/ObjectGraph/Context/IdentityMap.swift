@@ -22,10 +22,10 @@ final class IdentityMap: @unchecked Sendable {
     /// The context, or nil once its `deinit` has begun.
     var context: NSManagedObjectContext? { owner.object }
 
-    func belong(to context: NSManagedObjectContext) { owner.lead(to: context) }
+    func belong(to context: NSManagedObjectContext) { owner.setTarget( context) }
 
     /// Clears the reference to the context. Called by the context's `deinit`.
-    func outlive() { owner.clear() }
+    func ownerWillDeallocate() { owner.clear() }
 
     subscript(key: RowKey) -> NSManagedObject? {
         // Not released under the lock: the last release runs `deinit`, which takes the lock.
@@ -33,7 +33,7 @@ final class IdentityMap: @unchecked Sendable {
             let address = table.find(key)
             return address != 0 && Self.hold(address) ? address : 0
         }
-        return address == 0 ? nil : Self.take(address)
+        return address == 0 ? nil : Self.consumeRetain(address)
     }
 
     var objects: [NSManagedObject] { table.withLock { $0.addresses.filter(Self.hold) }.map(Self.take) }
@@ -82,7 +82,7 @@ final class IdentityMap: @unchecked Sendable {
     private static func hold(_ address: UInt) -> Bool { tarn_retain_if_alive(UnsafeRawPointer(bitPattern: address)!) }
 
     /// - Precondition: ``hold(_:)`` retained the object; this call consumes that retain.
-    private static func take(_ address: UInt) -> NSManagedObject {
+    private static func consumeRetain(_ address: UInt) -> NSManagedObject {
         Unmanaged<NSManagedObject>.fromOpaque(UnsafeRawPointer(bitPattern: address)!).takeRetainedValue()
     }
 }

@@ -201,12 +201,12 @@ extension NSManagedObjectContext {
                 let key = chunk.key(at: offset)
                 guard !isFirst, let object = registry[key] else {
                     let new = NSManagedObject.make(key, layout: layouts[key.entityIndex], in: self)
-                    new.take(chunk, at: offset)
+                    new.cacheRow(chunk, at: offset)
                     return objects.append(new)
                 }
-                if object.flags.contains(.detached) { object.revive() }
+                if object.flags.contains(.detached) { object.clearInaccessible() }
                 if object.flags.contains(.fault), !object.flags.contains(.hasRow) || object.version < chunk.version(at: offset) {
-                    object.take(chunk, at: offset)
+                    object.cacheRow(chunk, at: offset)
                 }
                 if parameters.refreshesRefetched, object.flags.isDisjoint(with: .pending), chunk.version(at: offset) > object.version {
                     _ = object.merge(chunk.row(at: offset))
@@ -252,11 +252,11 @@ extension NSManagedObjectContext {
                 guard shouldHandleInaccessibleFault(object, for: object.objectID, triggeredByProperty: nil) else {
                     preconditionFailure("Core Data could not fulfill a fault for '\(object.objectID)': its row is gone")
                 }
-                object.lose()
+                object.becomeInaccessible()
                 pending.remove(object)
                 return
             }
-            object.take(row)
+            object.cacheRow(row)
         }
         object.fire()
     }

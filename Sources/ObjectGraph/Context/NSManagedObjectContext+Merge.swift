@@ -54,7 +54,7 @@ extension NSManagedObjectContext {
     /// Returns registered owners with loaded members that differ from the store's.
     private func staleOwners(_ commit: StoreCommit, _ coordinator: NSPersistentStoreCoordinator) -> Set<RowKey> {
         let rows = (try? sourceRows(commit.inserted + commit.updated)) ?? []
-        let changed = Dictionary(rows.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        let changed = Dictionary(keepingFirst: rows.map { ($0.key, $0) })
         let deleted = Set(commit.deleted)
         var stale: Set<RowKey> = []
         for owner in registry.objects {
@@ -81,12 +81,12 @@ extension NSManagedObjectContext {
         if undoManager != nil { processPendingChanges() }
         var merged = Merged()
         for commit in commits {
-            prefetched.forget(commit.inserted + commit.updated + commit.deleted + commit.relationshipOwners)
+            prefetched.evict(commit.inserted + commit.updated + commit.deleted + commit.relationshipOwners)
             merge(commit, &merged)
         }
-        let deleted = unique(merged.deleted)
+        let deleted = merged.deleted.uniqued(by: ObjectIdentifier.init)
         dropReferences(to: deleted)
-        NSManagedObject.followKept(merged.keptReferences)
+        NSManagedObject.rebaseReferences(merged.keptReferences)
         propagateDeletions()
         if let undoManager {
             undoManager.disableUndoRegistration()
@@ -94,11 +94,11 @@ extension NSManagedObjectContext {
             undoManager.enableUndoRegistration()
         }
         postObjectsDidChange(
-            inserted: unique(merged.inserted).filter { !$0.isMarkedDeleted }, updated: [], deleted: deleted,
-            refreshed: unique(merged.refreshed).filter { !$0.isMarkedDeleted })
+            inserted: merged.inserted.uniqued(by: ObjectIdentifier.init).filter { !$0.isMarkedDeleted }, updated: [], deleted: deleted,
+            refreshed: merged.refreshed.uniqued(by: ObjectIdentifier.init).filter { !$0.isMarkedDeleted })
         postMerged(merged, deleted)
         for object in deleted { forget(object) }
-        tellChildren(of: commits)
+        notifyChildren(of: commits)
     }
 
     private func postMerged(_ merged: Merged, _ deleted: [NSManagedObject]) {
@@ -176,10 +176,5 @@ extension NSManagedObjectContext {
                 }
             }
         }
-    }
-
-    private func unique(_ objects: [NSManagedObject]) -> [NSManagedObject] {
-        var visited: Set<ObjectIdentifier> = []
-        return objects.filter { visited.insert(ObjectIdentifier($0)).inserted }
     }
 }

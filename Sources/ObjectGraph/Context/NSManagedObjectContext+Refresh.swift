@@ -60,9 +60,9 @@ extension NSManagedObjectContext {
 
     private func refresh(_ objects: [NSManagedObject], mergeChanges: Bool) {
         let objects = objects.filter { $0.contextReference === self && !$0.isMarkedInserted }
-        for object in objects where object.flags.contains(.detached) { object.revive() }
-        for object in objects { fetchedPropertyResults.forget(object) }
-        prefetched.forget(objects.lazy.map(\.key))
+        for object in objects where object.flags.contains(.detached) { object.clearInaccessible() }
+        for object in objects { fetchedPropertyResults.removeResults(of: object) }
+        prefetched.evict(objects.lazy.map(\.key))
         if mergeChanges {
             readAnew(objects.filter { !$0.isMarkedFault })
             // A fault's cached row is stale.
@@ -77,8 +77,8 @@ extension NSManagedObjectContext {
         // Objects whose rows cannot be read now stay unchanged.
         guard !objects.isEmpty, let read = try? sourceRows(objects.map(\.key)) else { return }
         var keptReferences: [NSManagedObject.KeptReference] = []
-        defer { NSManagedObject.followKept(keptReferences) }
-        let rows = Dictionary(read.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        defer { NSManagedObject.rebaseReferences(keptReferences) }
+        let rows = Dictionary(keepingFirst: read.map { ($0.key, $0) })
         for object in objects {
             if let row = rows[object.key] {
                 keptReferences += object.merge(row)

@@ -174,7 +174,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     }
 
     deinit {
-        registry.outlive()
+        registry.ownerWillDeallocate()
         if let checkpoints { NotificationCenter.default.removeObserver(checkpoints) }
     }
 
@@ -359,7 +359,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     package func object(for key: RowKey) -> NSManagedObject {
         if let registered = registry[key] { return registered }
         let made = NSManagedObject.make(key, layout: requireCoordinator().layouts[key.entityIndex], in: self)
-        if !prefetched.isEmpty { prefetched.keep(made) }
+        if !prefetched.isEmpty { prefetched.retain(made) }
         return made
     }
 
@@ -392,8 +392,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     /// Returns the object for a row that was just read. A registered object that is not a fault keeps its values.
     func register(_ row: Row) -> NSManagedObject {
         let object = object(for: row.key)
-        if object.flags.contains(.detached) { object.revive() }
-        if object.flags.contains(.fault), !object.flags.contains(.hasRow) || object.version < row.version || parent != nil { object.take(row) }
+        if object.flags.contains(.detached) { object.clearInaccessible() }
+        if object.flags.contains(.fault), !object.flags.contains(.hasRow) || object.version < row.version || parent != nil { object.cacheRow(row) }
         return object
     }
 

@@ -67,7 +67,7 @@ extension NSPersistentStoreCoordinator {
     ) throws -> NSPersistentStore {
         let configuration = store.source?.configuration
         let description = NSPersistentStoreDescription(type: storeType, configuration: configuration, url: URL, options: options)
-        let target = try StoreMigration(from: store, of: self).run(into: description)
+        let target = try StoreCopy(from: store, of: self).copy(into: description)
         try remove(store)
         attach(target)
         NotificationCenter.default.post(

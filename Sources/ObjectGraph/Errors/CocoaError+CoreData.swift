@@ -145,7 +145,7 @@ extension CocoaError {
             case .notPermitted: .fileWriteNoPermission
             case .unsupportedPredicate, .other: .persistentStoreOperation
             }
-        let summary = "\(error.what)"
+        let summary = "\(error.summary)"
         let detail = error.detail.isEmpty ? "" : ": \(error.detail)"
         let advice = Self.advice(error.code).map { "; \($0)" } ?? ""
         let sentence = "\(summary.prefix(1).uppercased())\(summary.dropFirst())\(detail)\(advice)."
@@ -156,7 +156,7 @@ extension CocoaError {
     package static func userInfo(_ obstacles: [ModelDifference.Change]) -> [String: Any] {
         guard let first = obstacles.first else { return [:] }
         let names = first.subject.split(separator: ".", maxSplits: 1).map(String.init)
-        var userInfo: [String: Any] = ["entity": names[0], "reason": [first.what, first.obstacle].compactMap(\.self).joined(separator: ": ")]
+        var userInfo: [String: Any] = ["entity": names[0], "reason": [first.summary, first.obstacle].compactMap(\.self).joined(separator: ": ")]
         if names.count > 1 { userInfo["property"] = names[1] }
         return userInfo
     }

@@ -94,10 +94,7 @@ struct DictionaryPlan {
             return first.offset < second.offset
         }
         var result = ordered.map { Array($0.element.prefix(columns.count)) }
-        if query.isDistinct {
-            var distinctRows: Set<[StoredValue]> = []
-            result = result.filter { distinctRows.insert($0).inserted }
-        }
+        if query.isDistinct { result = result.uniqued() }
         let start = min(query.rows.offset, result.count)
         let end = query.rows.limit.map { min(start + $0, result.count) } ?? result.count
         return Array(result[start..<end])

@@ -216,7 +216,7 @@ open class NSFetchedResultsController<ResultType>: NSObject {
         managedObjectContext.preconditionIsCurrent()
         let state = ResultsState(list: results.list, sections: results.sections)
         let first = NSDiffableDataSourceSnapshot(SnapshotContents<String, NSManagedObjectID>(state, reloaded: ResultsChanges()))
-        defer { results.follow() }
+        defer { results.updateFollowing() }
         return results.streams.stream(startingWith: results.isFetched ? first : nil)
     }
 }

@@ -27,7 +27,7 @@ open class NSMappingModel: NSObject {
 
     /// The mappings by name.
     open var entityMappingsByName: [String: NSEntityMapping] {
-        Dictionary((entityMappings ?? []).map { ($0.name ?? "", $0) }, uniquingKeysWith: { first, _ in first })
+        Dictionary(keepingFirst: (entityMappings ?? []).map { ($0.name ?? "", $0) })
     }
 
     /// Infers a mapping model from two models, their names and renaming identifiers.
@@ -44,7 +44,7 @@ open class NSMappingModel: NSObject {
         if let first = obstacles.first {
             throw CocoaError(
                 .inferredMappingModel,
-                sentence: "How to migrate cannot be inferred: \(first.subject) \(first.what), and \(first.obstacle ?? ""); make a mapping model in code.",
+                sentence: "How to migrate cannot be inferred: \(first.subject) \(first.summary), and \(first.obstacle ?? ""); make a mapping model in code.",
                 userInfo: CocoaError.userInfo(obstacles))
         }
         let (before, after) = (try resolved(old), try resolved(new))

@@ -132,7 +132,7 @@ open class NSManagedObjectModelReference: NSObject {
         return resolved
     }
 
-    private func notFound(_ what: String) -> CocoaError {
+    private func notFound(_ reason: String) -> CocoaError {
         let name =
             switch place {
             case .model: "A model"
@@ -142,7 +142,7 @@ open class NSManagedObjectModelReference: NSObject {
             }
         return CocoaError(
             .modelReferenceNotFound,
-            sentence: "\(name) of a migration stage \(what); the stage asks for the version with the checksum \(versionChecksum).")
+            sentence: "\(name) of a migration stage \(reason); the stage asks for the version with the checksum \(versionChecksum).")
     }
 }
 

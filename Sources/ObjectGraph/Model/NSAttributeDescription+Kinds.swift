@@ -36,8 +36,8 @@ open class NSDerivedAttributeDescription: NSAttributeDescription {
 
     override func emptyCopy() -> NSPropertyDescription { NSDerivedAttributeDescription() }
 
-    override func take(_ other: NSPropertyDescription) {
-        super.take(other)
+    override func copyValues(from other: NSPropertyDescription) {
+        super.copyValues(from: other)
         derivationFormat = (other as? NSDerivedAttributeDescription)?.derivationFormat
     }
 }
@@ -89,12 +89,12 @@ open class NSCompositeAttributeDescription: NSAttributeDescription {
 
     override func emptyCopy() -> NSPropertyDescription { NSCompositeAttributeDescription() }
 
-    override func take(_ other: NSPropertyDescription) {
-        super.take(other)
+    override func copyValues(from other: NSPropertyDescription) {
+        super.copyValues(from: other)
         guard let other = other as? NSCompositeAttributeDescription else { return }
         elements = other.elements.map { element in
             let copy = element.emptyCopy()
-            copy.take(element)
+            copy.copyValues(from: element)
             guard let copy = copy as? NSAttributeDescription else { preconditionFailure("a copy is of its original's class") }
             return copy
         }

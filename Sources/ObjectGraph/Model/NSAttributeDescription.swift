@@ -72,10 +72,10 @@ open class NSAttributeDescription: NSPropertyDescription {
 
     init(_ attribute: Attribute) {
         super.init()
-        take(attribute)
+        setValues(from: attribute)
     }
 
-    func take(_ attribute: Attribute) {
+    func setValues(from attribute: Attribute) {
         declared = attribute
         name = attribute.name
         isOptional = attribute.isOptional
@@ -116,8 +116,8 @@ open class NSAttributeDescription: NSPropertyDescription {
 
     override func emptyCopy() -> NSPropertyDescription { NSAttributeDescription() }
 
-    override func take(_ other: NSPropertyDescription) {
-        super.take(other)
+    override func copyValues(from other: NSPropertyDescription) {
+        super.copyValues(from: other)
         guard let other = other as? NSAttributeDescription else { return }
         declared = other.declared
         attributeType = other.attributeType

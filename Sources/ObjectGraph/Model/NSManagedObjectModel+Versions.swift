@@ -24,8 +24,7 @@ extension NSManagedObjectModel {
         guard let entities = entities(forConfigurationName: configuration),
             let storeHashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data]
         else { return false }
-        let hashes = Dictionary(
-            entities.compactMap { entity in entity.name.map { ($0, entity.versionHash) } }, uniquingKeysWith: { first, _ in first })
+        let hashes = Dictionary(keepingFirst: entities.compactMap { entity in entity.name.map { ($0, entity.versionHash) } })
         guard Set(storeHashes.keys) == Set(hashes.keys) else { return false }
         guard metadata[tarnHashVersionKey] != nil else {
             return ForeignTables.fit(metadata, value, configuration: configuration) ?? true

@@ -143,7 +143,7 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
         return names.compactMap { name in
             guard let request = fetchTemplates[name] else { return nil }
             var template = declared.fetchTemplates.first { $0.name == name } ?? FetchTemplate(name: name, entity: "")
-            template.take(request)
+            template.setValues(from: request)
             return template
         }
     }
@@ -218,17 +218,17 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
     /// Returns a mutable copy.
     public final func copy(with zone: NSZone? = nil) -> Any {
         let copy = NSManagedObjectModel()
-        copy.take(self)
+        copy.copyValues(from: self)
         return copy
     }
 
-    private func take(_ other: NSManagedObjectModel) {
+    private func copyValues(from other: NSManagedObjectModel) {
         declared = other.declared
         configurationEntityNames = other.configurationEntityNames
         versionIdentifiers = other.versionIdentifiers
         localizationDictionary = other.localizationDictionary
         let copies = other.storedEntities.compactMap { $0.copy() as? NSEntityDescription }
-        let byName = Dictionary(copies.compactMap { copy in copy.name.map { ($0, copy) } }, uniquingKeysWith: { first, _ in first })
+        let byName = Dictionary(keepingFirst: copies.compactMap { copy in copy.name.map { ($0, copy) } })
         for (entity, copy) in zip(other.storedEntities, copies) {
             guard let parent = entity.superentity?.name.flatMap({ byName[$0] }) else { continue }
             parent.subentities.append(copy)

@@ -24,7 +24,7 @@ struct FetchedPropertyResults {
         }
     }
 
-    mutating func forget(_ object: NSManagedObject) {
+    mutating func removeResults(of object: NSManagedObject) {
         guard !results.isEmpty else { return }
         for name in object.layout.fetchedProperties.keys { results[Key(sequence: object.sequence, name: name)] = nil }
     }

@@ -106,8 +106,7 @@ extension NSManagedObject {
 
     final func arrange(_ index: Int, _ keys: [RowKey]) {
         let members = toManyKeys(index)
-        var distinctKeys: Set<RowKey> = []
-        let orderedKeys = keys.filter { members.contains($0) && distinctKeys.insert($0).inserted }
+        let orderedKeys = keys.filter(members.contains).uniqued()
         guard toMany[index].orderedMembers != orderedKeys, willWrite() else { return }
         observing(layout.entity.toMany[index].name) { toMany[index].arrange(orderedKeys) }
         refreshViews(index)

@@ -124,8 +124,8 @@ extension NSManagedObject {
 
     private final func violations(of attribute: Attribute, by value: StoredValue) -> [CocoaError] {
         var errors: [CocoaError] = []
-        func report(_ code: CocoaError.Code, _ what: String) {
-            errors.append(violation(code, attribute.name, what, AttributeCoding.value(value, of: attribute)))
+        func report(_ code: CocoaError.Code, _ explanation: String) {
+            errors.append(violation(code, attribute.name, explanation, AttributeCoding.value(value, of: attribute)))
         }
         switch value {
         case .null:
@@ -187,9 +187,9 @@ extension NSManagedObject {
         violation(.validationRelationshipDeniedDelete, name, "still has members, and its delete rule is Deny")
     }
 
-    private final func violation(_ code: CocoaError.Code, _ key: String, _ what: String, _ value: Any? = nil) -> CocoaError {
+    private final func violation(_ code: CocoaError.Code, _ key: String, _ explanation: String, _ value: Any? = nil) -> CocoaError {
         var userInfo: [String: Any] = [NSValidationKeyErrorKey: key, NSValidationObjectErrorKey: self]
         userInfo[NSValidationValueErrorKey] = value
-        return CocoaError(code, sentence: "\(layout.name).\(key) \(what).", userInfo: userInfo)
+        return CocoaError(code, sentence: "\(layout.name).\(key) \(explanation).", userInfo: userInfo)
     }
 }

@@ -57,7 +57,7 @@ extension NSManagedObject {
 
     final func readProperty(_ key: String) -> Any? {
         if flags.contains(.probe) {
-            KeyPathProbe.note(key, of: self)
+            KeyPathProbe.recordRead(key, of: self)
             if layout.entity.location(of: key) == nil { return nil }
         }
         if flags.contains(.observed) { noteRead(key) }

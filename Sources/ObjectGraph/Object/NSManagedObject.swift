@@ -320,7 +320,7 @@ open class NSManagedObject: NSObject {
 
     /// Returns the values of several properties; `NSNull` stands for nil.
     open func dictionaryWithValues(forKeys keys: [String]) -> [String: Any] {
-        Dictionary(keys.map { ($0, value(forKey: $0) ?? NSNull()) }, uniquingKeysWith: { first, _ in first })
+        Dictionary(keepingFirst: keys.map { ($0, value(forKey: $0) ?? NSNull()) })
     }
 
     /// Sets several properties; `NSNull` stands for nil.

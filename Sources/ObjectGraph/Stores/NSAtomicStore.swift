@@ -79,19 +79,12 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
 
     /// Returns the ID of the object with a reference object.
     public final func objectID(for entity: NSEntityDescription, withReferenceObject data: Any) -> NSManagedObjectID {
-        guard let layout = persistentStoreCoordinator?.layout(named: entity.name ?? "") else {
-            preconditionFailure("entity '\(entity.name ?? "")' is not one of the store's coordinator")
-        }
-        let key = RowKey(store: number, entity: layout.index, primaryKey: table.number(of: data, entity: layout.index))
-        return NSManagedObjectID(key: key, layout: layout, store: self)
+        table.objectID(of: data, entity, in: self)
     }
 
     /// Returns the reference object of an object.
     public final func referenceObject(for objectID: NSManagedObjectID) -> Any {
-        guard let object = table.object(objectID.key.primaryKey) else {
-            preconditionFailure("\(objectID) was not made by this store's objectID(for:withReferenceObject:)")
-        }
-        return object
+        table.referenceObject(for: objectID, madeBy: "objectID(for:withReferenceObject:)")
     }
 
     // MARK: For the coordinator
@@ -170,7 +163,7 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
     }
 
     private func apply(_ changes: StoreChanges, _ objects: [NSManagedObject]) {
-        let byKey = Dictionary(objects.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        let byKey = Dictionary(keepingFirst: objects.map { ($0.key, $0) })
         // All nodes are added before relationships look for them.
         addCacheNodes(Set(changes.inserts.map { row in nodes[row.key] ?? byKey[row.key].map { NSAtomicStoreCacheNode(objectID: $0.objectID) } }.compactMap(\.self)))
         addCacheNodes(Set(changes.inserts.compactMap { byKey[$0.key].map(newCacheNode) }))

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Foundation
+import ManagedModel
 import Synchronization
 
 /// The numbers of a custom store's reference objects: row keys are numbers everywhere else.
@@ -33,6 +34,27 @@ final class ReferenceTable: Sendable {
             if name.value.base is String { state.hasTexts = true }
             return state.last
         }
+    }
+
+    /// Returns the ID of a reference object.
+    ///
+    /// - Precondition: The entity is one of the store's coordinator.
+    func objectID(of reference: Any, _ entity: NSEntityDescription, in store: NSPersistentStore) -> NSManagedObjectID {
+        guard let layout = store.persistentStoreCoordinator?.layout(named: entity.name ?? "") else {
+            preconditionFailure("entity '\(entity.name ?? "")' is not one of the store's coordinator")
+        }
+        let key = RowKey(store: store.number, entity: layout.index, primaryKey: number(of: reference, entity: layout.index))
+        return NSManagedObjectID(key: key, layout: layout, store: store)
+    }
+
+    /// Returns the reference object of an ID.
+    ///
+    /// - Precondition: This table made the ID; `method` names the store's method for it in the message otherwise.
+    func referenceObject(for objectID: NSManagedObjectID, madeBy method: String) -> Any {
+        guard let reference = object(objectID.key.primaryKey) else {
+            preconditionFailure("\(objectID) was not made by this store's \(method)")
+        }
+        return reference
     }
 
     func object(_ number: Int64) -> Any? { state.withLock { Unchecked($0.objects[number]) }.value }

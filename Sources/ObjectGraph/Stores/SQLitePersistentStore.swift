@@ -38,7 +38,7 @@ final class SQLitePersistentStore: NSPersistentStore, @unchecked Sendable {
     private static func cocoaError(_ error: StoreError, _ plan: StorePlan) -> CocoaError {
         let cocoa = CocoaError(error)
         guard error.code == .incompatibleModel, let url = plan.description.url, let metadata = try? SQLiteStore.metadata(at: url) else { return cocoa }
-        return CocoaError(cocoa.code, userInfo: cocoa.userInfo.merging(["metadata": metadata, "reason": "\(error.what)"]) { $1 })
+        return CocoaError(cocoa.code, userInfo: cocoa.userInfo.merging(["metadata": metadata, "reason": "\(error.summary)"]) { $1 })
     }
 
     override func close() { sqlite?.close() }

@@ -37,10 +37,10 @@ extension NSManagedObjectContext {
         guard !object.flags.contains(.unannounced) else { return }
         // Without undo only the current event's old values are needed, which clean and new objects have elsewhere.
         guard undoManager != nil || (isPresent && !object.flags.isDisjoint(with: .pending)) else { return }
-        keep(EventSnapshot(object, isPresent: isPresent))
+        record(EventSnapshot(object, isPresent: isPresent))
     }
 
-    private func keep(_ snapshot: EventSnapshot) {
+    private func record(_ snapshot: EventSnapshot) {
         let id = ObjectIdentifier(snapshot.object)
         if eventSnapshots[id] == nil { eventSnapshots[id] = snapshot }
     }
@@ -100,7 +100,7 @@ extension NSManagedObjectContext {
             willChange(object)
             object.flags.subtract([.deleted, .propagated])
             noteChanged(object)
-            return settle(object, snapshot.flags ?? [])
+            return updatePendingState(object, snapshot.flags ?? [])
         }
         // The object was released: it never had a row, or its deletion was saved. It becomes a new object with its former
         // identity.
@@ -121,11 +121,11 @@ extension NSManagedObjectContext {
             for key in left.compactMap({ living(.reference($0)).reference }) { object.toMany[relationship].insert(key) }
         }
         for (relationship, order) in change.orders { object.toMany[relationship].resume(order, aliases) }
-        settle(object, [])
+        updatePendingState(object, [])
     }
 
     /// An object that equals its row again isn't pending.
-    private func settle(_ object: NSManagedObject, _ before: NSManagedObject.Flags) {
+    private func updatePendingState(_ object: NSManagedObject, _ before: NSManagedObject.Flags) {
         guard !before.contains(.updated), object.flags.isDisjoint(with: [.inserted, .deleted]), object.changedSlots().isEmpty,
             !object.toMany.hasChanges
         else { return }

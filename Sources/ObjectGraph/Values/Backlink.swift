@@ -23,7 +23,7 @@ final class Backlink<Object: AnyObject>: Sendable {
         return Unmanaged<Object>.fromOpaque(pointer).takeRetainedValue()
     }
 
-    func lead(to object: Object) { address.withLock { $0 = UInt(bitPattern: ObjectIdentifier(object)) } }
+    func setTarget(_ object: Object) { address.withLock { $0 = UInt(bitPattern: ObjectIdentifier(object)) } }
 
     func clear() { address.withLock { $0 = 0 } }
 }

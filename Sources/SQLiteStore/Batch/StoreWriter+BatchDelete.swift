@@ -172,7 +172,7 @@ extension StoreWriter {
     }
 
     private func empty(
-        _ reference: ReferenceColumn, of entity: EntityLayout, _ keys: [Int64], _ bit: (EntityLayout) -> Int?,
+        _ reference: ReferenceColumn, of entity: StoredEntity, _ keys: [Int64], _ bit: (StoredEntity) -> Int?,
         _ touched: inout Set<RowKey>
     ) throws {
         let columns = [reference.column] + [reference.entityColumn, reference.orderColumn].compactMap(\.self)
@@ -185,7 +185,7 @@ extension StoreWriter {
     }
 
     private func touch(
-        _ sql: String, _ keys: [Int64], _ bit: (EntityLayout) -> Int?, _ touched: inout Set<RowKey>
+        _ sql: String, _ keys: [Int64], _ bit: (StoredEntity) -> Int?, _ touched: inout Set<RowKey>
     ) throws {
         try connection.query(sql, [KeyList(keys).argument]) { row in
             guard let index = layout.entityIndex(number: row.int(1)), let entity = layout.entities[index] else { return }

@@ -46,7 +46,7 @@ extension StoreWriter {
     }
 
     private func bind(
-        _ values: ContiguousArray<StoredValue>, _ entity: EntityLayout, _ primaryKey: Int64, _ statement: PreparedStatement
+        _ values: ContiguousArray<StoredValue>, _ entity: StoredEntity, _ primaryKey: Int64, _ statement: PreparedStatement
     ) throws(StoreError) {
         statement.bind(primaryKey, 1)
         statement.bind(entity.number, 2)
@@ -75,7 +75,7 @@ extension StoreWriter {
     // MARK: Uniqueness
 
     private func resolve(
-        _ error: StoreError, _ values: ContiguousArray<StoredValue>, _ source: some BatchRowSource, _ entity: EntityLayout,
+        _ error: StoreError, _ values: ContiguousArray<StoredValue>, _ source: some BatchRowSource, _ entity: StoredEntity,
         _ rule: BatchConflictRule, listsKeys: Bool, _ outcome: inout BatchOutcome
     ) throws {
         if rule == .refuse { throw error }
@@ -93,7 +93,7 @@ extension StoreWriter {
     }
 
     /// Rows with equal values under some uniqueness constraint, oldest first.
-    private func rivals(of values: ContiguousArray<StoredValue>, _ entity: EntityLayout) throws -> [RowKey] {
+    private func rivals(of values: ContiguousArray<StoredValue>, _ entity: StoredEntity) throws -> [RowKey] {
         var rivalKeys: Set<RowKey> = []
         var index: Int? = entity.index
         while let current = index {
@@ -113,7 +113,7 @@ extension StoreWriter {
     }
 
     private func rows(
-        of entity: EntityLayout, with values: ContiguousArray<StoredValue>, at slots: [Int]
+        of entity: StoredEntity, with values: ContiguousArray<StoredValue>, at slots: [Int]
     ) throws -> [RowKey] {
         let tests = slots.compactMap { slot in
             if case .attribute(let column, _) = entity.slots[slot] { "\(identifier(column)) = ?" } else { nil }

@@ -47,7 +47,7 @@ extension StoreWriter {
     }
 
     private func assignment(
-        _ entity: EntityLayout, _ slot: Int, _ value: BatchUpdate.Value, _ translator: PredicateTranslator
+        _ entity: StoredEntity, _ slot: Int, _ value: BatchUpdate.Value, _ translator: PredicateTranslator
     ) throws(StoreError) -> SQLFragment {
         let name = layout.model.entities[entity.index].slots[slot].name
         switch (entity.slots[slot], value) {

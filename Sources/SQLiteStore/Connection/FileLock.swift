@@ -29,13 +29,13 @@ package final class FileLock: Sendable {
     }
 
     package func withTurn<T>(_ body: () throws -> T) throws -> T {
-        try take()
+        try acquire()
         defer { flock(descriptor, LOCK_UN) }
         return try body()
     }
 
     /// Retries with growing delays, since `flock` has no time-out.
-    private func take() throws(StoreError) {
+    private func acquire() throws(StoreError) {
         let clock = ContinuousClock()
         let deadline = clock.now + patience
         var pause: UInt32 = 50

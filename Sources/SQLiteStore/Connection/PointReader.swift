@@ -45,7 +45,7 @@ final class PointReader: @unchecked Sendable {
     }
 
     /// - Returns: nil for a missing row.
-    func row(_ primaryKey: Int64, _ entity: EntityLayout, _ layout: StoreLayout, store: UInt16) throws(StoreError) -> Row? {
+    func row(_ primaryKey: Int64, _ entity: StoredEntity, _ layout: StoreLayout, store: UInt16) throws(StoreError) -> Row? {
         lock.lock()
         defer { lock.unlock() }
         guard let database else { throw StoreError(.other, "the store was closed") }

@@ -60,7 +60,7 @@ struct PreparedStatement {
     func reset() { sqlite3_reset(handle) }
 
     /// Releases the rows and clears the bindings, whose bytes may be deallocated next.
-    func forget() {
+    func clearBindings() {
         sqlite3_reset(handle)
         sqlite3_clear_bindings(handle)
     }
@@ -89,7 +89,7 @@ struct PreparedStatement {
         try check(code)
     }
 
-    /// Binds a text without a copy: its bytes must stay valid until the next binding or ``forget()``.
+    /// Binds a text without a copy: its bytes must stay valid until the next binding or ``clearBindings()``.
     ///
     /// - Throws: The errors of the copying form.
     func bind(standing bytes: UnsafeBufferPointer<UInt8>, _ index: Int32) throws(StoreError) {

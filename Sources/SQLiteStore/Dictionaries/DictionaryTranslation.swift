@@ -40,7 +40,7 @@ struct DictionaryTranslation {
         let conditions = try StoreQueryTranslation.conditions(query.rows, entity, translator)
         var groups: [SQLFragment] = []
         for group in query.groups { groups.append(try translator.operand(group).sql) }
-        let aliases = Dictionary(query.columns.map { ($0.name, $0.expression) }, uniquingKeysWith: { first, _ in first })
+        let aliases = Dictionary(keepingFirst: query.columns.map { ($0.name, $0.expression) })
         var having: SQLFragment?
         if let predicate = query.having { having = try aggregating.condition(predicate.naming(aliases)) }
         let isRows = !query.isGrouped && !query.isDistinct

@@ -29,7 +29,7 @@ struct ExternalFolder: Sendable {
         MappedFile.contents(of: URL(fileURLWithPath: path(name)))
     }
 
-    /// Creates a file and syncs its bytes; its name is durable after ``settle()``.
+    /// Creates a file and syncs its bytes; its name is durable after ``syncFolders()``.
     ///
     /// - Returns: Its name, upper case.
     /// - Throws: ``StoreError``; the file does not exist then.
@@ -52,7 +52,7 @@ struct ExternalFolder: Sendable {
     }
 
     /// Syncs the names of new files, and of the folders above.
-    func settle() throws(StoreError) {
+    func syncFolders() throws(StoreError) {
         for folder in [url, url.deletingLastPathComponent(), url.deletingLastPathComponent().deletingLastPathComponent()] {
             let file = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
             guard file >= 0 else { throw refusal(errno) }

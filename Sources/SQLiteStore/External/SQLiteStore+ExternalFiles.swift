@@ -7,7 +7,7 @@ import Synchronization
 
 extension ExternalFolder {
     /// Copies missing files from another folder. Files with equal names have equal contents.
-    func take(from other: ExternalFolder) throws {
+    func copyMissingFiles(from other: ExternalFolder) throws {
         let missing = Set(other.names).subtracting(names)
         if missing.isEmpty { return }
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
@@ -18,7 +18,7 @@ extension ExternalFolder {
             try Self.sync(draft)
             try FileManager.default.moveItem(atPath: draft, toPath: path(name))
         }
-        try settle()
+        try syncFolders()
     }
 
     private static func sync(_ path: String) throws(StoreError) {

@@ -25,7 +25,7 @@ extension StoreWriter {
     ///
     /// - Parameter rows: The rows, as an SQL condition.
     func dropFiles(
-        of entity: EntityLayout, slots: some Sequence<Int>, where rows: SQLFragment
+        of entity: StoredEntity, slots: some Sequence<Int>, where rows: SQLFragment
     ) throws(StoreError) {
         for slot in slots {
             guard let sql = entity.filesSQL(slot) else { continue }
@@ -39,7 +39,7 @@ extension StoreWriter {
     }
 }
 
-extension EntityLayout {
+extension StoredEntity {
     /// Selects a slot's column in all rows with possibly external values; nil for a slot without such values.
     func filesSQL(_ slot: Int) -> String? {
         guard case .attribute(let column, .external) = slots[slot] else { return nil }

@@ -100,7 +100,7 @@ struct ForeignStore: Codable {
         }
     }
 
-    private func refusal(_ what: StaticString, _ detail: String) -> StoreError {
-        StoreError(.incompatibleModel, what, detail: detail)
+    private func refusal(_ summary: StaticString, _ detail: String) -> StoreError {
+        StoreError(.incompatibleModel, summary, detail: detail)
     }
 }

@@ -13,7 +13,7 @@ import ManagedModel
 struct StoreLayout: Sendable {
     let model: ResolvedModel
     /// By entity index; nil for entities outside the store's configuration.
-    let entities: [EntityLayout?]
+    let entities: [StoredEntity?]
     let tables: [TableLayout]
     let joins: [JoinTable]
     /// The record written to the store, so that a later model can be compared with this one.
@@ -26,7 +26,7 @@ struct StoreLayout: Sendable {
     private let indexByNumber: [Int64: Int]
 
     init(
-        model: ResolvedModel, entities: [EntityLayout?], tables: [TableLayout], joins: [JoinTable],
+        model: ResolvedModel, entities: [StoredEntity?], tables: [TableLayout], joins: [JoinTable],
         recorded: RecordedModel, derivedColumns: [DerivedColumn]
     ) {
         self.model = model
@@ -42,7 +42,7 @@ struct StoreLayout: Sendable {
     }
 
     /// - Throws: ``StoreError`` with `.notFound` for an entity outside the store's configuration.
-    func entity(_ index: Int) throws(StoreError) -> EntityLayout {
+    func entity(_ index: Int) throws(StoreError) -> StoredEntity {
         guard entities.indices.contains(index), let entity = entities[index] else {
             let name = entities.indices.contains(index) ? model.entities[index].name : "entity \(index)"
             throw StoreError(.notFound, "the store has no such entity", detail: name)
@@ -56,7 +56,7 @@ struct StoreLayout: Sendable {
 }
 
 /// A class, because bulk reads and writes pass it for each row.
-final class EntityLayout: Sendable {
+final class StoredEntity: Sendable {
     let index: Int
     let name: String
     /// `Z_ENT`.

@@ -72,7 +72,7 @@ extension StoreLayoutBuilder {
 
     // MARK: The complete entity
 
-    func entityLayout(_ entity: ResolvedEntity) -> EntityLayout {
+    func entityLayout(_ entity: ResolvedEntity) -> StoredEntity {
         let placed = slots[entity.index] ?? []
         let placedToMany = toMany[entity.index] ?? []
         let slotNames = zip(entity.slots, placed).map { slot, place in place == .transient ? nil : slot.name }
@@ -89,14 +89,14 @@ extension StoreLayoutBuilder {
         }
         let table = tables[entity.root]?.name ?? ""
         let shape = ReadShape(entity.hierarchy.map { (number($0), $0, slots[$0] ?? []) })
-        return EntityLayout(
+        return StoredEntity(
             index: entity.index, name: entity.name, number: number(entity.index), root: entity.root,
             rootNumber: number(entity.root), table: table, slots: placed,
             toMany: placedToMany, historyProperties: properties,
             tombstoneSlots: preserved.sorted { entity.slots[$0].name < entity.slots[$1].name },
             hierarchyNumbers: entity.hierarchy.map(number), ownsTable: entity.root == entity.index,
             shape: shape, rowSQL: "SELECT \(shape.selectList("t0")) FROM \(identifier(table)) t0 WHERE t0.Z_PK = ?",
-            insertSQL: EntityLayout.insertSQL(table, placed), bindings: placed.map(SlotBinding.init),
+            insertSQL: StoredEntity.insertSQL(table, placed), bindings: placed.map(SlotBinding.init),
             orderedSlots: placed.indices.filter { index in
                 if case .reference(let reference) = placed[index] { reference.orderColumn != nil } else { false }
             },

@@ -50,7 +50,7 @@ struct StoreLayoutBuilder {
         for index in included { try placeToMany(of: model.entities[index]) }
         for index in included { try addIndexes(of: model.entities[index]) }
         for index in included { try derive(model.entities[index]) }
-        var layouts: [EntityLayout?] = Array(repeating: nil, count: model.entities.count)
+        var layouts: [StoredEntity?] = Array(repeating: nil, count: model.entities.count)
         for index in included { layouts[index] = entityLayout(model.entities[index]) }
         let ordered = tables.keys.sorted().compactMap { root in
             tables[root].map { table in
@@ -62,9 +62,7 @@ struct StoreLayoutBuilder {
                 return table
             }
         }
-        recorded.indexes = Dictionary(
-            ordered.flatMap { table in table.indexes.map { ($0.name, StoreSchema.create($0, on: table)) } },
-            uniquingKeysWith: { first, _ in first })
+        recorded.indexes = Dictionary(keepingFirst: ordered.flatMap { table in table.indexes.map { ($0.name, StoreSchema.create($0, on: table)) } })
         return StoreLayout(
             model: model, entities: layouts, tables: ordered, joins: joins, recorded: recorded, derivedColumns: derivedColumns)
     }

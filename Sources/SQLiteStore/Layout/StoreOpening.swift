@@ -93,7 +93,7 @@ struct StoreOpening {
                     detail: metadata.differences(from: options).joined(separator: ", "))
             }
         }
-        let migration = StoreMigration(connection: connection, model: model, configuration: configuration, options: options)
+        let migration = ModelMigration(connection: connection, model: model, configuration: configuration, options: options)
         let source = try migration.source(existing, metadata, layout)
         // A compatible store of Apple's is read without changes.
         if isReadOnly, source == nil { return result }
@@ -116,7 +116,7 @@ struct StoreOpening {
     ) throws(StoreError) {
         let tables = StoreTables(connection: connection, layout: opened.layout)
         if try tables.bringIndexes(upFrom: existing.recorded) {
-            let migration = StoreMigration(connection: connection, model: model, configuration: configuration, options: options)
+            let migration = ModelMigration(connection: connection, model: model, configuration: configuration, options: options)
             try metadata.record(opened.layout.recorded, keeping: migration.others(existing.recorded), of: existing.recorded)
             try connection.execute("UPDATE Z_METADATA SET Z_PLIST = ?", [.blob(try metadata.encoded())])
         }

@@ -13,7 +13,7 @@ extension MigrationPlan {
             for entity in model.entities[root].hierarchy {
                 let inherited = model.entities[entity].superentity.map { model.entities[$0].slots.count } ?? 0
                 for slot in model.entities[entity].slots.indices where slot >= inherited {
-                    keep(slot, of: entity, root, primary, &claimed)
+                    keepColumn(slot, of: entity, root, primary, &claimed)
                 }
             }
             existing.columns[Self.table(of: model.entities[root])] = physical(primary).map { current($0, of: primary) }
@@ -21,7 +21,7 @@ extension MigrationPlan {
     }
 
     /// A property keeps the column of the first subentity's rows; other rows' values are copied there.
-    private mutating func keep(_ slot: Int, of entity: Int, _ root: Int, _ primary: Int, _ claimed: inout Set<String>) {
+    private mutating func keepColumn(_ slot: Int, of entity: Int, _ root: Int, _ primary: Int, _ claimed: inout Set<String>) {
         let new = model.entities[entity].slots[slot]
         if case .attribute = new, hadFiles(slot, of: entity) {
             // Existing files stay readable when the model no longer allows external storage.

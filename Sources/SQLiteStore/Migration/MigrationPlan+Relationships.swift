@@ -30,9 +30,9 @@ extension MigrationPlan {
                 else { continue }
                 let place = RelationshipPlace(entity: entity, location: .toMany(index))
                 switch (relationship.shape, oldEntity(source.entity).toMany[formerIndex]) {
-                case (.manyToMany, .join(let side)): keep(side, of: source, as: relationship, place, isOnly: sources.count == 1)
+                case (.manyToMany, .join(let side)): keepJoinTable(side, of: source, as: relationship, place, isOnly: sources.count == 1)
                 case (.oneToMany, .foreignKey(let key)) where key.isHidden && relationship.inverse == nil:
-                    keep(key, of: source, as: relationship, place, isOnly: sources.count == 1)
+                    keepForeignKey(key, of: source, as: relationship, place, isOnly: sources.count == 1)
                 default: continue
                 }
             }
@@ -44,7 +44,7 @@ extension MigrationPlan {
             && primaries[newRoot(new.destination)] == oldRoot(oldDestination)
     }
 
-    private mutating func keep(
+    private mutating func keepForeignKey(
         _ key: ForeignKey, of source: RelationshipPlace, as relationship: ResolvedRelationship, _ place: RelationshipPlace, isOnly: Bool
     ) {
         guard primaries[newRoot(relationship.destination)] == oldRoot(key.destination) else { return }
@@ -55,7 +55,7 @@ extension MigrationPlan {
         if isOnly, staysInPlace(source, key.destination, relationship) { unchangedRelationships.insert(place) }
     }
 
-    private mutating func keep(
+    private mutating func keepJoinTable(
         _ side: JoinSide, of source: RelationshipPlace, as relationship: ResolvedRelationship, _ place: RelationshipPlace, isOnly: Bool
     ) {
         guard case .toMany(let inverse)? = relationship.inverse, let inverseOwner = relationship.inverseDeclaringEntity,

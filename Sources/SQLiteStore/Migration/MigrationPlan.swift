@@ -70,7 +70,7 @@ struct MigrationPlan {
 
     func oldRoot(_ entity: Int) -> Int { old.model.entities[entity].root }
     func newRoot(_ entity: Int) -> Int { model.entities[entity].root }
-    func oldEntity(_ index: Int) -> EntityLayout {
+    func oldEntity(_ index: Int) -> StoredEntity {
         guard let entity = old.entities[index] else { preconditionFailure("an old layout is made of all entities of its model") }
         return entity
     }

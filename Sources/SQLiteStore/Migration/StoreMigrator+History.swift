@@ -36,7 +36,7 @@ extension StoreMigrator {
     }
 
     /// Names of an entity's stored properties: old to new.
-    private func successors(_ entity: EntityLayout, _ origin: EntityLayout) -> [String: String] {
+    private func successors(_ entity: StoredEntity, _ origin: StoredEntity) -> [String: String] {
         let (new, old) = (plan.model.entities[entity.index], plan.old.model.entities[origin.index])
         func name(_ location: PropertyLocation) -> String {
             switch location {
@@ -47,11 +47,10 @@ extension StoreMigrator {
         guard let origins = plan.properties[entity.index] else { return [:] }
         let slots = zip(new.slots.map(\.name), origins.slots)
         let toMany = zip(new.toMany.map(\.name), origins.toMany)
-        return Dictionary(
-            (Array(slots) + Array(toMany)).compactMap { new, place in place.map { (name($0), new) } }, uniquingKeysWith: { first, _ in first })
+        return Dictionary(keepingFirst: (Array(slots) + Array(toMany)).compactMap { new, place in place.map { (name($0), new) } })
     }
 
-    private func rewriteColumns(_ entity: EntityLayout, _ origin: EntityLayout) throws(StoreError) {
+    private func rewriteColumns(_ entity: StoredEntity, _ origin: StoredEntity) throws(StoreError) {
         let successors = successors(entity, origin)
         let bits = origin.historyProperties.map { name in successors[name].flatMap { entity.historyProperties.firstIndex(of: $0) } }
         if origin.historyProperties.count == entity.historyProperties.count, bits == Array(bits.indices) { return }
@@ -78,9 +77,9 @@ extension StoreMigrator {
         try connection.execute("DROP TABLE temp.TARN_BITMAPS")
     }
 
-    private func rewriteTombstones(_ entity: EntityLayout, _ origin: EntityLayout) throws(StoreError) {
+    private func rewriteTombstones(_ entity: StoredEntity, _ origin: StoredEntity) throws(StoreError) {
         let successors = successors(entity, origin)
-        func names(_ entity: EntityLayout, _ model: ResolvedModel) -> [String] {
+        func names(_ entity: StoredEntity, _ model: ResolvedModel) -> [String] {
             entity.tombstoneSlots.map { model.entities[entity.index].slots[$0].name }
         }
         let (formerNames, now) = (names(origin, plan.old.model).map { successors[$0] }, names(entity, plan.model))

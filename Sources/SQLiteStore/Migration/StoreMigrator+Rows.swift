@@ -11,7 +11,7 @@ extension StoreMigrator {
     }
 
     /// Concrete entities with existing rows.
-    private var survivors: [(entity: EntityLayout, origin: EntityLayout)] {
+    private var survivors: [(entity: StoredEntity, origin: StoredEntity)] {
         plan.included.compactMap { index in
             guard let entity = layout.entities[index], let origin = plan.origins[index] else { return nil }
             return (entity, plan.oldEntity(origin))
@@ -52,7 +52,7 @@ extension StoreMigrator {
     }
 
     /// Assignments to the columns of an entity's rows, without unchanged columns.
-    private func assignments(_ entity: EntityLayout, _ origin: EntityLayout, isMoved: Bool) -> [Assignment] {
+    private func assignments(_ entity: StoredEntity, _ origin: StoredEntity, isMoved: Bool) -> [Assignment] {
         let slots = plan.model.entities[entity.index].slots
         let physical = plan.existing.columns[entity.table] ?? []
         var result: [Assignment] = []
@@ -97,7 +97,7 @@ extension StoreMigrator {
     }
 
     /// Columns of properties that the rows' entity lost and other entities of the table have.
-    private func emptied(_ entity: EntityLayout, _ origin: EntityLayout, besides assigned: Set<String>) -> [Assignment] {
+    private func emptied(_ entity: StoredEntity, _ origin: StoredEntity, besides assigned: Set<String>) -> [Assignment] {
         func columns(_ slot: SlotLayout) -> [String] {
             switch slot {
             case .transient: []
@@ -112,7 +112,7 @@ extension StoreMigrator {
         return formerColumns.filter { present.contains($0) && !own.contains($0) }.map { Assignment(column: $0, expression: "NULL") }
     }
 
-    private func assignments(_ new: ReferenceColumn, _ source: ReferenceColumn, _ origin: EntityLayout, _ isMoved: Bool) -> [Assignment] {
+    private func assignments(_ new: ReferenceColumn, _ source: ReferenceColumn, _ origin: StoredEntity, _ isMoved: Bool) -> [Assignment] {
         func current(_ column: String) -> String { identifier(plan.current(column, of: origin.root)) }
         let column = current(source.column)
         var values: [(String, String)] = []
@@ -186,7 +186,7 @@ extension StoreMigrator {
 
     /// Clears dangling relationships: to deleted rows, or to rows of an entity that is no longer allowed.
     func cutDanglingEnds() throws(StoreError) {
-        func rows(_ entity: EntityLayout, _ key: String) -> String {
+        func rows(_ entity: StoredEntity, _ key: String) -> String {
             "SELECT 1 FROM \(identifier(entity.table)) d WHERE d.Z_PK = \(key) AND d.Z_ENT IN (\(list(entity.hierarchyNumbers)))"
         }
         for case let entity? in layout.entities {

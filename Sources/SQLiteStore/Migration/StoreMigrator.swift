@@ -101,7 +101,7 @@ struct StoreMigrator {
 
     func list(_ numbers: [Int64]) -> String { numbers.map { String($0) }.joined(separator: ", ") }
 
-    func refusal(_ subject: String, _ what: String) -> StoreError {
-        StoreError(.migration, "rows of the store do not fit the new model", detail: "\(subject) \(what)")
+    func refusal(_ subject: String, _ summary: String) -> StoreError {
+        StoreError(.migration, "rows of the store do not fit the new model", detail: "\(subject) \(summary)")
     }
 }

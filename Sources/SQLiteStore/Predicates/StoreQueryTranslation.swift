@@ -6,7 +6,7 @@ import PredicateKit
 
 /// A query as SQL.
 struct StoreQueryTranslation {
-    private let entity: EntityLayout
+    private let entity: StoredEntity
     private let tail: SQLFragment
     private let isCut: Bool
 
@@ -35,7 +35,7 @@ struct StoreQueryTranslation {
     func count() -> SQLFragment { isCut ? "SELECT COUNT(*) FROM (SELECT 1" + tail + ")" : "SELECT COUNT(*)" + tail }
 
     static func conditions(
-        _ query: StoreQuery, _ entity: EntityLayout, _ translator: PredicateTranslator
+        _ query: StoreQuery, _ entity: StoredEntity, _ translator: PredicateTranslator
     ) throws(StoreError) -> [SQLFragment] {
         var conditions: [SQLFragment] = []
         let numbers = query.includesSubentities ? entity.hierarchyNumbers : [entity.number]

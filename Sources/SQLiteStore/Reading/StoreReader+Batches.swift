@@ -11,7 +11,7 @@ extension StoreReader {
         try rows(try layout.entity(entity), primaryKeys)
     }
 
-    func rows(_ entity: EntityLayout, _ primaryKeys: [Int64]) throws -> [Row] {
+    func rows(_ entity: StoredEntity, _ primaryKeys: [Int64]) throws -> [Row] {
         if primaryKeys.isEmpty { return [] }
         return try rows(entity, where: "t0.Z_PK \(KeyList.condition)", KeyList(primaryKeys))
     }
@@ -29,7 +29,7 @@ extension StoreReader {
             KeyList(owners.lazy.map(\.primaryKey)))
     }
 
-    private func rows(_ entity: EntityLayout, where condition: String, _ keys: KeyList) throws -> [Row] {
+    private func rows(_ entity: StoredEntity, where condition: String, _ keys: KeyList) throws -> [Row] {
         let statement = try connection.statement(
             "SELECT \(entity.shape.selectList("t0")) FROM \(identifier(entity.table)) t0 WHERE \(condition)")
         defer { statement.reset() }

@@ -18,9 +18,9 @@ extension StoreReader {
         try query("PRAGMA integrity_check") { row in
             if let text = row.text(0), text != "ok" { problems.append("the file: \(text)") }
         }
-        func count(_ what: String, _ sql: String) throws {
+        func count(_ summary: String, _ sql: String) throws {
             let violationCount = try connection.first("SELECT COUNT(*) FROM \(sql)") { $0.int(0) } ?? 0
-            if violationCount > 0 { problems.append("\(violationCount) \(what)") }
+            if violationCount > 0 { problems.append("\(violationCount) \(summary)") }
         }
         for case let entity? in layout.entities {
             let table = identifier(entity.table)

@@ -45,7 +45,7 @@ extension StoreReader {
         return try packedRows(try layout.entity(key.destination), where: key.column, KeyList(owners.lazy.map(\.primaryKey)))
     }
 
-    private func packedRows(_ entity: EntityLayout, where column: String, _ keys: KeyList) throws -> [RowChunk] {
+    private func packedRows(_ entity: StoredEntity, where column: String, _ keys: KeyList) throws -> [RowChunk] {
         let statement = try connection.statement(
             "SELECT \(entity.shape.selectList("t0")) FROM \(identifier(entity.table)) t0 WHERE t0.\(identifier(column)) \(KeyList.condition)")
         defer { statement.reset() }

@@ -28,7 +28,7 @@ package class StoreReader {
     package func rows(_ keys: [RowKey]) throws -> [Row] {
         var rows: [Row] = []
         rows.reserveCapacity(keys.count)
-        var entity: EntityLayout?
+        var entity: StoredEntity?
         var statement: PreparedStatement?
         defer { statement?.reset() }
         for key in keys where key.store == store.number {
@@ -48,7 +48,7 @@ package class StoreReader {
         return rows
     }
 
-    func row(_ primaryKey: Int64, _ entity: EntityLayout) throws(StoreError) -> Row? {
+    func row(_ primaryKey: Int64, _ entity: StoredEntity) throws(StoreError) -> Row? {
         let statement = try connection.statement(entity.rowSQL)
         defer { statement.reset() }
         statement.bind(primaryKey, 1)

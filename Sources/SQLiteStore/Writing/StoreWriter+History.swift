@@ -57,7 +57,7 @@ struct HistoryDraft {
     mutating func touch(_ key: RowKey, bit: Int?) {
         guard isEnabled, let bit else { return }
         if indexes == nil {
-            indexes = Dictionary(changes.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { first, _ in first })
+            indexes = Dictionary(keepingFirst: changes.enumerated().map { ($1.key, $0) })
         }
         update(key, bits: [bit])
     }

@@ -167,7 +167,7 @@ extension StoreWriter {
     }
 
     private func nullifyColumns(
-        of entity: EntityLayout, _ key: RowKey, _ target: EntityLayout, _ touched: inout Set<RowKey>
+        of entity: StoredEntity, _ key: RowKey, _ target: StoredEntity, _ touched: inout Set<RowKey>
     ) throws(StoreError) {
         let inherited =
             layout.model.entities[entity.index].superentity.flatMap { layout.entities[$0]?.slots.count } ?? 0
@@ -186,7 +186,7 @@ extension StoreWriter {
     }
 
     private func removePairs(
-        of entity: EntityLayout, _ key: RowKey, _ target: EntityLayout, _ touched: inout Set<RowKey>
+        of entity: StoredEntity, _ key: RowKey, _ target: StoredEntity, _ touched: inout Set<RowKey>
     ) throws(StoreError) {
         let inherited =
             layout.model.entities[entity.index].superentity.flatMap { layout.entities[$0]?.toMany.count } ?? 0
@@ -213,7 +213,7 @@ extension StoreWriter {
     }
 
     private func collect(
-        _ sql: String, _ key: RowKey, _ bit: (EntityLayout) -> Int?, _ touched: inout Set<RowKey>
+        _ sql: String, _ key: RowKey, _ bit: (StoredEntity) -> Int?, _ touched: inout Set<RowKey>
     ) throws(StoreError) {
         let statement = try connection.statement(sql)
         defer { statement.reset() }

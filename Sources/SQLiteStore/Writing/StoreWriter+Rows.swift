@@ -5,12 +5,12 @@ import ManagedModel
 
 extension StoreWriter {
     func insert(_ rows: [Row]) throws(StoreError) {
-        var entity: EntityLayout?
+        var entity: StoredEntity?
         var statement: PreparedStatement?
-        defer { statement?.forget() }
+        defer { statement?.clearBindings() }
         for row in rows {
             if entity?.index != row.key.entityIndex {
-                statement?.forget()
+                statement?.clearBindings()
                 let layout = try ownEntity(row.key)
                 entity = layout
                 statement = try connection.statement(layout.insertSQL)
@@ -111,12 +111,12 @@ extension StoreWriter {
 
     // MARK: Statements
 
-    func ownEntity(_ key: RowKey) throws(StoreError) -> EntityLayout {
+    func ownEntity(_ key: RowKey) throws(StoreError) -> StoredEntity {
         precondition(key.store == store.number, "a row is written to the store that its key names")
         return try layout.entity(key.entityIndex)
     }
 
-    private func conflict(_ key: RowKey, _ version: Int64, _ entity: EntityLayout) throws(StoreError) -> RowConflict {
+    private func conflict(_ key: RowKey, _ version: Int64, _ entity: StoredEntity) throws(StoreError) -> RowConflict {
         RowConflict(key: key, expectedVersion: version, persisted: try row(key.primaryKey, entity))
     }
 
@@ -161,7 +161,7 @@ extension StoreWriter {
 
     /// Gives a row that joins an ordered relationship the last position.
     private func append(
-        _ value: StoredValue, _ slot: SlotLayout, _ primaryKey: Int64, _ entity: EntityLayout
+        _ value: StoredValue, _ slot: SlotLayout, _ primaryKey: Int64, _ entity: StoredEntity
     ) throws(StoreError) {
         guard case .reference(let reference) = slot, let order = reference.orderColumn else { return }
         if !value.isNull, placed.contains(RowKey(store: store.number, entity: entity.index, primaryKey: primaryKey)) { return }
@@ -215,7 +215,7 @@ struct UpdateShape: Hashable {
     let entity: Int
     let slots: [Int]
 
-    func sql(_ entity: EntityLayout) -> String {
+    func sql(_ entity: StoredEntity) -> String {
         var assignments = ["Z_OPT = Z_OPT + 1"]
         for slot in slots {
             switch entity.slots[slot] {
@@ -233,7 +233,7 @@ struct UpdateShape: Hashable {
     }
 }
 
-extension EntityLayout {
+extension StoredEntity {
     /// The values that history preserves of a deleted row, without large ones.
     ///
     /// Source: core-data-sqlite-format, "External binary storage".

@@ -82,7 +82,7 @@ package final class StoreWriter: StoreReader {
     /// Writes history that no ``apply(_:)`` has written yet.
     func finish() throws {
         _ = try writeHistory(author: lastAuthor?.author, contextName: lastAuthor?.contextName)
-        if !external.made.isEmpty { try layout.external?.settle() }
+        if !external.made.isEmpty { try layout.external?.syncFolders() }
         external.isReady = true
     }
 

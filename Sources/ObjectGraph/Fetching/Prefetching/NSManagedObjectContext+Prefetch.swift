@@ -71,7 +71,7 @@ extension NSManagedObjectContext {
         for (number, keys) in Dictionary(grouping: missing, by: \.store).sorted(by: { $0.key < $1.key }) {
             guard let store = requireCoordinator().store(numbered: number), let file = store.sqlite else { continue }
             let chunks = try store.translated { try file.read { try $0.packedRows(of: entity, keys.lazy.map(\.primaryKey)) } }
-            for chunk in chunks { chunk.forEach { prefetched.keep(chunk, at: $0) } }
+            for chunk in chunks { chunk.forEach { prefetched.insert(chunk, at: $0) } }
         }
     }
 
@@ -98,10 +98,10 @@ extension NSManagedObjectContext {
         }
         if let chunks, case .slot(let inverse) = relationship.inverse {
             // References may name the declared entity; owners are keyed by their own entity.
-            let ownKeys = Dictionary(keys.map { ($0.primaryKey, $0) }, uniquingKeysWith: { first, _ in first })
+            let ownKeys = Dictionary(keepingFirst: keys.map { ($0.primaryKey, $0) })
             for chunk in chunks {
                 chunk.forEach { offset in
-                    prefetched.keep(chunk, at: offset)
+                    prefetched.insert(chunk, at: offset)
                     guard let owner = chunk.reference(inverse, at: offset).flatMap({ ownKeys[$0.primaryKey] }) else { return }
                     members[owner, default: []].append(chunk.key(at: offset))
                 }
@@ -116,7 +116,7 @@ extension NSManagedObjectContext {
                 // Unsaved changes count.
                 for key in object.toMany[group.index].orderedMembers { result.insert(key) }
             } else {
-                prefetched.keep(keys, of: owner.key, toMany: group.index)
+                prefetched.insertMembers(keys, of: owner.key, toMany: group.index)
                 for key in keys { result.insert(key) }
             }
         }

@@ -21,7 +21,7 @@ extension FetchedResults {
             if form == .differences { return }
         }
         form = .changes
-        tell(changes, before, after, delegate, controller)
+        notifyOfChanges(changes, before, after, delegate, controller)
     }
 
     /// Calls a delegate's snapshot method after a fetch.
@@ -46,7 +46,7 @@ extension FetchedResults {
         return true
     }
 
-    private func tell(
+    private func notifyOfChanges(
         _ changes: ResultsChanges, _ before: ResultsState, _ after: ResultsState, _ delegate: any NSFetchedResultsControllerDelegate,
         _ controller: NSFetchedResultsController<any NSFetchRequestResult>
     ) {

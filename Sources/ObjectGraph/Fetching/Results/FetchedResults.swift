@@ -15,7 +15,7 @@ final class FetchedResults {
     weak var delegate: (any NSFetchedResultsControllerDelegate)? {
         didSet {
             form = .unknown
-            follow()
+            updateFollowing()
         }
     }
     weak var controller: NSFetchedResultsController<any NSFetchRequestResult>?
@@ -57,14 +57,14 @@ final class FetchedResults {
         let objects = try context.fetchObjects(parameters)
         let sections = try ResultsSections(sectioned(objects, plan))
         self.plan = plan
-        take(ResultsList(objects), sections)
+        setResults(ResultsList(objects), sections)
         index = nil
         isFetched = true
-        follow()
+        updateFollowing()
         presentFirst()
     }
 
-    private func take(_ list: ResultsList, _ sections: ResultsSections) {
+    private func setResults(_ list: ResultsList, _ sections: ResultsSections) {
         self.list = list
         self.sections = sections
         flat = nil
@@ -93,7 +93,7 @@ final class FetchedResults {
             }
             entries.append(.init(name: name, count: 1))
         }
-        cache?.keep(entries)
+        cache?.write(entries)
         return entries
     }
 
@@ -130,7 +130,7 @@ final class FetchedResults {
     /// Follows the context's changes. Without a delegate and a stream it is not called.
     ///
     /// Source: developer.apple.com/documentation/coredata/nsfetchedresultscontroller, "Modes of Operation"
-    func follow() {
+    func updateFollowing() {
         guard isFetched, observations.isEmpty, delegate != nil || streams.isWanted else { return }
         let reference = Unchecked(WeakResults(self))
         observations = [
@@ -147,14 +147,14 @@ final class FetchedResults {
                 guard let removed = notification.userInfo?[NSRemovedPersistentStoresKey] as? [NSPersistentStore] else { return }
                 let numbers = Set(removed.map(\.number))
                 guard let context = reference.value.results?.context else { return }
-                context.perform { reference.value.results?.lose { numbers.contains($0.key.store) } }
+                context.perform { reference.value.results?.removeObjects { numbers.contains($0.key.store) } }
             },
         ]
     }
 
     private func contextDidChange(_ notification: Notification) {
         guard let plan, isFetched else { return }
-        if notification.userInfo?[NSInvalidatedAllObjectsKey] != nil { return lose { _ in true } }
+        if notification.userInfo?[NSInvalidatedAllObjectsKey] != nil { return removeObjects { _ in true } }
         func changed(_ key: String) -> [NSManagedObject] {
             (notification.userInfo?[key] as? Set<NSManagedObject> ?? []).filter { plan.entities.contains($0.layout.index) }
         }
@@ -169,7 +169,7 @@ final class FetchedResults {
         apply(gone: deleted.union(touched), accepted: accepted, plan)
     }
 
-    private func lose(_ isLost: (NSManagedObject) -> Bool) {
+    private func removeObjects(where isLost: (NSManagedObject) -> Bool) {
         guard let plan, isFetched else { return }
         let lost = objects.filter(isLost)
         if !lost.isEmpty { apply(gone: Set(lost), accepted: [], plan) }
@@ -204,7 +204,7 @@ final class FetchedResults {
         let (sections, deleted, inserted) = draft.finish(keepingEmpty: sectionNameKeyPath == nil)
         var changes = ResultsChanges(Array(touched.values))
         (changes.deletedSections, changes.insertedSections) = (deleted, inserted)
-        take(list, sections)
+        setResults(list, sections)
         announce(changes, from: stateBefore)
     }
 

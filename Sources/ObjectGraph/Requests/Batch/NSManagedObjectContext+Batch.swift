@@ -164,8 +164,7 @@ extension NSPersistentStoreCoordinator {
     }
 
     fileprivate func objectIDs(_ keys: [RowKey]) -> [NSManagedObjectID] {
-        var distinctKeys: Set<RowKey> = []
-        return keys.filter { distinctKeys.insert($0).inserted }.map { objectID(for: $0) }
+        keys.uniqued().map { objectID(for: $0) }
     }
 
     fileprivate func didCarryOut(_ outcome: BatchOutcome, in store: NSPersistentStore) {

@@ -6,7 +6,7 @@ import ManagedModel
 import SQLiteStore
 
 /// Copies all objects of a store into a new store of any type.
-struct StoreMigration {
+struct StoreCopy {
     private let source: NSPersistentStore
     private let coordinator: NSPersistentStoreCoordinator
 
@@ -16,7 +16,7 @@ struct StoreMigration {
     }
 
     /// - Returns: The new store, open and not published.
-    func run(into description: NSPersistentStoreDescription) throws -> NSPersistentStore {
+    func copy(into description: NSPersistentStoreDescription) throws -> NSPersistentStore {
         // Uses another coordinator, so that the new store is invisible until it is complete.
         let workshop = NSPersistentStoreCoordinator(managedObjectModel: coordinator.managedObjectModel)
         let target = try workshop.makeStore(description)

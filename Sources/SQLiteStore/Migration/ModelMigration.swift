@@ -4,7 +4,7 @@
 import ManagedModel
 
 /// Migrates a store of another version of the model, in the caller's transaction.
-struct StoreMigration {
+struct ModelMigration {
     struct Result {
         let layout: StoreLayout
         let deferredDrops: [DeferredDrop]
@@ -93,14 +93,14 @@ struct StoreMigration {
         if !obstacles.isEmpty {
             throw StoreError(
                 .notInferable, "how to migrate the store cannot be inferred",
-                detail: obstacles.map { "\($0.subject) \($0.what): \($0.obstacle ?? "")" }.joined(separator: "; "), obstacles: obstacles)
+                detail: obstacles.map { "\($0.subject) \($0.summary): \($0.obstacle ?? "")" }.joined(separator: "; "), obstacles: obstacles)
         }
         guard options.isSynced else { return }
         obstacles = difference.changes.filter { !$0.isAllowedWhenSynced }
         if obstacles.isEmpty { return }
         throw StoreError(
             .modelOfOthers, "the model of a synced store only grows, since other devices have the old version",
-            detail: obstacles.map { "\($0.subject) \($0.what)" }.joined(separator: "; "), obstacles: obstacles)
+            detail: obstacles.map { "\($0.subject) \($0.summary)" }.joined(separator: "; "), obstacles: obstacles)
     }
 
     /// Entities that the model has only in other configurations.
