@@ -3,43 +3,51 @@
 
 import SystemSupport
 
-/// A sequence that several devices write at the same time, as the contributions they made to it: each inserts a run of
-/// elements behind an element of another contribution, or removes some of another's.
+/// A sequence that several devices edit concurrently, as the set of their contributions: each inserts a run of elements
+/// behind an element of another contribution, or removes elements of another's run.
 ///
-/// What it holds follows from the set of contributions alone, so that everybody who has the same contributions sees the
-/// same, in whatever order they arrived. A run stays together: nobody's words are cut by what somebody else wrote at the
-/// same place and time. A contribution whose parent has not come yet is not seen until it comes.
+/// The result is a function of the set of contributions alone, so all replicas with the same contributions converge, in
+/// whatever order they arrived. A run stays contiguous: concurrent insertions at one place do not interleave. A
+/// contribution with a missing parent is invisible until the parent arrives.
 ///
-/// Contributions are never changed and never taken away. What was removed keeps its place, for others may have written
-/// behind it.
+/// Contributions are immutable and never deleted. Removed elements stay as tombstones, since other contributions may
+/// refer to them.
 ///
-/// Source: the talk *Using Core Data With CloudKit* (2019), "Data modeling for collaboration": contributions, their order,
-/// a parent and a device for each.
+/// Source: the talk *Using Core Data With CloudKit* (2019), "Data modeling for collaboration": contributions, their
+/// order, a parent and a device for each.
 public struct CausalTree<Key: Hashable & Sendable, Element: Hashable & Sendable>: Sendable {
+    /// One edit by one device: an insertion or a removal.
     public struct Contribution: Hashable, Sendable {
+        /// The effect of a contribution.
         public enum Change: Hashable, Sendable {
+            /// Inserts a run of elements.
             case insertion([Element])
-            /// So many elements of the parent's run, from the place on.
+            /// Removes `count` elements of the parent's run, from the place on.
             case removal(count: Int)
         }
 
-        /// Where a contribution belongs.
+        /// The position of a contribution relative to its parent.
         public enum Place: Hashable, Sendable {
+            /// At the beginning of the sequence.
             case beginning
-            /// In the run of another contribution, behind so many of its elements.
+            /// In the run of another contribution, behind `offset` of its elements.
             case within(Key, offset: Int)
-            /// In the run of one that has not come.
+            /// In the run of a contribution that has not arrived.
             case unknown
         }
 
+        /// The contribution's identity.
         public var key: Key
+        /// The position of the contribution.
         public var place: Place
-        /// Higher than that of every contribution its author had seen.
+        /// A Lamport clock: greater than that of every contribution its author had received.
         public var clock: Int64
-        /// Names the device, and decides between contributions that were made at the same time.
+        /// Identifies the device; breaks ties between concurrent contributions.
         public var author: String
+        /// The effect of the contribution.
         public var change: Change
 
+        /// Creates a contribution.
         public init(key: Key, place: Place, clock: Int64, author: String, change: Change) {
             self.key = key
             self.place = place
@@ -51,32 +59,35 @@ public struct CausalTree<Key: Hashable & Sendable, Element: Hashable & Sendable>
 
     /// An element in the run of a contribution.
     public struct Position: Hashable, Sendable {
+        /// The contribution of the element.
         public let key: Key
+        /// The index of the element in the contribution's run.
         public let offset: Int
     }
 
-    /// What everybody sees.
+    /// The visible elements, in order.
     public let elements: [Element]
-    /// Where each of the elements is, in the same order.
+    /// The position of each visible element, in the same order.
     public let positions: [Position]
-    /// The highest clock of any contribution, seen or not; 0 without one. Clocks that no number of contributions reaches are
-    /// passed over: they come from elsewhere, and nothing could be later than the last one.
+    /// The highest clock of any contribution, visible or not; 0 without contributions. Ignores implausibly high clocks of
+    /// foreign origin, after which no later clock would exist.
     public let clock: Int64
 
+    /// Orders contributions into a sequence.
     public init(_ contributions: some Sequence<Contribution>) {
         var reader = TreeReader(Array(contributions))
         reader.read()
         (elements, positions, clock) = (reader.elements, reader.positions, reader.clock)
     }
 
-    /// Where something has to be put to stand before the element with an index, or at the end.
+    /// Returns the place of a contribution that inserts before the element at an index, or at the end.
     public func place(before index: Int) -> Contribution.Place {
         precondition((0...elements.count).contains(index), "the index is one of an element, or the end")
         if index == 0 { return .beginning }
         return .within(positions[index - 1].key, offset: positions[index - 1].offset + 1)
     }
 
-    /// What has to be removed for the elements of a range to go: elements of a run that follow each other together.
+    /// Returns the removals for a range of elements: adjacent elements of a run are combined.
     public func removals(of range: Range<Int>) -> [(place: Contribution.Place, count: Int)] {
         precondition(range.lowerBound >= 0 && range.upperBound <= elements.count, "the range is one of elements")
         var removals: [(start: Position, count: Int)] = []
@@ -91,7 +102,7 @@ public struct CausalTree<Key: Hashable & Sendable, Element: Hashable & Sendable>
     }
 }
 
-/// Puts contributions in order. Without recursion: every save of somebody who types is the child of the one before.
+/// Orders contributions. Without recursion: in typed text every contribution is the child of the previous one.
 private struct TreeReader<Key: Hashable & Sendable, Element: Hashable & Sendable> {
     typealias Tree = CausalTree<Key, Element>
 
@@ -103,7 +114,7 @@ private struct TreeReader<Key: Hashable & Sendable, Element: Hashable & Sendable
     private let contributions: [Tree.Contribution]
     private var children: [Branch: [Int]] = [:]
     private var removed: [Int: Set<Int>] = [:]
-    /// Empty until contributions stand at one place that are alike.
+    /// Empty unless contributions at one place are otherwise equal.
     private var fingerprints: [Int: UInt64] = [:]
     private(set) var elements: [Element] = []
     private(set) var positions: [Tree.Position] = []
@@ -111,7 +122,7 @@ private struct TreeReader<Key: Hashable & Sendable, Element: Hashable & Sendable
 
     private static var clockMax: Int64 { .max / 2 }
 
-    /// The branch of contributions that stand at the beginning.
+    /// The branch of contributions at the beginning.
     private static var root: Branch { Branch(node: -1, offset: 0) }
 
     init(_ contributions: [Tree.Contribution]) {
@@ -130,28 +141,28 @@ private struct TreeReader<Key: Hashable & Sendable, Element: Hashable & Sendable
             case (.within(let key, let offset), .removal(let count)):
                 guard let parent = indices[key], case .insertion(let run) = contributions[parent].change, count > 0 else { continue }
                 let start = min(max(offset, 0), run.count)
-                // Counts come from other devices: nothing here may overflow.
+                // Counts come from other devices: no arithmetic on them may overflow.
                 removed[parent, default: []].formUnion(start..<(start + min(count, run.count - start)))
             case (.unknown, _), (.beginning, .removal): break
             }
         }
     }
 
-    /// The later stands first: it was put directly behind what its author saw.
+    /// Later contributions come first: their authors had received the earlier ones.
     private mutating func sorted(_ siblings: [Int]) -> [Int] {
         siblings.sorted { first, second in
             let (one, other) = (contributions[first], contributions[second])
             if one.clock != other.clock { return one.clock > other.clock }
             if one.author != other.author { return one.author < other.author }
-            // One device never uses a clock twice, but a copy of it may, or two that were given the same name.
+            // One device never reuses a clock, but a copy of it may, or two devices with the same name.
             if one.change != other.change { return "\(one.change)" < "\(other.change)" }
             if fingerprints.isEmpty { fingerprints = fingerprintsOfSubtrees() }
             return fingerprints[first, default: 0] < fingerprints[second, default: 0]
         }
     }
 
-    /// A number for each contribution that follows from it and from all that stands in its run, and from nothing else:
-    /// what is alike in itself is told apart by it, the same way on every device.
+    /// A hash of each contribution and of its subtree, and of nothing else: it breaks ties between equal contributions,
+    /// in the same way on every device.
     private func fingerprintsOfSubtrees() -> [Int: UInt64] {
         let branches = Dictionary(grouping: children.keys, by: \.node)
         var parentsFirst = children[Self.root] ?? []
@@ -164,7 +175,7 @@ private struct TreeReader<Key: Hashable & Sendable, Element: Hashable & Sendable
         for node in parentsFirst.reversed() {
             let contribution = contributions[node]
             let own = "\(contribution.clock) \(contribution.author) \(contribution.change) \((removed[node] ?? []).sorted())"
-            // A sum does not know the order of the children, which is what it is to decide.
+            // A sum is independent of the children's order, which the hash is to determine.
             fingerprints[node] = (branches[node] ?? []).reduce(Self.mixed(own.utf8.map(UInt64.init))) { sum, branch in
                 (children[branch] ?? []).reduce(sum) { $0 &+ Self.mixed([UInt64(branch.offset), fingerprints[$1, default: 0]]) }
             }
@@ -172,6 +183,7 @@ private struct TreeReader<Key: Hashable & Sendable, Element: Hashable & Sendable
         return fingerprints
     }
 
+    /// Swift's own hashes differ between processes; a fingerprint does not.
     private static func mixed(_ numbers: [UInt64]) -> UInt64 {
         var fingerprint = Fingerprint()
         for number in numbers { fingerprint.combine(number: number) }

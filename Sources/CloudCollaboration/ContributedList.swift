@@ -3,44 +3,49 @@
 
 public import CoreData
 
-/// A list of texts that several devices change, offline too, and that has the same members in the same order on all of
-/// them once they have heard of each other. Each member is a contribution.
+/// A list of texts that several devices edit, also offline, and that converges to the same members in the same order on
+/// all of them after sync. Each member is a contribution.
 ///
-/// Members may be names of anything: addresses of objects (`uriRepresentation` differs between devices: take an attribute
-/// that does not), lines of a checklist, points of an agenda.
+/// Members may be identifiers of anything: objects (not their `uriRepresentation`, which differs between devices: use an
+/// attribute), lines of a checklist, points of an agenda.
 public struct ContributedList {
     private let contributions: Contributions
 
-    /// See ``ContributedText/init(of:_:by:names:)``.
+    /// Creates a list over a relationship. See ``ContributedText/init(of:_:by:names:)``.
     public init(of owner: NSManagedObject, _ relationship: String, by author: String, names: ContributionNames = ContributionNames()) {
         contributions = Contributions(owner, relationship, author, names)
     }
 
+    /// The members, in order.
     public var values: [String] {
         let objects = contributions.all
         return withExtendedLifetime(objects) { contributions.tree(of: objects) { [$0] }.elements }
     }
 
-    /// - Parameter index: Before which member; their number for the end.
+    /// Inserts a member.
+    ///
+    /// - Parameter index: The index of the member that follows; the number of members for the end.
     public func insert(_ value: String, at index: Int) {
         edit { tree, objects in
             contributions.add(value, at: tree.place(before: index), clock: tree.clock + 1, among: objects)
         }
     }
 
+    /// Appends a member.
     public func append(_ value: String) {
         edit { tree, objects in
             contributions.add(value, at: tree.place(before: tree.elements.count), clock: tree.clock + 1, among: objects)
         }
     }
 
+    /// Removes a member.
     public func remove(at index: Int) {
         edit { tree, objects in remove(index, tree, clock: tree.clock + 1, objects) }
     }
 
-    /// Two devices that move the same member at the same time make two of it: nobody's move is lost.
+    /// Moves a member. Concurrent moves of one member by two devices duplicate it, so that neither move is lost.
     ///
-    /// - Parameter target: The index that the member has afterwards.
+    /// - Parameter target: The member's index afterwards.
     public func move(from index: Int, to target: Int) {
         edit { tree, objects in
             precondition(tree.elements.indices.contains(target), "a member is moved to where another one is")

@@ -3,29 +3,31 @@
 
 public import CoreData
 
-/// A text that several devices write, offline too, and that is the same on all of them once they have heard of each other:
-/// nobody's words are lost, and nobody's words are torn apart.
+/// A text that several devices edit, also offline, and that converges on all of them after sync: no insertion is lost or
+/// interleaved with a concurrent one.
 ///
 ///     let text = ContributedText(of: post, "contents", by: deviceName)
-///     text.string = field.text                     // what changed becomes contributions; the app saves
-///     label.text = text.string                     // all contributions, in the order that everybody has
+///     text.string = field.text                     // the difference becomes contributions; the app saves
+///     label.text = text.string                     // all contributions, in the same order on every device
 ///
-/// Read it on the queue of the object's context. Reading goes through all contributions there are; what was removed stays
-/// among them, so a text grows with its history.
+/// Use it on the queue of the object's context. Reading traverses all contributions, including removed ones, so the cost
+/// grows with the text's history.
 public struct ContributedText {
-    /// Texts longer than this, where they differ, are replaced as a whole instead of being compared.
+    /// The length above which differing texts are replaced as a whole instead of being compared.
     static let comparedMax = 4_000
 
     private let contributions: Contributions
 
+    /// Creates a text over a relationship.
+    ///
     /// - Parameters:
     ///   - relationship: The to-many relationship of the owner to its contributions.
-    ///   - author: Names this device; the same each time, and no other's.
+    ///   - author: Identifies this device: constant, and unique among devices.
     public init(of owner: NSManagedObject, _ relationship: String, by author: String, names: ContributionNames = ContributionNames()) {
         contributions = Contributions(owner, relationship, author, names)
     }
 
-    /// The text. Setting it contributes what differs from the present text, and nothing else.
+    /// The text. Setting it contributes the difference from the current text only.
     public var string: String {
         get {
             let objects = contributions.all
@@ -34,11 +36,13 @@ public struct ContributedText {
         nonmutating set { change(to: Array(newValue.unicodeScalars)) }
     }
 
-    /// Puts text before a character, or at the end.
+    /// Inserts text before a character, or at the end.
     ///
     /// - Parameter offset: Counted in Unicode scalars.
     public func insert(_ text: String, at offset: Int) { replace(offset..<offset, with: text) }
 
+    /// Replaces a range of the text.
+    ///
     /// - Parameter range: Counted in Unicode scalars.
     public func replace(_ range: Range<Int>, with text: String) { edit([(range, Array(text.unicodeScalars))]) }
 
@@ -57,15 +61,15 @@ public struct ContributedText {
         while start < min(old.count, new.count), old[start] == new[start] { start += 1 }
         var end = 0
         while end < min(old.count, new.count) - start, old[old.count - 1 - end] == new[new.count - 1 - end] { end += 1 }
-        let (before, after) = (old[start..<(old.count - end)], new[start..<(new.count - end)])
-        if before.isEmpty, after.isEmpty { return }
-        if before.isEmpty || after.isEmpty || before.count + after.count > Self.comparedMax {
-            return edit([(start..<(start + before.count), Array(after))])
+        let (formerMiddle, after) = (old[start..<(old.count - end)], new[start..<(new.count - end)])
+        if formerMiddle.isEmpty, after.isEmpty { return }
+        if formerMiddle.isEmpty || after.isEmpty || formerMiddle.count + after.count > Self.comparedMax {
+            return edit([(start..<(start + formerMiddle.count), Array(after))])
         }
-        edit(Self.edits(from: Array(before), to: Array(after)).map { ($0.range.lowerBound + start..<$0.range.upperBound + start, $0.text) })
+        edit(Self.edits(from: Array(formerMiddle), to: Array(after)).map { ($0.range.lowerBound + start..<$0.range.upperBound + start, $0.text) })
     }
 
-    /// Parts that differ, in terms of the old text, from the front to the back.
+    /// The differing parts, as ranges of the old text, in ascending order.
     static func edits(from old: [Unicode.Scalar], to new: [Unicode.Scalar]) -> [(range: Range<Int>, text: [Unicode.Scalar])] {
         let difference = new.difference(from: old)
         var removed: Set<Int> = []
@@ -95,14 +99,14 @@ public struct ContributedText {
         return edits
     }
 
-    /// - Parameter edits: Of the present text, apart from each other.
+    /// - Parameter edits: Disjoint edits of the current text.
     private func edit(_ edits: [(range: Range<Int>, text: [Unicode.Scalar])]) {
         let objects = contributions.all
         withExtendedLifetime(objects) {
             let tree = contributions.tree(of: objects, Self.elements)
             var clock = tree.clock
             for (range, text) in edits {
-                // The new words stand behind those that they replace: whoever writes there at the same time is behind them, too.
+                // The new text is inserted behind the replaced one, so concurrent insertions there follow it, too.
                 if !text.isEmpty {
                     clock += 1
                     contributions.add(Self.text(text), at: tree.place(before: range.upperBound), clock: clock, among: objects)

@@ -3,21 +3,28 @@
 
 import CoreData
 
-/// What the properties of a contribution are called in a model.
+/// The names of a contribution's properties in a model.
 ///
 ///     PostContent  text String · author String · clock Integer 64 · offset Integer 64 · count Integer 64
 ///                  parent → PostContent (inverse children, to many) · post → Post (inverse contents, to many, cascade)
 ///
-/// All are optional, as for every synced entity. `offset` is negative for what stands at the beginning; `count` is 0 for
-/// an insertion, and how many elements go for a removal.
+/// All are optional, as for every synced entity. `offset` is negative at the beginning of the sequence; `count` is 0 for
+/// an insertion, and the number of removed elements for a removal.
 public struct ContributionNames: Hashable, Sendable {
+    /// The attribute of the inserted text.
     public var text: String
+    /// The attribute of the author.
     public var author: String
+    /// The attribute of the clock.
     public var clock: String
+    /// The attribute of the offset in the parent.
     public var offset: String
+    /// The attribute of the number of removed elements.
     public var count: String
+    /// The relationship to the parent.
     public var parent: String
 
+    /// Creates names, by default those of the example.
     public init(
         text: String = "text", author: String = "author", clock: String = "clock", offset: String = "offset",
         count: String = "count", parent: String = "parent"
@@ -31,9 +38,9 @@ public struct ContributionNames: Hashable, Sendable {
     }
 }
 
-/// The contributions of one object, read from its context and added to it.
+/// The contributions of one object, read from its context and inserted into it.
 ///
-/// - Precondition: The relationship is a to-many one with an inverse, to an entity that has the properties named.
+/// - Precondition: The relationship is to-many and has an inverse, and its destination has the named properties.
 struct Contributions {
     let owner: NSManagedObject
     let relationship: String
@@ -46,7 +53,7 @@ struct Contributions {
         guard let description = owner.entity.relationshipsByName[relationship], description.isToMany,
             let entity = description.destinationEntity, let inverse = description.inverseRelationship?.name
         else {
-            preconditionFailure("\(owner.entity.name ?? "?").\(relationship) is no to-many relationship with an inverse")
+            preconditionFailure("\(owner.entity.name ?? "?").\(relationship) isn't a to-many relationship with an inverse")
         }
         for name in [names.text, names.author, names.clock, names.offset, names.count, names.parent]
         where entity.propertiesByName[name] == nil {
@@ -57,8 +64,8 @@ struct Contributions {
     }
 
     /// - Parameters:
-    ///   - objects: Those of ``all``.
-    ///   - elements: What a contribution's text stands for.
+    ///   - objects: The objects of ``all``.
+    ///   - elements: Splits a contribution's text into elements.
     func tree<Element>(of objects: Set<NSManagedObject>, _ elements: (String) -> [Element]) -> CausalTree<ObjectIdentifier, Element> {
         typealias Contribution = CausalTree<ObjectIdentifier, Element>.Contribution
         return CausalTree(
@@ -75,9 +82,10 @@ struct Contributions {
             })
     }
 
-    /// Held while keys are used: a key is where an object is in memory.
+    /// Retained while keys are used: a key is an object's address.
     ///
-    /// Members are cast one by one: a cast to a set of Swift's searches the process for a conformance, and fails for an ordered relationship.
+    /// Members are cast one by one: a cast to a Swift set searches the process for a conformance, and fails for an
+    /// ordered relationship.
     var all: Set<NSManagedObject> {
         let value = owner.value(forKey: relationship)
         let members = (value as? NSSet)?.allObjects ?? (value as? NSOrderedSet)?.array ?? []

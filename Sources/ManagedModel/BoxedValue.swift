@@ -3,13 +3,13 @@
 
 package import Foundation
 
-/// A value of an app's own type: of a transformable attribute, or of a transient one without type.
+/// A value of an app's own type: of a transformable attribute, or of a transient one without a type.
 ///
-/// It is used by one context's queue at a time, as the object is that holds it.
+/// Only the queue of its object's context uses it.
 package final class BoxedValue: Hashable, @unchecked Sendable {
-    // Unchecked: see above; stores read `data` only, while the context waits for them.
+    // Unchecked: see above; stores read only `data`, while the context waits for them.
     package let value: Any
-    /// What a store keeps for the value; nil before the first save.
+    /// The encoded value for the store; nil before the first save.
     package var data: Data?
 
     package init(_ value: Any, data: Data? = nil) {
@@ -25,6 +25,6 @@ package final class BoxedValue: Hashable, @unchecked Sendable {
     }
 
     package func hash(into hasher: inout Hasher) {
-        // Equal values may have been encoded in different ways, or not yet.
+        // Equal values may have been encoded differently, or not yet.
     }
 }

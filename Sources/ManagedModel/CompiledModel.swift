@@ -3,13 +3,13 @@
 
 package import Foundation
 
-/// What a compiled model holds: every version of a model, and which one is current.
+/// All versions of a compiled model, and the name of the current one.
 ///
-/// A `.momd` is a folder with a `.mom` file for each version and a `VersionInfo.plist`, as Apple's compiler writes it, so that
-/// code finds one version's file. What the `.mom` files hold is JSON with sorted keys: the same model gives the same bytes on
-/// every machine. Apple's are key-value archives of private classes; neither side reads the other's.
+/// A `.momd` is a folder with a `.mom` file for each version and a `VersionInfo.plist`, as Apple's compiler writes it, so
+/// that code finds one version's file. The `.mom` files contain JSON with sorted keys: the same model yields the same
+/// bytes on every machine. Apple's are key-value archives of private classes; neither framework reads the other's.
 package struct CompiledModel: Hashable, Sendable {
-    /// Versions only grow; a case is never used for something else.
+    /// Versions only grow; a case is never reused.
     package enum Format: Int, CaseIterable, Sendable {
         case initial = 1
 
@@ -17,10 +17,10 @@ package struct CompiledModel: Hashable, Sendable {
     }
 
     package let currentVersion: String
-    /// Version name, such as `Posts 2`, to its model. Has ``currentVersion``.
+    /// Models by version name, such as `Posts 2`. Contains ``currentVersion``.
     package let versions: [String: Model]
 
-    /// - Throws: ``CompiledModelError`` with `.noCurrentVersion` when `versions` has no such name.
+    /// - Throws: ``CompiledModelError`` with `.noCurrentVersion` when `versions` lacks that name.
     package init(currentVersion: String, versions: [String: Model]) throws(CompiledModelError) {
         guard versions[currentVersion] != nil else {
             throw CompiledModelError(.noCurrentVersion, detail: "'\(currentVersion)'")
@@ -36,8 +36,7 @@ package struct CompiledModel: Hashable, Sendable {
         return model
     }
 
-    /// - Throws: ``CompiledModelError`` with `.cannotBeWritten` for a default value that only means something
-    ///   inside a process.
+    /// - Throws: ``CompiledModelError`` with `.cannotBeWritten` for a default value that is valid only inside a process.
     package func encoded() throws(CompiledModelError) -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -49,8 +48,8 @@ package struct CompiledModel: Hashable, Sendable {
         }
     }
 
-    /// - Throws: ``CompiledModelError``: `.notACompiledModel` for bytes of another kind, `.newerFormat` for a file
-    ///   of a later release, `.damaged` when a model inside cannot be read, or `.noCurrentVersion`.
+    /// - Throws: ``CompiledModelError``: `.notACompiledModel` for other bytes, `.newerFormat` for a file of a later
+    ///   release, `.damaged` when a model inside cannot be decoded, or `.noCurrentVersion`.
     package init(data: Data) throws(CompiledModelError) {
         let decoder = JSONDecoder()
         guard let header = try? decoder.decode(Header.self, from: data), header.format > 0 else {
@@ -109,9 +108,10 @@ extension CompiledModel {
         return files
     }
 
-    /// Reads a `.momd` folder, or one file: a `.mom`, or a `.momd` as earlier releases wrote it.
+    /// Reads a `.momd` folder, or one file: a `.mom`, or a `.momd` in the format of earlier releases.
     ///
-    /// - Throws: a file error, or ``CompiledModelError``. A folder without `VersionInfo.plist` has one version.
+    /// - Throws: a file error, or ``CompiledModelError``. A folder without `VersionInfo.plist` must have exactly one
+    ///   version.
     package init(contentsOf url: URL) throws {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder), isFolder.boolValue else {
@@ -143,7 +143,7 @@ package struct CompiledModelError: Error, Hashable, CustomStringConvertible {
     }
 
     package let code: Code
-    /// What varies: sizes, format numbers, names from the model.
+    /// The variable part: sizes, format numbers, names from the model.
     package let detail: String
 
     package init(_ code: Code, detail: String) {
@@ -152,7 +152,7 @@ package struct CompiledModelError: Error, Hashable, CustomStringConvertible {
     }
 
     package var description: String {
-        let what =
+        let summary =
             switch code {
             case .notACompiledModel: "this is not a compiled model"
             case .newerFormat: "the compiled model was made by a newer release"
@@ -160,6 +160,6 @@ package struct CompiledModelError: Error, Hashable, CustomStringConvertible {
             case .noCurrentVersion: "the compiled model has no version of the name it says is current"
             case .cannotBeWritten: "the model cannot be compiled"
             }
-        return "\(what): \(detail)"
+        return "\(summary): \(detail)"
     }
 }

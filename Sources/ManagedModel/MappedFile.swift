@@ -4,18 +4,18 @@
 package import Foundation
 import Synchronization
 
-/// Files that are read as memory: the system reads them as they are needed. Who goes through long ones piece by piece
-/// gives each piece back, so that a gigabyte costs as little as a megabyte.
+/// Memory-mapped files, which the system reads on demand. A sequential read returns each piece to the system, so that a
+/// gigabyte needs no more memory than a megabyte.
 package enum MappedFile {
-    /// Bytes that are looked at between two times that memory is given back.
+    /// Bytes read before memory is returned to the system.
     package static let pieceBytes = 1 << 20
 
-    /// Where mappings made here begin, with their lengths.
+    /// Start addresses of the mappings, with their lengths.
     private static let mappings = Mutex<[UInt: Int]>([:])
 
-    /// The content of a file, which must not become shorter. It stays readable when the file is removed.
+    /// Maps a file, which must not be truncated. Stays readable when the file is removed.
     ///
-    /// - Returns: nil for a file that cannot be read.
+    /// - Returns: nil for an unreadable file.
     package static func contents(of url: URL) -> Data? {
         let file = open(url.path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
@@ -23,20 +23,20 @@ package enum MappedFile {
         var status = stat()
         guard fstat(file, &status) == 0, let count = Int(exactly: status.st_size) else { return nil }
         if count == 0 { return Data() }
-        // A process has so many mappings and no more.
+        // The number of mappings per process is limited.
         guard let start = mmap(nil, count, PROT_READ, MAP_PRIVATE, file, 0), start != MAP_FAILED else { return try? Data(contentsOf: url) }
         mappings.withLock { $0[UInt(bitPattern: start)] = count }
         return Data(
             bytesNoCopy: start, count: count,
             deallocator: .custom { start, count in
-                // No longer known before the addresses are somebody else's.
+                // Removed before the kernel can reuse the addresses.
                 _ = mappings.withLock { $0.removeValue(forKey: UInt(bitPattern: start)) }
                 munmap(start, count)
             })
     }
 
-    /// Goes through bytes in order, in pieces of one length but for the last. Those of a mapped file are given back to the
-    /// system behind it.
+    /// Passes bytes in order, in pieces of equal length except for the last. Pieces of a mapped file are returned to the
+    /// system after use.
     package static func forEachPiece(
         of data: Data, length: Int = pieceBytes, _ body: (UnsafeRawBufferPointer) throws -> Void
     ) rethrows {
@@ -59,7 +59,7 @@ package enum MappedFile {
         }
     }
 
-    /// Whole pages only; whoever looks at them again reads them from the file again.
+    /// Whole pages only; a later access reads them from the file again.
     private static func giveBack(_ piece: UnsafeRawBufferPointer) {
         let page = UInt(sysconf(Int32(_SC_PAGESIZE)))
         let start = (UInt(bitPattern: piece.baseAddress) + page - 1) / page * page

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-// The names of a compiled model's fields. A name is never used for something else.
+// The names of a compiled model's fields. A name is never reused.
 
 extension Model: SparselyCoded {
     package static let blank = Model()

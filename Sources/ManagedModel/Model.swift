@@ -3,24 +3,24 @@
 
 /// A data model as its author declared it: the value behind `NSManagedObjectModel` and model files.
 ///
-/// Nothing is looked up here; names are text. ``ResolvedModel`` checks it and turns names into indices.
+/// Names are unresolved text. ``ResolvedModel`` checks the model and replaces names by indices.
 package struct Model: Hashable, Sendable {
     package var entities: [Entity]
     /// Configuration name to entity names. The default configuration, which has all entities, is implicit.
     package var configurations: [String: [String]]
-    /// Names of the configurations that their author marked for CloudKit; ``defaultConfiguration`` may be among them.
+    /// Names of the configurations marked for CloudKit; may contain ``defaultConfiguration``.
     package var cloudConfigurations: [String]
     package var versionIdentifiers: [String]
     package var fetchTemplates: [FetchTemplate]
     package var composites: [Composite]
 
-    /// The attributes that a composite attribute is made of.
+    /// The attributes of a composite attribute.
     package func elements(of attribute: Attribute) -> [Attribute] {
         if !attribute.elements.isEmpty { return attribute.elements }
         return composites.first { $0.name == attribute.compositeName }?.attributes ?? []
     }
 
-    /// How a model file names the implicit configuration that has all entities.
+    /// A model file's name for the implicit configuration that has all entities.
     package static let defaultConfiguration = "Default"
 
     package init(
@@ -40,7 +40,7 @@ package struct Entity: Hashable, Sendable {
     package var name: String
     /// Class name without module, `NSManagedObject` when the model names none.
     package var className: String
-    /// The module that the model names for the class, if it names one.
+    /// The module that the model names for the class, if any.
     package var classModule: String?
     package var superentity: String?
     package var isAbstract: Bool
@@ -53,7 +53,7 @@ package struct Entity: Hashable, Sendable {
     package var userInfo: [String: String]
     package var renamingIdentifier: String?
     package var versionHashModifier: String?
-    /// Format of the expression that names an object in a search index.
+    /// Format of the expression for an object's name in a search index.
     package var spotlightDisplayNameExpression: String?
     package var codeGeneration: CodeGeneration
 
@@ -75,7 +75,7 @@ package struct Entity: Hashable, Sendable {
     }
 }
 
-/// What the model's author asked the model compiler to write for an entity.
+/// The code that the model compiler generates for an entity.
 package enum CodeGeneration: String, Hashable, Sendable, Codable {
     case manual
     case category
@@ -108,7 +108,7 @@ package struct Attribute: Hashable, Sendable {
     package var isOptional: Bool
     package var isTransient: Bool
     package var defaultValue: StoredValue
-    /// Bounds as the model writes them: numbers, lengths of strings, seconds since 2001 for dates.
+    /// Bounds in the model's units: numbers, lengths of strings, seconds since 2001 for dates.
     package var minimum: Double?
     package var maximum: Double?
     package var regularExpression: String?
@@ -119,9 +119,9 @@ package struct Attribute: Hashable, Sendable {
     package var valueTransformerName: String?
     package var valueClassName: String?
     package var derivationExpression: String?
-    /// Which of ``Model/composites`` a composite attribute is made of.
+    /// The name of a composite attribute's composite in ``Model/composites``.
     package var compositeName: String?
-    /// What a composite attribute is made of, where the model names no composite for it.
+    /// The attributes of a composite attribute without a composite name.
     package var elements: [Attribute]
     package var isIndexedBySpotlight: Bool
     package var userInfo: [String: String]
@@ -190,13 +190,13 @@ package struct Relationship: Hashable, Sendable {
 
 package struct FetchIndex: Hashable, Sendable {
     package struct Element: Hashable, Sendable {
-        /// Empty for an element that is computed.
+        /// Empty for a computed element.
         package var property: String
         package var isAscending: Bool
         package var isRTree: Bool
-        /// What is computed, instead of a property.
+        /// The computed expression, instead of a property.
         package var expressionFormat: String?
-        /// The type of what is computed.
+        /// The type of the computed expression.
         package var expressionType: AttributeType
 
         package init(property: String, isAscending: Bool = true, isRTree: Bool = false) {
@@ -209,7 +209,7 @@ package struct FetchIndex: Hashable, Sendable {
 
     package var name: String
     package var elements: [Element]
-    /// Only rows that match are in the index.
+    /// The condition on indexed rows.
     package var partialPredicateFormat: String?
 
     package init(name: String, elements: [Element]) {
@@ -218,14 +218,14 @@ package struct FetchIndex: Hashable, Sendable {
     }
 }
 
-/// A fetch request that a model file names; what it leaves out has the value that a new request has.
+/// A fetch request in a model file; omitted values have a new request's defaults.
 package struct FetchTemplate: Hashable, Sendable {
     package var name: String
     package var entity: String
     package var predicateFormat: String?
     package var fetchLimit: Int
     package var fetchBatchSize: Int
-    /// Raw value of `NSFetchRequestResultType` as model files write it: 0 objects, 1 identifiers, 2 dictionaries.
+    /// Raw value of `NSFetchRequestResultType` in model files: 0 objects, 1 identifiers, 2 dictionaries.
     package var resultType: Int
     package var includesSubentities: Bool
     package var includesPropertyValues: Bool
@@ -248,7 +248,7 @@ package struct FetchTemplate: Hashable, Sendable {
     }
 }
 
-/// A property whose value is the result of a request with the object as `$FETCH_SOURCE`.
+/// A property with the result of a request as its value; `$FETCH_SOURCE` is the object.
 package struct FetchedProperty: Hashable, Sendable {
     package var name: String
     package var isOptional: Bool
@@ -265,7 +265,7 @@ package struct FetchedProperty: Hashable, Sendable {
     }
 }
 
-/// A named group of attributes, any of which may itself be a composite.
+/// A named group of attributes, which may be composites themselves.
 package struct Composite: Hashable, Sendable {
     package var name: String
     package var attributes: [Attribute]

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-// What changed in the properties of an entity.
+// Changes of an entity's properties.
 
 extension ModelDifference {
-    /// Those that an entity declares in the old version, or inherits there and declares in the new one.
+    /// Properties that an entity declares in the old version, or inherits there and declares in the new one.
     private func candidates<Property>(_ entity: Entity, _ origin: Entity, _ properties: (Entity) -> [Property]) -> [Property] {
         properties(origin) + chain(of: origin, in: old).dropFirst().flatMap(properties)
     }
 
-    /// Whether a property is still there for the objects of an entity, moved up or down the hierarchy.
+    /// Whether a property still exists for the objects of an entity, moved up or down the hierarchy.
     private func isElsewhere<Property>(
         _ property: Property, of origin: Entity, _ properties: (Entity) -> [Property], _ name: (Property) -> String,
         _ identifier: (Property) -> String?
@@ -27,7 +27,7 @@ extension ModelDifference {
             candidates(entity, origin, \.attributes), entity.attributes, name: \.name, identifier: \.renamingIdentifier)
         for attribute in entity.attributes {
             let subject = "\(entity.name).\(attribute.name)"
-            guard let before = matches[attribute.name] else {
+            guard let former = matches[attribute.name] else {
                 let isFillable = attribute.isOptional || attribute.isTransient || !attribute.defaultValue.isNull || attribute.derivationExpression != nil
                 changes.append(
                     Change(
@@ -35,11 +35,11 @@ extension ModelDifference {
                         dependsOnRows: true, isAllowedWhenSynced: isFillable))
                 continue
             }
-            if before.name != attribute.name { changes.append(Change(subject, "was renamed from '\(before.name)'")) }
-            changes += differences(before, attribute, subject)
+            if former.name != attribute.name { changes.append(Change(subject, "was renamed from '\(former.name)'")) }
+            changes += differences(former, attribute, subject)
         }
-        let kept = Set(matches.values.map(\.name))
-        for attribute in origin.attributes where !kept.contains(attribute.name) {
+        let matchedNames = Set(matches.values.map(\.name))
+        for attribute in origin.attributes where !matchedNames.contains(attribute.name) {
             if isElsewhere(attribute, of: origin, \.attributes, \.name, \.renamingIdentifier) { continue }
             changes.append(Change("\(origin.name).\(attribute.name)", "was removed"))
         }
@@ -71,9 +71,9 @@ extension ModelDifference {
             changes.append(Change(subject, "is derived in another way", isAllowedWhenSynced: true))
         }
         if before.valueTransformerName != now.valueTransformerName {
-            // Stored bytes stay as they are. Source: the version hashes in stores that Apple's framework wrote are the same
-            // with and without a transformer's name, so that such a change needs no migration there.
-            changes.append(Change(subject, "has another transformer, which has to read what the old one wrote", isAllowedWhenSynced: true))
+            // Stored bytes are unchanged. Source: the version hashes in stores that Apple's framework wrote are equal
+            // with and without a transformer's name, so such a change needs no migration there.
+            changes.append(Change(subject, "has another transformer, which must decode the old one's data", isAllowedWhenSynced: true))
         }
         if before.allowsCloudEncryption != now.allowsCloudEncryption {
             changes.append(Change(subject, now.allowsCloudEncryption ? "is encrypted in the cloud now" : "is not encrypted in the cloud any more"))
@@ -81,21 +81,21 @@ extension ModelDifference {
         return changes
     }
 
-    /// What changed inside a composite attribute.
+    /// Changes inside a composite attribute.
     private func elementDifferences(_ old: [Attribute], _ new: [Attribute], _ subject: String) -> [Change] {
         let matches = Self.matches(old, new, name: \.name, identifier: \.renamingIdentifier)
         var changes: [Change] = []
         for element in new {
             let path = "\(subject).\(element.name)"
-            guard let before = matches[element.name] else {
+            guard let former = matches[element.name] else {
                 changes.append(Change(path, "is new", isAllowedWhenSynced: true))
                 continue
             }
-            if before.name != element.name { changes.append(Change(path, "was renamed from '\(before.name)'")) }
-            changes += differences(before, element, path)
+            if former.name != element.name { changes.append(Change(path, "was renamed from '\(former.name)'")) }
+            changes += differences(former, element, path)
         }
-        let kept = Set(matches.values.map(\.name))
-        return changes + old.filter { !kept.contains($0.name) }.map { Change("\(subject).\($0.name)", "was removed") }
+        let matchedNames = Set(matches.values.map(\.name))
+        return changes + old.filter { !matchedNames.contains($0.name) }.map { Change("\(subject).\($0.name)", "was removed") }
     }
 
     func relationshipChanges(of entity: Entity, _ origin: Entity) -> [Change] {
@@ -104,15 +104,15 @@ extension ModelDifference {
             candidates(entity, origin, \.relationships), entity.relationships, name: \.name, identifier: \.renamingIdentifier)
         for relationship in entity.relationships {
             let subject = "\(entity.name).\(relationship.name)"
-            guard let before = matches[relationship.name] else {
+            guard let former = matches[relationship.name] else {
                 changes.append(Change(subject, "is new", isAllowedWhenSynced: relationship.isOptional))
                 continue
             }
-            if before.name != relationship.name { changes.append(Change(subject, "was renamed from '\(before.name)'")) }
-            changes += differences(before, relationship, subject)
+            if former.name != relationship.name { changes.append(Change(subject, "was renamed from '\(former.name)'")) }
+            changes += differences(former, relationship, subject)
         }
-        let kept = Set(matches.values.map(\.name))
-        for relationship in origin.relationships where !kept.contains(relationship.name) {
+        let matchedNames = Set(matches.values.map(\.name))
+        for relationship in origin.relationships where !matchedNames.contains(relationship.name) {
             if isElsewhere(relationship, of: origin, \.relationships, \.name, \.renamingIdentifier) { continue }
             changes.append(Change("\(origin.name).\(relationship.name)", "was removed"))
         }
@@ -130,7 +130,7 @@ extension ModelDifference {
         if !before.isOptional, now.isOptional { changes.append(Change(subject, "is optional now", isAllowedWhenSynced: true)) }
         let destination = origins[now.destination]?.name ?? now.destination
         if destination != before.destination {
-            // What leads to an entity may lead to the entity's parent as well.
+            // A relationship to an entity may become one to the entity's parent.
             let isWider = new.entities.contains { entity in
                 origins[entity.name]?.name == before.destination && chain(of: entity, in: new).contains { $0.name == now.destination }
             }
@@ -144,9 +144,9 @@ extension ModelDifference {
 }
 
 extension AttributeType {
-    /// Whether stored values of this type are values of another one as they are.
+    /// Whether stored values of this type are valid as the other type without conversion.
     ///
-    /// Differs: which types Apple's framework carries over is not documented; these need no conversion.
+    /// Differs: the type changes that Apple's framework infers are not documented; these need no conversion.
     package func becomes(_ other: AttributeType) -> Bool {
         let integers: [AttributeType] = [.integer16, .integer32, .integer64]
         switch self {

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// What changed from one version of a model to the next, and what a store can make of it.
+/// The changes from one version of a model to the next, and whether a store can migrate.
 ///
-/// Source: developer.apple.com/documentation/coredata/using_lightweight_migration, for what can be inferred;
-/// …/creating-a-core-data-model-for-cloudkit, for what a synced store allows: its schema only grows.
+/// Source: developer.apple.com/documentation/coredata/using_lightweight_migration, for inferable changes;
+/// …/creating-a-core-data-model-for-cloudkit, for changes that a synced store allows: its schema only grows.
 package struct ModelDifference: Sendable {
     package struct Change: Hashable, Sendable {
-        /// `Post`, or `Post.title`, by the names of the new version; by the old ones for what was removed.
+        /// `Post`, or `Post.title`, with the names of the new version; with the old ones for removed parts.
         package var subject: String
-        /// Such as "was renamed from 'headline'".
-        package var what: String
-        /// Why a migration cannot be inferred; nil when it can.
+        /// The change, such as "was renamed from 'headline'".
+        package var summary: String
+        /// The reason why a migration cannot be inferred; nil when it can.
         package var obstacle: String?
-        /// Whether the obstacle is one for certain rows only: a store without such rows is migrated none the less.
+        /// Whether the obstacle concerns certain rows only: a store without such rows migrates all the same.
         package var dependsOnRows = false
-        /// Whether other devices, which may have the old version still, can live with it.
+        /// Whether other devices, which may still have the old version, tolerate the change.
         package var isAllowedWhenSynced: Bool
 
         init(
-            _ subject: String, _ what: String, obstacle: String? = nil, dependsOnRows: Bool = false, isAllowedWhenSynced: Bool = false
+            _ subject: String, _ summary: String, obstacle: String? = nil, dependsOnRows: Bool = false, isAllowedWhenSynced: Bool = false
         ) {
             self.subject = subject
-            self.what = what
+            self.summary = summary
             self.obstacle = obstacle
             self.dependsOnRows = dependsOnRows
             self.isAllowedWhenSynced = isAllowedWhenSynced
@@ -32,15 +32,15 @@ package struct ModelDifference: Sendable {
     /// By subject.
     package private(set) var changes: [Change] = []
 
-    /// Whether rows of the old version can be carried over without instructions.
+    /// Whether rows of the old version can be migrated without a mapping.
     package var isInferable: Bool { changes.allSatisfy { $0.obstacle == nil } }
-    /// What stands in the way whatever rows there are.
+    /// The obstacles that do not depend on rows.
     package var obstacles: [Change] { changes.filter { $0.obstacle != nil && !$0.dependsOnRows } }
     package var isAllowedWhenSynced: Bool { changes.allSatisfy(\.isAllowedWhenSynced) }
 
     let old: Model
     let new: Model
-    /// New name to old entity.
+    /// Old entities by new name.
     private(set) var origins: [String: Entity] = [:]
 
     package init(from old: Model, to new: Model) {
@@ -49,31 +49,30 @@ package struct ModelDifference: Sendable {
         origins = Self.matches(old.entities, new.entities, name: \.name, identifier: \.renamingIdentifier)
         compareEntities()
         compareHierarchies()
-        changes.sort { ($0.subject, $0.what) < ($1.subject, $1.what) }
+        changes.sort { ($0.subject, $0.summary) < ($1.subject, $1.summary) }
     }
 
-    /// Pairs what is the same in both versions: by name, else by renaming identifier, which is the name that the first
-    /// version gave.
+    /// Pairs parts of both versions: by name, else by renaming identifier, which is the name in the first version.
     static func matches<Part>(
         _ old: [Part], _ new: [Part], name: (Part) -> String, identifier: (Part) -> String?
     ) -> [String: Part] {
         var result: [String: Part] = [:]
-        var left = old
-        func take(_ part: Part, where isOrigin: (Part) -> Bool) {
-            guard result[name(part)] == nil, let index = left.firstIndex(where: isOrigin) else { return }
-            result[name(part)] = left.remove(at: index)
+        var unmatched = old
+        func pair(_ part: Part, where isOrigin: (Part) -> Bool) {
+            guard result[name(part)] == nil, let index = unmatched.firstIndex(where: isOrigin) else { return }
+            result[name(part)] = unmatched.remove(at: index)
         }
-        // An identifier is the author's word, and goes before a name that happens to be the same.
+        // An identifier is explicit, and has priority over an equal name.
         for part in new {
             guard let canonical = identifier(part), canonical != name(part) else { continue }
-            take(part) { name($0) == canonical || identifier($0) == canonical }
+            pair(part) { name($0) == canonical || identifier($0) == canonical }
         }
-        for part in new { take(part) { name($0) == name(part) } }
-        for part in new { take(part) { identifier($0) == name(part) } }
+        for part in new { pair(part) { name($0) == name(part) } }
+        for part in new { pair(part) { identifier($0) == name(part) } }
         return result
     }
 
-    /// The entity of the old version that became an entity of the new one; nil for a new one.
+    /// The entity of the old version that a new entity derives from; nil for a new one.
     package func origin(of entity: String) -> Entity? { origins[entity] }
 
     // MARK: Entities
@@ -94,8 +93,8 @@ package struct ModelDifference: Sendable {
             }
             changes += attributeChanges(of: entity, origin) + relationshipChanges(of: entity, origin)
         }
-        let kept = Set(origins.values.map(\.name))
-        for entity in old.entities where !kept.contains(entity.name) { changes.append(Change(entity.name, "was removed")) }
+        let originNames = Set(origins.values.map(\.name))
+        for entity in old.entities where !originNames.contains(entity.name) { changes.append(Change(entity.name, "was removed")) }
     }
 
     func chain(of entity: Entity, in model: Model) -> [Entity] {
@@ -113,13 +112,13 @@ package struct ModelDifference: Sendable {
             guard let origin = origins[entity.name] else { continue }
             let parent = entity.superentity.map { origins[$0]?.name ?? $0 }
             guard parent != origin.superentity else { continue }
-            let what = entity.superentity.map { "has the parent '\($0)'" } ?? "has no parent any more"
-            changes.append(Change(entity.name, what))
+            let summary = entity.superentity.map { "has the parent '\($0)'" } ?? "has no parent any more"
+            changes.append(Change(entity.name, summary))
         }
         let roots = Dictionary(grouping: new.entities) { chain(of: $0, in: new).last?.name ?? $0.name }
         for (root, members) in roots {
-            let before = Set(members.compactMap { origins[$0.name] }.compactMap { chain(of: $0, in: old).last?.name })
-            let hierarchies = before.filter { name in old.entities.contains { $0.superentity == name } }
+            let formerRoots = Set(members.compactMap { origins[$0.name] }.compactMap { chain(of: $0, in: old).last?.name })
+            let hierarchies = formerRoots.filter { name in old.entities.contains { $0.superentity == name } }
             guard hierarchies.count > 1 else { continue }
             changes.append(
                 Change(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// A model cannot be used. All problems that were found are in it, each with entity and property.
+/// An invalid model, with all its problems, each with entity and property.
 package struct ModelError: Error, Hashable {
     package struct Problem: Hashable, Sendable {
         package let entity: String
@@ -15,7 +15,7 @@ package struct ModelError: Error, Hashable {
             self.what = what
         }
 
-        /// What the problem is about: an entity, or entity and property with a dot between.
+        /// The subject of the problem: an entity, or entity and property joined by a dot.
         package var subject: String {
             let owner = entity.isEmpty ? "an entity" : entity
             return property.map { "\(owner).\($0)" } ?? owner
@@ -37,7 +37,7 @@ struct ModelResolver {
     private let declarations: [Entity]
     private(set) var problems: [ModelError.Problem] = []
 
-    /// By entity, composite ones taken apart into their leaves.
+    /// By entity, with composites replaced by their leaves.
     private var attributes: [String: [Attribute]] = [:]
     private var composites: [String: [String: [String]]] = [:]
     private let model: Model
@@ -45,7 +45,7 @@ struct ModelResolver {
     init(_ model: Model) {
         self.model = model
         declarations = model.entities
-        byName = Dictionary(model.entities.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        byName = Dictionary(keepingFirst: model.entities.map { ($0.name, $0) })
     }
 
     mutating func resolve() -> [ResolvedEntity] {
@@ -57,7 +57,7 @@ struct ModelResolver {
         let indexByName = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1.name, $0) })
         let chains = order.map { chain(of: $0) }
 
-        // Locations are needed before relationships can be resolved, since an inverse is given by location.
+        // Locations are needed before relationships can be resolved, since an inverse is identified by location.
         let locations = chains.map { self.locations(of: $0) }
         return order.enumerated().map { index, entity in
             let chain = chains[index]
@@ -91,10 +91,10 @@ struct ModelResolver {
             if let parent = entity.superentity, byName[parent] == nil {
                 problems.append(.init(entity: entity.name, what: "has an unknown parent entity '\(parent)'"))
             }
-            var seen: Set<String> = [entity.name]
+            var visited: Set<String> = [entity.name]
             var current = entity
             while let parent = current.superentity.flatMap({ byName[$0] }) {
-                guard seen.insert(parent.name).inserted else {
+                guard visited.insert(parent.name).inserted else {
                     problems.append(.init(entity: entity.name, what: "is its own ancestor"))
                     break
                 }
@@ -104,7 +104,7 @@ struct ModelResolver {
         problems.sort { $0.description < $1.description }
     }
 
-    /// Roots by name without regard to case, each followed by its heirs, depth first.
+    /// Roots by name regardless of case, each followed by its subentities, depth first.
     private func numbered() -> [Entity] {
         func sorted(_ entities: [Entity]) -> [Entity] {
             entities.sorted { ($0.name.lowercased(), $0.name) < ($1.name.lowercased(), $1.name) }
@@ -115,7 +115,7 @@ struct ModelResolver {
         return sorted(declarations.filter { $0.superentity == nil }).flatMap(expanded)
     }
 
-    /// From the root entity down to the entity itself. Ends where a hierarchy is a circle.
+    /// From the root entity down to the entity itself. Ends at a circular hierarchy.
     private func chain(of entity: Entity) -> [Entity] {
         var chain = [entity]
         while let parent = chain[0].superentity.flatMap({ byName[$0] }),
@@ -170,7 +170,7 @@ struct ModelResolver {
     private mutating func takeApart(_ entity: Entity) {
         var leaves: [Attribute] = []
         var made: [String: [String]] = [:]
-        // A leaf was renamed when it was, or any of the composites around it.
+        // A leaf counts as renamed if it, or any enclosing composite, was renamed.
         func add(_ attribute: Attribute, _ path: String, _ canonical: String, _ ancestors: [String]) {
             guard attribute.type == .composite else {
                 var leaf = attribute
@@ -211,10 +211,10 @@ struct ModelResolver {
     }
 
     private func attribute(_ name: String, in chain: [Entity]) -> Attribute {
-        guard let found = chain.lazy.flatMap({ attributes[$0.name] ?? [] }).first(where: { $0.name == name }) else {
+        guard let attribute = chain.lazy.flatMap({ attributes[$0.name] ?? [] }).first(where: { $0.name == name }) else {
             preconditionFailure("slot names come from this chain's attributes and relationships")
         }
-        return found
+        return attribute
     }
 
     private func locations(of chain: [Entity]) -> [String: PropertyLocation] {

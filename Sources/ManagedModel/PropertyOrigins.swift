@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Where each property of an entity was in an older version of the entity, inherited ones included.
+/// The location of each property of an entity in an older version of the entity, including inherited ones.
 package struct PropertyOrigins: Sendable {
-    /// By slot; nil for what is new.
+    /// By slot; nil for new properties.
     package private(set) var slots: [PropertyLocation?]
     /// By index into ``ResolvedEntity/toMany``.
     package private(set) var toMany: [PropertyLocation?]
 
-    /// Pairs properties as ``ModelDifference`` does. Attributes come from attributes, relationships from relationships
-    /// whose members may be many or one.
+    /// Pairs properties as ``ModelDifference`` does. Attributes derive from attributes, relationships from relationships,
+    /// to-one or to-many.
     package init(of new: ResolvedEntity, in old: ResolvedEntity) {
         slots = Array(repeating: nil, count: new.slots.count)
         toMany = Array(repeating: nil, count: new.toMany.count)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// A model whose names have been looked up and whose rules have been checked.
+/// A model with resolved names and checked rules.
 ///
-/// Entities are numbered in the order of their names without regard to case, each hierarchy expanded depth
-/// first, so that entity `n` here is `Z_ENT` n + 1 in a store. Properties of an entity follow those of its
-/// superentity, so that a slot means the same property in a whole hierarchy.
+/// Entities are numbered in the order of their names regardless of case, each hierarchy expanded depth first, so that
+/// entity `n` here is `Z_ENT` n + 1 in a store. Properties of an entity follow those of its superentity, so that a slot
+/// means the same property in a whole hierarchy.
 ///
 /// Source: `core-data-sqlite-format`, "Entity numbers" (observed over public stores).
 package struct ResolvedModel: Sendable {
@@ -13,7 +13,7 @@ package struct ResolvedModel: Sendable {
     package let entities: [ResolvedEntity]
     private let indexByName: [String: Int]
 
-    /// - Throws: ``ModelError`` with every problem that was found.
+    /// - Throws: ``ModelError`` with every problem.
     package init(_ model: Model) throws(ModelError) {
         var resolver = ModelResolver(model)
         let entities = resolver.resolve()
@@ -34,7 +34,7 @@ package struct ResolvedModel: Sendable {
     }
 }
 
-/// Where an object keeps a property.
+/// The location of a property in an object.
 package enum PropertyLocation: Hashable, Sendable {
     /// Index into ``ResolvedEntity/slots``: an attribute or a to-one relationship.
     case slot(Int)
@@ -58,10 +58,10 @@ package struct ResolvedRelationship: Hashable, Sendable {
     package enum Shape: Hashable, Sendable { case oneToOne, manyToOne, oneToMany, manyToMany }
 
     package let declaration: Relationship
-    /// The entity that declares the relationship; heirs share it.
+    /// The entity that declares the relationship; subentities share it.
     package let declaringEntity: Int
     package let destination: Int
-    /// Where the inverse is on ``destination``; nil for a relationship without inverse.
+    /// The location of the inverse in ``destination``; nil for a relationship without inverse.
     package let inverse: PropertyLocation?
     /// The entity that declares the inverse.
     package let inverseDeclaringEntity: Int?
@@ -70,12 +70,12 @@ package struct ResolvedRelationship: Hashable, Sendable {
     package var name: String { declaration.name }
     package var inverseName: String? { declaration.inverse }
     package var isToMany: Bool { declaration.isToMany }
-    /// Whether members are kept apart from the members' own rows: pairs, or a column that no property stands for.
+    /// Whether members are stored outside of the members' rows: as join records, or in a column without a property.
     package var isLinked: Bool { isToMany && !declaration.isTransient && (shape == .manyToMany || inverse == nil) }
 }
 
-/// Properties whose values together are unique among the rows of an entity and its heirs. Rows in which one of them is
-/// nil are not compared.
+/// Properties whose values together are unique among the rows of an entity and its subentities. Rows with a nil among
+/// them are not compared.
 package struct UniquenessConstraint: Hashable, Sendable {
     /// The entity that declares it.
     package let entity: Int
@@ -88,14 +88,14 @@ package final class ResolvedEntity: Sendable {
     package let declaration: Entity
     package let superentity: Int?
     package let root: Int
-    /// This entity and everything below it, in order of index.
+    /// This entity and its direct and indirect subentities, in order of index.
     package let hierarchy: [Int]
     package let slots: [Slot]
     package let toMany: [ResolvedRelationship]
-    /// Its own and those of its ancestors.
+    /// Its own constraints and those of its ancestors.
     package let uniqueness: [UniquenessConstraint]
-    /// Paths of composite attributes and the names of what each is made of. Every leaf has a slot that is named by its
-    /// path, such as `home.city`.
+    /// Paths of composite attributes and the names of their parts. Every leaf has a slot named by its path, such as
+    /// `home.city`.
     package let composites: [String: [String]]
     private let locations: [String: PropertyLocation]
 
@@ -133,7 +133,7 @@ package final class ResolvedEntity: Sendable {
     /// Attributes and relationships together, sorted by name: the order in which history names changed columns.
     package var propertyNames: [String] { locations.keys.sorted() }
 
-    /// What a new object holds before `awakeFromInsert`.
+    /// The values of a new object before `awakeFromInsert`.
     package var defaultValues: ContiguousArray<StoredValue> {
         ContiguousArray(
             slots.map { slot in

@@ -3,10 +3,10 @@
 
 package import Foundation
 
-/// The identity of a row: which store, which concrete entity, which primary key.
+/// The identity of a row: store, concrete entity, primary key.
 ///
-/// Keys that have not reached a store yet are temporary: their store is ``temporaryStore`` and their
-/// primary key is negative and unique in the process.
+/// Keys that are not in a store yet are temporary: their store is ``temporaryStore`` and their primary key is negative
+/// and unique in the process.
 package struct RowKey: Hashable, Sendable {
     package static let temporaryStore = UInt16.max
 
@@ -22,11 +22,11 @@ package struct RowKey: Hashable, Sendable {
         self.primaryKey = primaryKey
     }
 
-    /// Sets of keys are made for each relationship that is read, at a fifth of the price of the standard library's
-    /// hash. That one withstands keys that somebody chooses to collide; stores choose these.
+    /// Each read of a relationship builds sets of keys; this costs a fifth of the standard library's hash. That one
+    /// resists chosen keys; here the stores assign the keys.
     package func _rawHashValue(seed: Int) -> Int {
-        let place = UInt64(store) << 48 | UInt64(entity) << 32
-        let mixed = (UInt64(bitPattern: primaryKey) ^ place ^ UInt64(bitPattern: Int64(seed))) &* 0x9E37_79B9_7F4A_7C15
+        let bits = UInt64(store) << 48 | UInt64(entity) << 32
+        let mixed = (UInt64(bitPattern: primaryKey) ^ bits ^ UInt64(bitPattern: Int64(seed))) &* 0x9E37_79B9_7F4A_7C15
         return Int(truncatingIfNeeded: mixed ^ mixed >> 32)
     }
 
@@ -34,10 +34,10 @@ package struct RowKey: Hashable, Sendable {
     package var entityIndex: Int { Int(entity) }
 }
 
-/// What one attribute or to-one relationship of a row holds.
+/// The value of one attribute or to-one relationship of a row.
 ///
-/// The cases are the kinds a store can keep, not the attribute types of a model: Booleans and the three
-/// integer types share `int`, because the attribute's type says how to read it.
+/// The cases are a store's kinds of values, not a model's attribute types: Booleans and the three integer types share
+/// `int`, because the attribute's type decides the decoding.
 package enum StoredValue: Hashable, Sendable {
     case null
     case int(Int64)
@@ -52,11 +52,11 @@ package enum StoredValue: Hashable, Sendable {
     case url(String)
     /// The destination of a to-one relationship.
     case reference(RowKey)
-    /// What an app sees of a transformable attribute, or of a transient one without type; stores keep its data.
+    /// The app's value of a transformable attribute, or of a transient one without a type; stores have its data.
     case object(BoxedValue)
 
-    /// Texts are equal when their bytes are: an accent that is written in another way is a change to be kept, though
-    /// Swift's strings count it as equal.
+    /// Texts are equal when their bytes are: another encoding of an accent is a change to save, though Swift's strings
+    /// consider it equal.
     package static func == (a: StoredValue, b: StoredValue) -> Bool {
         switch (a, b) {
         case (.null, .null): true
@@ -92,10 +92,10 @@ package enum StoredValue: Hashable, Sendable {
     package var reference: RowKey? { if case .reference(let key) = self { key } else { nil } }
 }
 
-/// A row as it was read from, or is to be written to, a store.
+/// A row read from, or to be written to, a store.
 package struct Row: Hashable, Sendable {
     package var key: RowKey
-    /// Optimistic-lock version: 1 after the insert, one more with each saved update (`Z_OPT`).
+    /// Optimistic-lock version: 1 after the insert, incremented by each saved update (`Z_OPT`).
     package var version: Int64
     /// One value per slot of ``ResolvedEntity/slots``.
     package var values: ContiguousArray<StoredValue>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// A value that is coded as the fields in which it differs from ``blank``.
+/// A value coded as the fields that differ from ``blank``.
 ///
-/// A field that is absent keeps its blank value, so that a later release can add fields and still read what an
-/// earlier one wrote.
+/// A missing field keeps its blank value, so that a later release can add fields and still decode an earlier one's
+/// values.
 package protocol SparselyCoded: Codable {
     static var blank: Self { get }
     static var fields: [CodedField<Self>] { get }
@@ -24,13 +24,13 @@ extension SparselyCoded {
     }
 }
 
-/// How one field is read and written.
+/// The coding of one field.
 package struct CodedField<Value>: Sendable {
     package let fieldName: String
     let read: @Sendable (inout Value, KeyedDecodingContainer<FieldName>) throws -> Void
     let write: @Sendable (Value, Value, inout KeyedEncodingContainer<FieldName>) throws -> Void
 
-    /// A field that may be absent.
+    /// A field that may be missing.
     init<Field: Codable & Equatable & SendableMetatype>(
         _ name: String, _ path: any WritableKeyPath<Value, Field> & Sendable
     ) {
@@ -45,7 +45,7 @@ package struct CodedField<Value>: Sendable {
         }
     }
 
-    /// A field without which the value means nothing.
+    /// A required field.
     init<Field: Codable & SendableMetatype>(required name: String, _ path: any WritableKeyPath<Value, Field> & Sendable)
     {
         fieldName = name

@@ -3,7 +3,7 @@
 
 import Foundation
 
-// Written out because row keys have no meaning outside a process: only values that a model can declare are coded.
+// Written by hand because row keys are valid only in one process: only values that a model can declare are coded.
 extension StoredValue: Codable {
     private enum Kind: String, Codable { case null, int, double, decimal, string, date, data, uuid, url }
     private enum Key: String, CodingKey { case kind, value }

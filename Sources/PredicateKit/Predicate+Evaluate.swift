@@ -4,7 +4,7 @@
 import Foundation
 
 extension Predicate {
-    /// Whether the predicate is true of an object in memory.
+    /// Evaluates the predicate for an object in memory.
     ///
     /// Values of different kinds are not equal and have no order, so comparing them is false rather than an error.
     ///
@@ -20,7 +20,7 @@ extension Predicate {
 }
 
 extension Expression {
-    /// The expression's value for an object in memory; errors as with ``Predicate/evaluate(on:variables:now:)``.
+    /// Evaluates the expression for an object; errors as for ``Predicate/evaluate(on:variables:now:)``.
     package func value(
         on subject: PredicateValue, variables: [String: PredicateValue] = [:], now: @escaping () -> Double
     ) throws(PredicateFailure) -> PredicateValue {
@@ -28,7 +28,7 @@ extension Expression {
     }
 }
 
-/// One object, one set of variables.
+/// The evaluation of one object with one set of variables.
 struct Evaluation {
     let root: PredicateValue
     var variables: [String: PredicateValue]
@@ -130,12 +130,12 @@ struct Evaluation {
         case .subquery(let collection, let variable, let predicate):
             guard case .list(let members) = try value(collection) else { return .list([]) }
             var inner = self
-            var kept: [PredicateValue] = []
+            var matching: [PredicateValue] = []
             for member in members {
                 inner.variables[variable] = member
-                if try inner.isTrue(predicate) { kept.append(member) }
+                if try inner.isTrue(predicate) { matching.append(member) }
             }
-            return .list(kept)
+            return .list(matching)
         case .combination(let operation, let first, let second):
             return PredicateFunctions.combine(operation, try value(first), try value(second))
         case .message(let target, let name, let arguments):
@@ -155,14 +155,14 @@ struct Evaluation {
 }
 
 extension PredicateValue {
-    /// Follows keys; a to-many step gives a list, and further keys go over its members.
+    /// Follows keys; a to-many step yields a list, and further keys apply to its members.
     package func value(at keys: ArraySlice<String>) -> PredicateValue {
         guard let key = keys.first else { return self }
-        let rest = keys.dropFirst()
-        if key.hasPrefix("@") { return collect(key, rest) }
+        let remainingKeys = keys.dropFirst()
+        if key.hasPrefix("@") { return collect(key, remainingKeys) }
         switch self {
         case .list(let members):
-            // An operator may stand at the end of the path: items.price.@sum is items.@sum.price.
+            // An operator may be at the end of the path: items.price.@sum is items.@sum.price.
             var values: [PredicateValue] = []
             for member in members {
                 switch member.value(forKey: key) {
@@ -170,15 +170,15 @@ extension PredicateValue {
                 case let value: values.append(value)
                 }
             }
-            return PredicateValue.list(values).value(at: rest)
-        default: return value(forKey: key).value(at: rest)
+            return PredicateValue.list(values).value(at: remainingKeys)
+        default: return value(forKey: key).value(at: remainingKeys)
         }
     }
 
     private func value(forKey key: String) -> PredicateValue {
         if key == "self" || key == "SELF" { return self }
         guard case .object(let object) = self else {
-            // As on Apple's platforms, where text, numbers and dates answer for names of their methods.
+            // As on Apple's platforms, where key-value coding of text, numbers and dates calls their methods.
             guard PredicateMethods.isKnown(key, 0) else { return .null }
             return (try? PredicateMethods.apply(key, to: self, [])) ?? .null
         }
@@ -186,7 +186,7 @@ extension PredicateValue {
         return Self.stored(key, in: Mirror(reflecting: object.reference))
     }
 
-    /// A stored property of an object that has no key-value coding, which Linux lacks.
+    /// A stored property of an object without key-value coding, which Linux lacks.
     private static func stored(_ key: String, in mirror: Mirror) -> PredicateValue {
         if let child = mirror.children.first(where: { $0.label == key }) { return PredicateValue(child.value) }
         return mirror.superclassMirror.map { stored(key, in: $0) } ?? .null

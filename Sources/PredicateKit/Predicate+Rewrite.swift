@@ -4,7 +4,7 @@
 import Foundation
 
 extension Predicate {
-    /// The same predicate with expressions replaced. `change` sees inner expressions first.
+    /// Replaces expressions. `change` is called for inner expressions first.
     package func mapExpressions(_ change: (Expression) -> Expression) -> Predicate {
         switch self {
         case .value, .block: self
@@ -20,8 +20,8 @@ extension Predicate {
         }
     }
 
-    /// - Returns: The predicate with values for its variables. Names that are not given stay variables; iterators of
-    ///   subqueries are theirs.
+    /// - Returns: The predicate with values for its variables. Variables without a value stay; iterators of subqueries
+    ///   are not replaced.
     package func substituting(_ values: [String: PredicateValue]) -> Predicate {
         let replaced = mapExpressions { expression in
             if case .variable(let name) = expression, let value = values[name] { return .constant(value) }
@@ -30,7 +30,7 @@ extension Predicate {
         return values.isEmpty || !hasBlock ? replaced : replaced.binding(values)
     }
 
-    /// The names that ``substituting(_:)`` takes values for.
+    /// The variables that ``substituting(_:)`` replaces.
     package var variables: Set<String> {
         var names: Set<String> = []
         _ = mapExpressions { expression in
@@ -40,7 +40,7 @@ extension Predicate {
         return names
     }
 
-    /// Blocks see the values as bindings.
+    /// Blocks receive the values as bindings.
     private func binding(_ values: [String: PredicateValue]) -> Predicate {
         switch self {
         case .value, .comparison: return self
@@ -60,7 +60,7 @@ extension Predicate {
 }
 
 extension Predicate {
-    /// Whether code of an app is asked somewhere in it.
+    /// Whether the predicate calls code of an app.
     package var hasBlock: Bool {
         switch self {
         case .value, .comparison: false
@@ -70,7 +70,7 @@ extension Predicate {
         }
     }
 
-    /// The same for predicates that differ in the types of their numbers only.
+    /// The same form for predicates that differ only in the types of their numbers.
     package var canonical: Predicate { mapExpressions(Expression.simplest) }
 }
 
@@ -104,9 +104,9 @@ extension Expression {
         return change(mapped)
     }
 
-    /// The value of an expression that is the same for every object: constants, aggregates and functions of them.
+    /// Evaluates an expression that has the same value for every object: constants, aggregates and functions of them.
     ///
-    /// - Returns: nil when the value depends on the object, on a variable, or on chance.
+    /// - Returns: nil when the value depends on the object, on a variable, or on a random source.
     /// - Throws: ``PredicateFailure`` with `.unknownFunction`.
     package func constantValue(now: () -> Double) throws(PredicateFailure) -> PredicateValue? {
         switch self {

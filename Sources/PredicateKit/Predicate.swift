@@ -3,10 +3,10 @@
 
 package import Foundation
 
-/// A condition on one object: what a format string, a fetch request's predicate or `#Predicate` becomes.
+/// A condition on one object: the tree of a format string, a fetch request's predicate or `#Predicate`.
 ///
-/// The tree says nothing about where it is evaluated: the store turns it into SQL, ``evaluate(on:variables:now:)``
-/// answers for an object in memory, and both must agree.
+/// The tree is independent of its evaluation: the store translates it into SQL, ``evaluate(on:variables:now:)`` evaluates
+/// it for an object in memory, and both must have the same result.
 package indirect enum Predicate: Hashable, Sendable {
     case value(Bool)
     case comparison(Comparison)
@@ -15,13 +15,13 @@ package indirect enum Predicate: Hashable, Sendable {
     /// False when empty.
     case or([Predicate])
     case not(Predicate)
-    /// A predicate that was made from a block: it can be asked about objects in memory, and nothing else.
+    /// A block predicate: it can only be evaluated for objects in memory.
     case block(PredicateBlock)
 }
 
-/// A condition that is code of an app; equal only to itself.
+/// A condition in code of an app; equal only to itself.
 package struct PredicateBlock: Hashable, @unchecked Sendable {
-    // @unchecked: the predicate is only handed back and asked where the objects it is asked about may be read.
+    // @unchecked: the predicate is only passed on, and evaluated on the queue of the evaluated objects.
     package let reference: NSPredicate
 
     package init(_ reference: NSPredicate) { self.reference = reference }
@@ -30,7 +30,7 @@ package struct PredicateBlock: Hashable, @unchecked Sendable {
     package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(reference)) }
 }
 
-/// Two expressions and how they relate.
+/// A comparison of two expressions.
 package struct Comparison: Hashable, Sendable {
     /// Raw values are those of `NSComparisonPredicate.Operator` on Apple's platforms.
     package enum Operator: Int, Hashable, Sendable, CaseIterable {
@@ -49,7 +49,7 @@ package struct Comparison: Hashable, Sendable {
         case between = 100
     }
 
-    /// How the members of a collection on the left are combined. Raw values are those of
+    /// The combination of the members of a collection on the left. Raw values are those of
     /// `NSComparisonPredicate.Modifier`; NONE is NOT ANY.
     package enum Modifier: Int, Hashable, Sendable, CaseIterable {
         case direct = 0
@@ -65,9 +65,9 @@ package struct Comparison: Hashable, Sendable {
 
         package static let caseInsensitive = Options(rawValue: 1)
         package static let diacriticInsensitive = Options(rawValue: 2)
-        /// Both sides are known to be normalized: compared by their bytes, whatever else is set.
+        /// Both sides are normalized: compared by their bytes, regardless of other options.
         package static let normalized = Options(rawValue: 4)
-        /// Accepted and printed; strings are compared without regard to a locale. Differs: Apple asks the locale.
+        /// Parsed and printed; strings are compared independently of a locale. Differs: Apple uses the locale.
         package static let localeSensitive = Options(rawValue: 8)
     }
 
@@ -89,10 +89,10 @@ package struct Comparison: Hashable, Sendable {
     }
 }
 
-/// Something with a value: a constant, a key path from the object under test, a function of other expressions.
+/// An expression with a value: a constant, a key path from the evaluated object, a function of other expressions.
 package indirect enum Expression: Hashable, Sendable {
     case constant(PredicateValue)
-    /// Keys from the object under test, collection operators (`@count`) included.
+    /// Keys from the evaluated object, including collection operators (`@count`).
     case keyPath([String])
     /// Keys from the value of another expression: `$x.name`, `SUBQUERY(…).@count`.
     case path(of: Expression, [String])
@@ -102,7 +102,7 @@ package indirect enum Expression: Hashable, Sendable {
     /// A function by its selector name: `add:to:`, `sum:`, `uppercase:`, `now`.
     case function(String, [Expression])
     case aggregate([Expression])
-    /// The members of a collection for which a predicate on the variable is true.
+    /// The members of a collection that match a predicate on the variable.
     case subquery(Expression, variable: String, Predicate)
     case conditional(Predicate, Expression, Expression)
     case combination(SetOperation, Expression, Expression)
@@ -118,12 +118,12 @@ package enum SetOperation: String, Hashable, Sendable, CaseIterable {
     case minus = "MINUS"
 }
 
-/// A value that code of an app computes; equal only to itself.
+/// A value computed by code of an app; equal only to itself.
 package final class ExpressionBlock: Hashable, @unchecked Sendable {
-    // @unchecked: the code is only called where the objects it is called with may be read.
+    // @unchecked: the code is only called on the queue of its objects.
     package typealias Body = (Any?, [Any], NSMutableDictionary?) -> Any
     package let body: Body
-    /// Whether the value is the same for every object under test.
+    /// Whether the value is the same for every object.
     package let isConstant: Bool
 
     package init(_ body: @escaping Body, isConstant: Bool = false) {
@@ -135,7 +135,7 @@ package final class ExpressionBlock: Hashable, @unchecked Sendable {
     package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// One criterion of an order. Null comes first when ascending, as in SQLite.
+/// One criterion of a sort. Null sorts first when ascending, as in SQLite.
 package struct SortKey: Hashable, Sendable {
     package var keyPath: [String]
     package var ascending: Bool

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// A predicate could not be read, or not be evaluated.
+/// A predicate that cannot be parsed or evaluated.
 package struct PredicateFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: CaseIterable, Sendable {
         /// The format text breaks the language's rules.
         case format
-        /// The format asks for another argument than it was given.
+        /// The format needs an argument of another type.
         case argument
         /// A variable has no value.
         case unboundVariable
         case unknownFunction
         /// A pattern of MATCHES is not a regular expression.
         case invalidPattern
-        /// Something that has no value outside of what it was made for, such as ANYKEY.
+        /// An expression without a value outside of its context, such as ANYKEY.
         case unsupported
     }
 
     package let code: Code
-    /// What is wrong and, for a format, what was expected.
+    /// The problem and, for a format, the expected token.
     package let detail: String
-    /// Where in the format, counted in characters from 1; nil when there is no place to show.
+    /// Position in the format, counted in characters from 1; nil for an error without a position.
     package let column: Int?
 
     package init(_ code: Code, _ detail: String, column: Int? = nil) {

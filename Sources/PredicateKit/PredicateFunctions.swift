@@ -3,11 +3,12 @@
 
 import Foundation
 
-/// The functions of the predicate language, by selector name. Null in, null out, unless a function says otherwise.
+/// The functions of the predicate language, by selector name. The result for null is null, unless a function's comment
+/// differs.
 ///
 /// Source: `NSExpression.h`, list of predefined functions.
 package enum PredicateFunctions {
-    /// Names that a format may write without colons, by number of arguments: `length(x)`.
+    /// Names that a format may spell without colons, by number of arguments: `length(x)`.
     package static let names: [String: Int] = [
         "sum:": 1, "count:": 1, "min:": 1, "max:": 1, "average:": 1, "median:": 1, "mode:": 1, "stddev:": 1,
         "add:to:": 2, "from:subtract:": 2, "multiply:by:": 2, "divide:by:": 2, "modulus:by:": 2,
@@ -18,15 +19,15 @@ package enum PredicateFunctions {
         "castObject:toType:": 2, "objectFrom:withIndex:": 2, "indexed:by:": 2, "distanceToLocation:fromLocation:": 2,
     ]
 
-    /// Functions whose result is not told by their arguments.
+    /// Functions with a result that does not depend on their arguments alone.
     package static let volatile: Set<String> = ["now", "random", "random:", "randomn:"]
 
-    /// Statistics take a collection, or any number of values; every other function its own number of arguments.
+    /// Statistics take a collection, or any number of values; every other function a fixed number of arguments.
     static func accepts(_ name: String, _ count: Int) -> Bool {
         statisticNames.contains(name) ? count >= 1 : names[name] == count
     }
 
-    /// Whether a function is of all members of a collection: `sum:`, `median:` …
+    /// Whether a function applies to all members of a collection: `sum:`, `median:` …
     package static func isStatistic(_ name: String) -> Bool { statisticNames.contains(name) }
 
     static let statisticNames: Set<String> = [
@@ -39,7 +40,7 @@ package enum PredicateFunctions {
         _ name: String, _ arguments: [PredicateValue], now: () -> Double
     ) throws(PredicateFailure) -> PredicateValue {
         guard let count = names[name], arguments.count >= count else {
-            throw PredicateFailure(.unknownFunction, "there is no function \(name) of \(arguments.count) arguments")
+            throw PredicateFailure(.unknownFunction, "unknown function \(name) of \(arguments.count) arguments")
         }
         switch name {
         case "now": return .date(now())
@@ -62,7 +63,7 @@ package enum PredicateFunctions {
         }
     }
 
-    /// On whole numbers; fractions are cut off before. A shift by a negative number goes the other way.
+    /// For integers; fractions are truncated before. A negative shift reverses the direction.
     private static func bitwise(_ name: String, _ a: Int64, _ b: Int64) -> PredicateValue {
         switch name {
         case "bitwiseAnd:with:": .int(a & b)
@@ -101,7 +102,7 @@ package enum PredicateFunctions {
         }
     }
 
-    /// - Returns: nil where the result is no integer; null for a division by zero.
+    /// - Returns: nil if the result isn't an integer; null for a division by zero.
     private static func integers(_ name: String, _ a: Int64, _ b: Int64) -> PredicateValue? {
         func checked(_ result: (partialValue: Int64, overflow: Bool)) -> PredicateValue? {
             result.overflow ? nil : .int(result.partialValue)
@@ -188,13 +189,13 @@ package enum PredicateFunctions {
 
     // MARK: Collections
 
-    /// Members of the one list that was given, or all arguments.
+    /// The members of a single list argument, or all arguments.
     private static func members(_ arguments: [PredicateValue]) -> [PredicateValue] {
         if arguments.count == 1, case .list(let members) = arguments[0] { return members }
         return arguments
     }
 
-    /// Null members are passed over, except by `count:`. The sum of nothing is 0, everything else of nothing null.
+    /// Ignores null members, except for `count:`. The sum of no members is 0, other statistics of no members are null.
     package static func statistics(_ name: String, _ members: [PredicateValue]) -> PredicateValue {
         if name == "count:" { return .int(Int64(members.count)) }
         if name == "min:" || name == "max:" {
@@ -240,24 +241,24 @@ package enum PredicateFunctions {
 
     // MARK: Sets
 
-    /// The members without those that equal an earlier one.
+    /// The members without duplicates, in order.
     static func distinct(_ members: [PredicateValue]) -> [PredicateValue] {
-        var seen: Set<PredicateValue> = []
-        return members.filter { seen.insert($0.canonical).inserted }
+        var distinctValues: Set<PredicateValue> = []
+        return members.filter { distinctValues.insert($0.canonical).inserted }
     }
 
     static func combine(_ operation: SetOperation, _ first: PredicateValue, _ second: PredicateValue) -> PredicateValue
     {
         guard case .list(let first) = first, case .list(let second) = second else { return .null }
-        let others = Set(second.map(\.canonical))
+        let secondMembers = Set(second.map(\.canonical))
         switch operation {
         case .union: return .list(distinct(first + second))
-        case .intersect: return .list(distinct(first.filter { others.contains($0.canonical) }))
-        case .minus: return .list(distinct(first.filter { !others.contains($0.canonical) }))
+        case .intersect: return .list(distinct(first.filter { secondMembers.contains($0.canonical) }))
+        case .minus: return .list(distinct(first.filter { !secondMembers.contains($0.canonical) }))
         }
     }
 
-    // MARK: Places
+    // MARK: Locations
 
     /// Metres along the surface of a sphere of the earth's mean radius. A location is any object with numbers for
     /// `latitude` and `longitude`, in degrees, of its own or of its `coordinate`.
@@ -274,7 +275,7 @@ package enum PredicateFunctions {
         return .double(2 * 6_371_008.8 * asin(min(1, part.squareRoot())))
     }
 
-    /// Numbers become dates (seconds since 2001), texts become what they say.
+    /// Converts numbers to dates (seconds since 2001), and parses texts.
     private static func cast(_ value: PredicateValue, _ type: PredicateValue) -> PredicateValue {
         switch (type.text, value) {
         case ("NSDate", .date), ("NSNumber", .bool), ("NSNumber", .int), ("NSNumber", .double), ("NSNumber", .decimal),
@@ -300,7 +301,7 @@ package enum PredicateFunctions {
 }
 
 extension PredicateValue {
-    /// Strings, and URLs as their text.
+    /// Strings, and URLs as text.
     package var text: String? {
         switch self {
         case .string(let text), .url(let text): text

@@ -3,13 +3,13 @@
 
 import Foundation
 
-/// An object that has methods which expressions call by name.
+/// An object with methods that expressions call by name.
 package protocol PredicateMessageTarget: AnyObject {
     func predicateAnswer(to method: String, _ arguments: [PredicateValue]) -> PredicateValue
 }
 
-/// Methods that `FUNCTION(target, 'name', …)` calls on a value. Off Apple's platforms a method cannot be found by its
-/// name, so these are the ones there are.
+/// Methods that `FUNCTION(target, 'name', …)` calls. Off Apple's platforms methods cannot be found by name, so the
+/// supported ones are listed here.
 enum PredicateMethods {
     /// Methods that are functions of the predicate language.
     static let functions = [
@@ -32,7 +32,7 @@ enum PredicateMethods {
         "valueForKey:": 1, "valueForKeyPath:": 1, "objectAtIndex:": 1, "objectForKey:": 1, "stringByAppendingString:": 1,
     ]
 
-    /// Methods of a migration, which a ``PredicateMessageTarget`` answers.
+    /// Methods of a migration, implemented by a ``PredicateMessageTarget``.
     private static let messages = [
         "destinationInstancesForEntityMappingNamed:sourceInstances:": 2, "sourceInstancesForEntityMappingNamed:destinationInstances:": 2,
         "destinationInstancesForSourceRelationshipNamed:sourceInstances:": 2,
@@ -47,7 +47,7 @@ enum PredicateMethods {
         _ name: String, to target: PredicateValue, _ arguments: [PredicateValue]
     ) throws(PredicateFailure) -> PredicateValue {
         guard isKnown(name, arguments.count) else {
-            throw PredicateFailure(.unknownFunction, "there is no method \(name) of \(arguments.count) arguments")
+            throw PredicateFailure(.unknownFunction, "unknown method \(name) of \(arguments.count) arguments")
         }
         if messages[name] != nil {
             guard case .object(let object) = target, let receiver = object.reference as? any PredicateMessageTarget else {
@@ -106,7 +106,7 @@ enum PredicateMethods {
 }
 
 extension Expression {
-    /// The comparison that a method such as `hasPrefix:` is; nil for other expressions.
+    /// The comparison that a method such as `hasPrefix:` means; nil for other expressions.
     package var messageAsComparison: Comparison? {
         guard case .message(let target, let name, let arguments) = self, arguments.count == 1,
             let (comparison, options) = PredicateMethods.comparisons[name]

@@ -6,13 +6,12 @@ import Foundation
 extension PredicateValue {
     package var isNull: Bool { if case .null = self { true } else { false } }
 
-    /// The same value, with `.null` for an `NSNull` that was given as a constant: a predicate prints it as `<null>` and
-    /// compares it as nil.
+    /// The same value, with `.null` for a constant `NSNull`: a predicate prints it as `<null>` and compares it as nil.
     package var comparable: PredicateValue {
         if case .object(let object) = self, object.reference is NSNull { .null } else { self }
     }
 
-    /// The same for all values that `==` in a predicate takes for the same: of all numbers the simplest form.
+    /// The same form for all values that `==` in a predicate considers equal: the simplest form of numbers.
     package var canonical: PredicateValue {
         switch self {
         case .bool(let value): return .int(value ? 1 : 0)
@@ -27,7 +26,7 @@ extension PredicateValue {
         }
     }
 
-    /// What `==` means in a predicate: numbers are equal by value whatever their type, null equals null, values of
+    /// The meaning of `==` in a predicate: numbers are equal by value regardless of type, null equals null, values of
     /// different kinds are never equal.
     package static func areEqual(_ a: PredicateValue, _ b: PredicateValue, _ options: Comparison.Options = []) -> Bool {
         switch (a, b) {
@@ -39,7 +38,7 @@ extension PredicateValue {
         }
     }
 
-    /// - Returns: -1, 0 or 1; nil when the two have no order: null, objects, or values of different kinds.
+    /// - Returns: -1, 0 or 1; nil for values without an order: null, objects, or values of different kinds.
     package static func order(_ a: PredicateValue, _ b: PredicateValue, _ options: Comparison.Options = []) -> Int? {
         switch (a, b) {
         case (.string(let a), .string(let b)), (.string(let a), .url(let b)), (.url(let a), .string(let b)),
@@ -55,7 +54,7 @@ extension PredicateValue {
         }
     }
 
-    /// For sorting: null is smallest, then values that have an order; values without one count as equal.
+    /// The order for sorting: null is smallest, then values with an order; values without one count as equal.
     package static func sortOrder(_ a: PredicateValue, _ b: PredicateValue, _ options: Comparison.Options = []) -> Int {
         switch (a.isNull, b.isNull) {
         case (true, true): 0
@@ -108,7 +107,7 @@ enum Number {
     var decimal: Decimal {
         switch self {
         case .int(let value): Decimal(value)
-        // The shortest text that means the double, since the double itself is binary.
+        // The shortest text that represents the double, since its binary value is not exact.
         case .double(let value): Decimal(string: "\(value)", locale: nil) ?? Decimal.nan
         case .decimal(let value): value
         }
@@ -134,7 +133,7 @@ enum Number {
         if b < -0x1p63 { return 1 }
         let whole = Int64(b)
         if a != whole { return a < whole ? -1 : 1 }
-        let rest = b - b.rounded(.towardZero)
-        return rest > 0 ? -1 : rest < 0 ? 1 : 0
+        let fraction = b - b.rounded(.towardZero)
+        return fraction > 0 ? -1 : fraction < 0 ? 1 : 0
     }
 }

@@ -3,10 +3,10 @@
 
 package import Foundation
 
-/// A value that a predicate compares: a constant in it, or what an object answers for a key.
+/// A value that a predicate compares: a constant in it, or an object's value for a key.
 ///
-/// Two values are equal here when they are the same case with the same payload. What `==` in a predicate
-/// means (1 equals 1.0) is decided by ``Predicate/evaluate(on:variables:now:)``.
+/// Two values are equal here when they are the same case with the same payload. The meaning of `==` in a predicate (1
+/// equals 1.0) is defined by ``Predicate/evaluate(on:variables:now:)``.
 package enum PredicateValue: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -25,10 +25,10 @@ package enum PredicateValue: Hashable, Sendable {
     case list([PredicateValue])
 }
 
-/// An object in a predicate: a managed object, an object identifier, or anything else that has an identity.
+/// An object in a predicate: a managed object, an object identifier, or another object with identity.
 package struct PredicateObject: Hashable, @unchecked Sendable {
-    // @unchecked: the reference is only handed back and compared. Whoever reads its properties, an evaluator on the
-    // object's own queue, keeps the object's rules.
+    // @unchecked: the reference is only passed on and compared. An evaluator reads its properties on the object's own
+    // queue.
     package let reference: AnyObject
 
     package init(_ reference: AnyObject) { self.reference = reference }
@@ -44,15 +44,15 @@ package struct PredicateObject: Hashable, @unchecked Sendable {
     package func hash(into hasher: inout Hasher) { hasher.combine(identity) }
 }
 
-/// An object that predicates compare by something else than its address: a managed object and its identifier
-/// answer with the same row key, so that either may stand for the other.
+/// An object that predicates compare by a key instead of its address: a managed object and its identifier have the same
+/// row key, so that they are equal.
 package protocol PredicateIdentified: AnyObject {
     var predicateIdentity: AnyHashable { get }
 }
 
-/// An object that a predicate can be evaluated on.
+/// An object for which a predicate can be evaluated.
 package protocol PredicateSubject {
-    /// - Returns: The value of one key, never of a path; to-many relationships are a `list` of objects, a key
-    ///   that the object does not know is `null`.
+    /// - Returns: The value of one key, never of a path; to-many relationships are a `list` of objects, an unknown key is
+    ///   `null`.
     func predicateValue(forKey key: String) -> PredicateValue
 }

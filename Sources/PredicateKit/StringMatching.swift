@@ -4,13 +4,13 @@
 import Foundation
 import Synchronization
 
-/// How predicates look at text. The store's SQL functions and the evaluation in memory both call this, so that
-/// the same predicate finds the same objects either way.
+/// Text comparison of predicates. The store's SQL functions and the evaluation in memory both call it, so that the same
+/// predicate finds the same objects.
 ///
-/// Without options strings are compared by their UTF-8 bytes, as SQLite does. Differs: Apple's evaluation in
-/// memory compares UTF-16 units, which orders a few characters beyond the basic plane differently.
+/// Without options strings are compared by their UTF-8 bytes, as SQLite does. Differs: Apple's evaluation in memory
+/// compares UTF-16 units, which orders a few characters beyond the basic plane differently.
 package enum StringMatching {
-    /// - Returns: A text that is equal for all texts which the options take for the same.
+    /// - Returns: A text that is equal for all texts that are equal under the options.
     package static func fold(_ text: String, _ options: Comparison.Options) -> String {
         if options.contains(.normalized) || options.isDisjoint(with: [.caseInsensitive, .diacriticInsensitive]) {
             return text
@@ -25,7 +25,7 @@ package enum StringMatching {
             }
             folded = String(scalars)
         }
-        // Up and down again: ß, ς and ſ have an upper case that other letters share.
+        // To upper case and back: ß, ς and ſ share an upper case with other letters.
         return options.contains(.caseInsensitive) ? folded.uppercased().lowercased() : folded
     }
 
@@ -47,7 +47,7 @@ package enum StringMatching {
         return a.utf8.lexicographicallyPrecedes(b.utf8) ? -1 : 1
     }
 
-    /// BEGINSWITH, ENDSWITH, CONTAINS, LIKE or MATCHES; other operators are never true here.
+    /// Evaluates BEGINSWITH, ENDSWITH, CONTAINS, LIKE or MATCHES; false for other operators.
     ///
     /// - Throws: ``PredicateFailure`` with `.invalidPattern`.
     package static func matches(
@@ -75,7 +75,7 @@ package enum StringMatching {
     }
 }
 
-/// The pattern of LIKE: `?` is one character, `*` any run of them, a backslash takes the next one as it is.
+/// The pattern of LIKE: `?` is one character, `*` any number of them, a backslash escapes the next one.
 private struct Wildcards {
     private enum Piece {
         case one, run
@@ -100,7 +100,7 @@ private struct Wildcards {
         self.pieces = pieces
     }
 
-    /// Goes back to the latest run when a later piece does not fit: never worse than text times pattern.
+    /// Backtracks to the latest `*` only: at most text length times pattern length.
     func match(_ text: String) -> Bool {
         let text = Array(text)
         var (position, piece) = (0, 0)
@@ -129,7 +129,7 @@ private struct Wildcards {
     }
 }
 
-/// Regular expressions, compiled once.
+/// A cache of compiled regular expressions.
 private final class Patterns: Sendable {
     static let shared = Patterns()
 
@@ -138,7 +138,7 @@ private final class Patterns: Sendable {
         let ignoresCase: Bool
     }
 
-    // @unchecked: a regular expression does not change after it was made.
+    // @unchecked: a regular expression is immutable.
     private struct Compiled: @unchecked Sendable { let expression: NSRegularExpression }
 
     private let compiled = Mutex<[Key: Compiled]>([:])
@@ -153,7 +153,7 @@ private final class Patterns: Sendable {
     }
 
     private func expression(_ key: Key) throws(PredicateFailure) -> NSRegularExpression {
-        if let known = compiled.withLock({ $0[key] }) { return known.expression }
+        if let cached = compiled.withLock({ $0[key] }) { return cached.expression }
         guard
             let expression = try? NSRegularExpression(
                 pattern: "\\A(?:\(key.pattern))\\z", options: key.ignoresCase ? [.caseInsensitive] : [])

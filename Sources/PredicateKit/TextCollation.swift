@@ -3,15 +3,16 @@
 
 import Foundation
 
-/// How a sort orders texts. The store's collations and sorting in memory both call ``order(_:_:)``, so that they agree.
+/// The order of texts in a sort. The store's collations and sorting in memory both call ``order(_:_:)``, so that their
+/// results are the same.
 ///
-/// Raw values are names of SQL collations: those of Apple's stores, whose indexes may use them.
+/// Raw values are names of SQL collations: those in indexes of Apple's stores.
 /// Source: SQL that Apple's framework logs (`-com.apple.CoreData.SQLDebug 1`), shown in public posts.
 package enum TextCollation: String, Hashable, Sendable, CaseIterable {
     case caseInsensitive = "NSCollateNoCase"
     case localized = "NSCollateLocaleSensitive"
     case localizedCaseInsensitive = "TARN_LOCALE_NOCASE"
-    /// As a file manager lists names: numbers in them by value.
+    /// As a file manager orders names: digits by their numeric value.
     case localizedStandard = "NSCollateFinderlike"
 
     /// - Returns: -1, 0 or 1.

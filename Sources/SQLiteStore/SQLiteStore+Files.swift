@@ -4,21 +4,21 @@
 package import Foundation
 import GRDB
 
-// Stores that are not open: their metadata, and their files as a whole.
+// Stores that aren't open: their metadata, and their files.
 
 extension SQLiteStore {
-    /// What an app finds in the metadata of a file. No model is needed.
+    /// Returns the metadata of a file that apps see. Needs no model.
     ///
-    /// - Throws: ``StoreError``: `.notFound`, `.corrupt` for a file that is no store, `.busy`, `.notPermitted`.
+    /// - Throws: ``StoreError``: `.notFound`, `.corrupt` for a file that isn't a store, `.busy`, `.notPermitted`.
     package static func metadata(at url: URL) throws(StoreError) -> [String: Any] {
-        // Read-only, so that closing the file leaves its log alone.
+        // Read-only, so that closing the file leaves its log unchanged.
         try onFile(url, isReadOnly: true) { connection in
             let (identifier, metadata) = try storedMetadata(connection)
             return metadata.visible(identifier: identifier, connection)
         }
     }
 
-    /// Replaces what an app may set in the metadata of a file.
+    /// Replaces the app's metadata of a file.
     package static func setMetadata(_ metadata: [String: Any], at url: URL) throws(StoreError) {
         try onFile(url, isReadOnly: false) { connection in
             var (_, stored) = try storedMetadata(connection)
@@ -30,7 +30,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Empties a file: whoever has it open finds no tables any more. The file stays, since others may hold it.
+    /// Empties a file: processes that have it open find no tables any more. The file stays, since processes may have it
+    /// open.
     ///
     /// - Parameter force: Whether a file that SQLite cannot read is emptied, too.
     package static func destroy(at url: URL, force: Bool) throws(StoreError) {
@@ -60,13 +61,13 @@ extension SQLiteStore {
         try? FileManager.default.removeItem(at: supportFolder(of: url))
     }
 
-    /// Copies a store over another, UUID included. Both files may be open elsewhere.
+    /// Copies a store over another, including the UUID. Both files may be open in other processes.
     package static func replace(at destination: URL, withStoreAt source: URL) throws(StoreError) {
         _ = try metadata(at: source)
         do {
-            // Files come before the rows that name them, and go after.
+            // Files are copied before the rows that name them, and removed after.
             let (external, old) = (ExternalFolder(of: source), ExternalFolder(of: destination))
-            try old.take(from: external)
+            try old.copyMissingFiles(from: external)
             let lock = try StoreLock(path: destination.path + "-lock", limit: .seconds(10))
             try lock.withLock {
                 let from = try DatabaseQueue(path: source.path, configuration: configuration(isReadOnly: true))
@@ -81,7 +82,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Where values are kept that are files of their own.
+    /// The folder of external values.
     ///
     /// Source: `core-data-sqlite-format`, "External binary data".
     package static func supportFolder(of url: URL) -> URL {
@@ -118,12 +119,12 @@ extension SQLiteStore {
 
     private static func storedMetadata(_ connection: Connection) throws -> (String, StoreMetadata) {
         let hasTable = try connection.first("SELECT count(*) FROM sqlite_master WHERE name = 'Z_METADATA'") { $0.int(0) }
-        guard hasTable == 1 else { throw StoreError(.corrupt, "the file is no store") }
+        guard hasTable == 1 else { throw StoreError(.corrupt, "the file isn't a store") }
         let row = try connection.first("SELECT Z_UUID, Z_PLIST FROM Z_METADATA LIMIT 1") { row in (row.text(0) ?? "", row.blob(1) ?? Data()) }
         guard let row, !row.0.isEmpty else { throw StoreError(.corrupt, "the store has lost its metadata") }
         return (row.0, try StoreMetadata(decoding: row.1))
     }
 }
 
-/// The name as SQL writes it, where the store's own identifier is in the way.
+/// ``identifier(_:)``, which the store's own property hides.
 private func quoted(_ name: String) -> String { identifier(name) }

@@ -34,10 +34,10 @@ extension SQLiteStore {
             return Opened(database: pool, lock: nil, result: try pool.read { database in try prepare(database) })
         }
         let lock = try StoreLock(path: path + "-lock", limit: options.busyTimeout)
-        // Opening may replay and move the log, so it waits for its turn as well.
+        // Opening may recover or checkpoint the log, so it takes the lock, too.
         return try lock.withLock {
             let pool = try DatabasePool(path: path, configuration: configuration)
-            // A pool sets how commits are synchronised when it begins its log, after the connection was prepared.
+            // A pool sets the synchronous mode when it begins its log, after the connection was prepared.
             for (name, value) in options.pragmas where name.lowercased() == "synchronous" {
                 try pool.writeWithoutTransaction { try setPragma(name, value, on: $0) }
             }
@@ -61,21 +61,21 @@ extension SQLiteStore {
         }
     }
 
-    /// Rebuilds the file without its free pages, and moves the result from the log into the file.
+    /// Rebuilds the file without its free pages, and checkpoints the result.
     ///
-    /// SQLite rebuilds into the log, and the file shrinks with the checkpoint that copies all of it. The automatic one of a
-    /// commit is passive: it never empties the log, and copies nothing past a reader's snapshot. Where another process reads
-    /// an earlier state, the last connection to close does the rest: opening waits for no reader.
+    /// SQLite rebuilds into the log, and the file shrinks with the checkpoint that copies all of it. The automatic one of
+    /// a commit is passive: it never truncates the log, and copies nothing past a reader's snapshot. If another process
+    /// reads an earlier state, the last connection to close does the rest: opening waits for no reader.
     private static func vacuum(_ database: Database) throws {
         try database.execute(sql: "VACUUM")
         let patience = try Int.fetchOne(database, sql: "PRAGMA busy_timeout") ?? 0
         try database.execute(sql: "PRAGMA busy_timeout = 0")
         defer { try? database.execute(sql: "PRAGMA busy_timeout = \(patience)") }
-        // Its row says whether a reader was in the way; it fails for other reasons only.
+        // Its result row reports a blocking reader; it throws for other reasons only.
         _ = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
-    /// Journals stay what concurrent readers and crash safety need; what else a program sets is its own affair.
+    /// Journal modes that concurrent readers and crash safety need are protected; other pragmas are the app's choice.
     private static func setPragma(_ name: String, _ value: String, on database: Database) throws {
         let fixed = ["journal_mode", "auto_vacuum", "locking_mode", "foreign_keys", "encoding", "page_size"]
         let isName = !name.isEmpty && name.allSatisfy { $0.isLetter || $0 == "_" }
@@ -88,7 +88,7 @@ extension SQLiteStore {
         var configuration = Configuration()
         configuration.label = "store"
         configuration.readonly = options.isReadOnly
-        // The layout has no foreign keys; relationships are the model's business.
+        // The layout has no foreign keys; the object graph maintains relationships.
         configuration.foreignKeysEnabled = false
         let patience =
             Double(options.busyTimeout.components.seconds) + Double(options.busyTimeout.components.attoseconds) * 1e-18
@@ -104,7 +104,7 @@ extension SQLiteStore {
                 try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
                 try database.execute(sql: "PRAGMA secure_delete = FAST")
             }
-            // After the defaults, which a program may replace.
+            // After the defaults, so that an app can override them.
             for (name, value) in options.pragmas.sorted(by: { $0.key < $1.key }) { try setPragma(name, value, on: database) }
         }
         return configuration

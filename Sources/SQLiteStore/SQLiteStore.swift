@@ -6,16 +6,16 @@ import GRDB
 package import ManagedModel
 import Synchronization
 
-/// A SQLite file, or a database in memory, that keeps rows of a model in Core Data's table layout.
+/// A SQLite file, or a database in memory, with the rows of a model in Core Data's table layout.
 ///
-/// Readers see one consistent snapshot each and never wait for the writer. Writes take turns: in this process on the
-/// connection pool's writer queue, among processes by a lock file beside the store. A call may come from any thread
-/// and blocks it; a call from inside the closure of another call on the same store traps.
+/// Each reader sees one consistent snapshot and never waits for the writer. Writes are serialized: in this process by the
+/// connection pool's writer queue, among processes by a lock file next to the store. A call may come from any thread and
+/// blocks it; a call from inside the closure of another call on the same store traps.
 package final class SQLiteStore: Sendable {
-    /// What becomes of a store of another version of the model.
+    /// The treatment of a store of another version of the model.
     package enum ModelChanges: Sendable {
         case refuse
-        /// Somebody has to say how, and nobody did.
+        /// A mapping is required, and none was given.
         case requireMapping
         case infer
     }
@@ -27,35 +27,35 @@ package final class SQLiteStore: Sendable {
         package var busyTimeout: Duration = .seconds(10)
         /// Seconds since 2001-01-01 UTC, for history and `now()`.
         package var clock: @Sendable () -> Double
-        /// Gives a new store its identifier.
+        /// Creates the identifier of a new store.
         package var makeIdentifier: @Sendable () -> UUID
         /// Recorded with each history transaction.
         package var processID: String?
         package var bundleID: String?
         /// Pragmas for each connection, by name.
         package var pragmas: [String: String] = [:]
-        /// How many connections may read at the same time; nil leaves it to the pool.
+        /// The number of connections that may read concurrently; nil for the pool's default.
         package var readerCount: Int?
         /// Whether opening gathers statistics for SQLite's planner.
         package var analyzes = false
         /// Whether opening rebuilds the file.
         package var vacuums = false
-        /// What the metadata says about the model, by entity; empty leaves versions alone.
+        /// The model's version hashes in the metadata, by entity; empty leaves versions unchanged.
         package var versionHashes: [String: Data] = [:]
-        /// Version hashes of the same entities in the form that earlier releases wrote.
+        /// Version hashes of the same entities in the form of earlier releases.
         package var earlierVersionHashes: [String: Data] = [:]
         package var versionIdentifiers: [String] = []
-        /// One text for all entities of the model.
+        /// A checksum over all entities of the model.
         package var versionChecksum: String?
         package var modelChanges = ModelChanges.infer
         package var ignoresVersions = false
-        /// Whether a migration leaves for later what means to write a table anew.
+        /// Whether a migration defers steps that would rewrite a table.
         package var defersDrops = false
-        /// Whether other devices have the same rows, with the old version of the model perhaps.
+        /// Whether other devices have the same rows, possibly with the old version of the model.
         package var isSynced = false
-        /// Models that a store without a record of its own, such as one of Apple's, may have been made for.
+        /// Candidate models for a store without its own record, such as one of Apple's.
         package var sourceModels: @Sendable () -> [Model] = { [] }
-        /// A store in memory is never opened again, and keeps no model.
+        /// Whether the store is never reopened, so that it needs no model record.
         var isTransient = false
         /// Opens without changing anything in the store's folder, with any model that has the columns of its properties.
         var isInspection = false
@@ -69,33 +69,33 @@ package final class SQLiteStore: Sendable {
     /// The store's UUID, upper case: the host of every object URI.
     package let identifier: String
     package let number: UInt16
-    /// nil for a store in memory.
+    /// nil for an in-memory store.
     package let url: URL?
     package let options: Options
     let layout: StoreLayout
     let database: any DatabaseWriter
     private let lock: StoreLock?
-    /// Keeps the temporary copy of an inspected file, if there is one.
+    /// Retains the temporary copy of an inspected file, if any.
     private let inspected: StoreFile?
-    /// nil for a store in memory, and for a file that keeps no log.
+    /// nil for an in-memory store, and for a file without a log.
     let generations: GenerationKeeper?
     let watch = Mutex<FileWatch?>(nil)
-    /// Files of large values that go as soon as nobody can see them any more.
+    /// External files to remove once no reader can see them any more.
     let unneededFiles = Mutex<[String]>([])
-    /// nil for a store in memory, which one connection has, and for one that may only be read.
+    /// nil for an in-memory store, which has only one connection, and for a read-only one.
     private let points: PointReader?
     let gate = CallGate()
-    /// What ``StoreReader`` found of the history's tables; nil columns where there are none.
+    /// The history columns that ``StoreReader`` found; nil columns without history tables.
     let historyColumns = Mutex<(schemaVersion: Int64, columns: HistoryColumns?)?>(nil)
 
     /// Opens a store and creates it if the file does not exist. A store of an older model is migrated.
     ///
     /// - Parameters:
-    ///   - url: nil or `/dev/null` for a store in memory.
-    ///   - number: What the store's row keys carry.
+    ///   - url: nil or `/dev/null` for an in-memory store.
+    ///   - number: The store number in row keys.
     /// - Throws: ``StoreError``: `.notFound` (the folder, or a read-only store's file), `.notPermitted`, `.corrupt`,
-    ///   `.newerFormat`, `.incompatibleModel`, `.noMapping`, `.noSourceModel`, `.notInferable`, `.modelOfOthers` and `.migration` naming
-    ///   what does not fit, `.busy`, `.diskFull`. The file is as it was.
+    ///   `.newerFormat`, `.incompatibleModel`, `.noMapping`, `.noSourceModel`, `.notInferable`, `.modelOfOthers` and `.migration`
+    ///   that name the obstacle, `.busy`, `.diskFull`. The file is unchanged then.
     package init(
         url: URL?, model: ResolvedModel, configuration: String? = nil, number: UInt16, options: Options
     ) throws(StoreError) {
@@ -140,30 +140,30 @@ package final class SQLiteStore: Sendable {
 
     deinit { close() }
 
-    /// Ends all work on the file: waits for calls that are under way; later calls throw. Closing twice is harmless.
+    /// Closes the file: waits for calls in flight; later calls throw. Idempotent.
     package func close() {
         guard gate.close() else { return }
         watch.withLock { $0.take() }?.cancel()
         generations?.close()
         points?.close()
-        // What readers kept is free now, unless other processes read it.
+        // Files that readers used are unneeded now, unless other processes read them.
         if unneededFiles.withLock({ !$0.isEmpty }) {
             try? database.writeWithoutTransaction { database in try inTurn { removeFiles([], on: database) } }
         }
-        // The last connection to close moves the log into the file, if it may write. The pool closes its writer first, so
-        // its readers go before.
+        // The last connection to close checkpoints the log, if it may write. The pool closes its writer first, so its
+        // readers are closed before.
         (database as? DatabasePool)?.invalidateReadOnlyConnections()
-        // Moving the log waits for its turn like any writer. When no turn comes, or the disk fails, the log is left for the
+        // A checkpoint takes the lock like any writer. Without the lock, or when the disk fails, the log stays for the
         // next opening, which is as safe.
         if let lock { try? lock.withLock { try database.close() } } else { try? database.close() }
     }
 
     // MARK: Reading and writing
 
-    /// Runs `body` on one consistent snapshot: of now, or of the view that the thread's ``GenerationScope`` names. The
-    /// reader must not leave the closure.
+    /// Runs `body` on one consistent snapshot: the newest, or that of the thread's ``GenerationScope``. The reader must
+    /// not leave the closure.
     ///
-    /// - Throws: What `body` throws, or ``StoreError``.
+    /// - Throws: The error of `body`, or ``StoreError``.
     package func read<T>(_ body: (StoreReader) throws -> T) throws -> T {
         try translatingErrors {
             if let generation = GenerationScope.generation(of: number) {
@@ -176,8 +176,8 @@ package final class SQLiteStore: Sendable {
         }
     }
 
-    /// - Returns: The row as it was last committed; nil when there is no such row. The row's key has the concrete
-    ///   entity, which may be an heir of the one asked for.
+    /// - Returns: The last committed row; nil if it does not exist. The row's key has the concrete entity, which may be a
+    ///   subentity of the requested one.
     package func row(_ key: RowKey) throws -> ManagedModel.Row? {
         guard key.store == number else { return nil }
         guard let points, GenerationScope.generation(of: number) == nil else { return try read { try $0.row(key) } }
@@ -188,9 +188,9 @@ package final class SQLiteStore: Sendable {
         }
     }
 
-    /// Runs `body` in one transaction that no other writer interrupts. It is undone when `body` throws.
+    /// Runs `body` in one transaction, isolated from other writers. Rolls back when `body` throws.
     ///
-    /// - Throws: What `body` throws, or ``StoreError``.
+    /// - Throws: The error of `body`, or ``StoreError``.
     package func write<T>(_ body: (StoreWriter) throws -> T) throws -> T {
         if options.isReadOnly {
             throw StoreError(.notPermitted, "the store was opened read-only", detail: url?.path ?? "")
@@ -210,7 +210,7 @@ package final class SQLiteStore: Sendable {
                             return result
                         }
                     } catch {
-                        // Of a commit that failed nobody knows what the disk has of it: then the files stay.
+                        // A failed commit may have reached the disk: then the files stay.
                         if !files.isReady { layout.external?.remove(files.made) }
                         throw error
                     }

@@ -3,17 +3,17 @@
 
 package import ManagedModel
 
-/// What one save changes in one store. It is written in one transaction, with its history, or not at all.
+/// The changes of one save to one store. They are written in one transaction, with their history, or not at all.
 package struct StoreChanges: Sendable {
     /// Rows with keys from ``StoreWriter/allocateKeys(for:count:)``; written with version 1.
     package var inserts: [Row] = []
     package var updates: [RowUpdate] = []
     package var deletes: [RowDelete] = []
-    /// Pairs of many-to-many relationships, each pair once and from either side.
+    /// Join records of many-to-many relationships, each once and from either side.
     package var links: [LinkChange] = []
     /// New orders of ordered relationships; applied after rows and links.
     package var orders: [OrderChange] = []
-    /// Rows that stay as they are and that others begin to refer to. One that is gone is a conflict.
+    /// Unchanged rows that others begin to reference. A missing one is a conflict.
     package var owners: [RowOwner] = []
     package var author: String?
     package var contextName: String?
@@ -25,14 +25,14 @@ package struct StoreChanges: Sendable {
     }
 }
 
-/// Members of an ordered relationship in their new order: all of them, or those that join at its end. A row that
-/// joins without one comes last.
+/// Members of an ordered relationship in their new order: all of them, or those appended. A member that joins without one
+/// comes last.
 package struct OrderChange: Hashable, Sendable {
     package var owner: RowKey
     /// Index into the owner entity's `toMany`.
     package var relationship: Int
     package var destinations: [RowKey]
-    /// The other members stay where they are, and these come after them.
+    /// The other members keep their positions, and these follow.
     package var isAppended: Bool
 
     package init(owner: RowKey, relationship: Int, destinations: [RowKey], isAppended: Bool = false) {
@@ -45,7 +45,7 @@ package struct OrderChange: Hashable, Sendable {
 
 package struct RowUpdate: Sendable {
     package var key: RowKey
-    /// The version the caller read. Another version in the store is a conflict.
+    /// The version that the caller read. Another version in the store is a conflict.
     package var expectedVersion: Int64
     /// Every slot's value; only ``changedSlots`` are written.
     package var values: ContiguousArray<StoredValue>
@@ -67,7 +67,7 @@ package struct RowUpdate: Sendable {
 
 package struct RowOwner: Sendable {
     package var key: RowKey
-    /// The version the caller read; any other is as good.
+    /// The version that the caller read; any other is accepted.
     package var expectedVersion: Int64
 
     package init(key: RowKey, expectedVersion: Int64) {
@@ -78,7 +78,7 @@ package struct RowOwner: Sendable {
 
 package struct RowDelete: Sendable {
     package var key: RowKey
-    /// nil deletes whatever version is there.
+    /// nil deletes any version.
     package var expectedVersion: Int64?
 
     package init(key: RowKey, expectedVersion: Int64?) {
@@ -87,7 +87,7 @@ package struct RowDelete: Sendable {
     }
 }
 
-/// One pair of a many-to-many relationship that appears or goes. Repeating either is harmless.
+/// The insertion or removal of one join record of a many-to-many relationship. Idempotent.
 package struct LinkChange: Hashable, Sendable {
     package var owner: RowKey
     /// Index into the owner entity's `toMany`.
@@ -103,11 +103,11 @@ package struct LinkChange: Hashable, Sendable {
     }
 }
 
-/// A row that somebody else changed or deleted since it was read.
+/// A row that was concurrently changed or deleted.
 package struct RowConflict: Sendable {
     package let key: RowKey
     package let expectedVersion: Int64
-    /// What the store holds now; nil when the row is gone.
+    /// The store's current row; nil if it was deleted.
     package let persisted: Row?
 
     package init(key: RowKey, expectedVersion: Int64, persisted: Row?) {
@@ -117,7 +117,7 @@ package struct RowConflict: Sendable {
     }
 }
 
-/// A row that was to be written, and a row of the store that has the same values where they must be unique.
+/// A row to write, and a stored row with the same values under a uniqueness constraint.
 package struct UniquenessCollision: Sendable {
     package let constraint: UniquenessConstraint
     package let key: RowKey
@@ -156,7 +156,7 @@ package struct HistoryTransaction: Sendable {
 }
 
 extension HistoryTransaction {
-    /// A transaction of no store.
+    /// A placeholder without a store.
     package static let none = HistoryTransaction(
         number: 0, timestamp: 0, author: nil, contextName: nil, bundleID: nil, processID: nil, changes: [])
 
@@ -178,9 +178,9 @@ package struct HistoryChange: Sendable {
     package let number: Int64
     package let key: RowKey
     package let kind: Kind
-    /// Names of the properties an update changed; empty for inserts and deletes.
+    /// Names of the properties that an update changed; empty for inserts and deletes.
     package let changedProperties: [String]
-    /// Values kept of a deleted row: attributes flagged to be preserved.
+    /// Preserved values of a deleted row: attributes with that flag.
     package let tombstone: [String: StoredValue]
 
     package init(

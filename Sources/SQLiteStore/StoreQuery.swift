@@ -3,13 +3,13 @@
 
 package import PredicateKit
 
-/// Which rows of an entity to read, and in which order.
+/// A query for rows of an entity, and their order.
 package struct StoreQuery: Sendable {
     /// Index of the entity.
     package var entity: Int
     package var includesSubentities: Bool
     package var predicate: PredicateKit.Predicate?
-    /// Rows that are equal by all keys come in order of their primary key.
+    /// Ties are ordered by primary key.
     package var sort: [SortKey]
     package var limit: Int?
     package var offset: Int

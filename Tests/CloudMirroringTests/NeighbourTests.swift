@@ -103,7 +103,7 @@ import Testing
         #expect(error?.userInfo["reason"] as? String == "was renamed from 'content'")
         let sentence = error?.localizedDescription ?? ""
         // What a mapping model makes are new objects, beside those on the server.
-        #expect(sentence.contains("Post.text") && sentence.hasSuffix("; keep what was there, and add what is new beside it."))
+        #expect(sentence.contains("Post.text") && sentence.hasSuffix("; keep the former properties, and add the new ones to them."))
         let again = try Device("tablet", transport, file: tablet.file)
         #expect(try again.dump == "Post  content Text  title Here")
         try await again.discard()

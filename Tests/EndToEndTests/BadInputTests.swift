@@ -64,7 +64,7 @@ import Testing
         var sentences: [String] = []
         container.loadPersistentStores { _, error in sentences.append(error?.localizedDescription ?? "no error") }
         #expect(sentences.count == 1)
-        #expect(sentences.first?.hasPrefix("There is no model named 'Pots'") == true)
+        #expect(sentences.first?.hasPrefix("No model is named 'Pots'") == true)
     }
 
     // MARK: The local app works on

@@ -18,7 +18,7 @@ import Testing
         var new = Self.model
         edit(&new)
         return ModelDifference(from: Self.model, to: new).changes.map {
-            "\($0.subject) \($0.what)" + ($0.obstacle == nil ? "" : " !") + ($0.isAllowedWhenSynced ? "" : " ~")
+            "\($0.subject) \($0.summary)" + ($0.obstacle == nil ? "" : " !") + ($0.isAllowedWhenSynced ? "" : " ~")
         }
     }
 
@@ -88,8 +88,8 @@ import Testing
         var third = Self.model
         third.entities[0].attributes[0].name = "heading"
         third.entities[0].attributes[0].renamingIdentifier = "title"
-        #expect(ModelDifference(from: second, to: third).changes.map(\.what) == ["was renamed from 'headline'"])
-        #expect(ModelDifference(from: Self.model, to: third).changes.map(\.what) == ["was renamed from 'title'"])
+        #expect(ModelDifference(from: second, to: third).changes.map(\.summary) == ["was renamed from 'headline'"])
+        #expect(ModelDifference(from: Self.model, to: third).changes.map(\.summary) == ["was renamed from 'title'"])
     }
 
     @Test func whatCannotBeInferredSaysWhy() {
@@ -123,7 +123,7 @@ import Testing
         down.1.attributes += down.0.attributes
         down.0.attributes = []
         let before = Model(entities: [base, heir])
-        #expect(ModelDifference(from: before, to: Model(entities: [up.0, up.1])).changes.map(\.what) == ["is new"])
+        #expect(ModelDifference(from: before, to: Model(entities: [up.0, up.1])).changes.map(\.summary) == ["is new"])
         #expect(ModelDifference(from: before, to: Model(entities: [down.0, down.1])).changes.isEmpty)
     }
 
@@ -136,7 +136,7 @@ import Testing
         after.entities[2].superentity = "Root"
         let difference = ModelDifference(from: before, to: after)
         #expect(!difference.isInferable)
-        #expect(difference.changes.first { $0.obstacle != nil }?.what == "joins the hierarchies of 'A' and 'B'")
+        #expect(difference.changes.first { $0.obstacle != nil }?.summary == "joins the hierarchies of 'A' and 'B'")
         after.entities[2].superentity = nil
         #expect(ModelDifference(from: before, to: after).isInferable)
     }

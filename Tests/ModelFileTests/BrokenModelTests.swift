@@ -133,7 +133,7 @@ struct BrokenModel: CustomTestStringConvertible, Sendable {
             "7 error: E.e has an unknown expression type 'Text'",
             "8 error: E.f has an expression that cannot be read: '((', column 3: expected a key, a value or a condition, found the end",
             "8 warning: E.f is an index on an expression; stores leave it out",
-            "10 error: fetch request 'One' has a predicate that cannot be read: 'a = %K', column 5: there is no argument for the 1. placeholder",
+            "10 error: fetch request 'One' has a predicate that cannot be read: 'a = %K', column 5: placeholder 1 has no argument",
             "11 warning: fetch request 'Two' has a predicate that asks for 'gone', which E does not have",
             "12 error: fetch request 'Three' has a predicate that cannot be read: 'a MATCHES[z] 'x'', column 11: expected c, d, n or l in "
                 + "brackets, found 'z'"),

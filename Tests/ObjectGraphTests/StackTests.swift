@@ -51,7 +51,7 @@ import Testing
         let container = NSPersistentContainer(name: "NoSuchModel")
         var failure: (any Error)?
         container.loadPersistentStores { _, error in failure = error }
-        #expect((failure as? CocoaError)?.localizedDescription.contains("There is no model named 'NoSuchModel'") == true)
+        #expect((failure as? CocoaError)?.localizedDescription.contains("No model is named 'NoSuchModel'") == true)
     }
 
     @Test func aBrokenModelSaysWhatIsWrong() throws {

@@ -71,7 +71,7 @@ import Testing
         ("a ==[x] 1", [], 6, "expected c, d, n or l"), ("a == 1e", [], 7, "unexpected 'e'"),
         ("a == 0xZ", [], 6, "no number"),
         ("in == 1", [], 1, "reserved word"), ("a.b. == 1", [], 6, "expected a key"), ("a ; b", [], 3, "unexpected ';'"),
-        ("a == %@", [], 6, "no argument for the 1. placeholder"),
+        ("a == %@", [], 6, "placeholder 1 has no argument"),
         ("%K == 1", [.value(.int(1))], 1, "%K needs a key path"),
         ("a == %d", [.value(.string("x"))], 6, "%d needs a number"), ("a == %z", [], 6, "letter after %"),
         ("a == %y", [], 6, "%y is not"),

@@ -142,7 +142,7 @@ import Testing
             #expect(try refusal("empty", Data())?.code == .corrupt)
             #expect(try refusal("text", Data(repeating: 65, count: 4096))?.code == .corrupt)
             #expect(try refusal("short", Data("SQLite format 3\0".utf8))?.code == .corrupt)
-            #expect("\(try refusal("text2", Data("hello".utf8))?.what ?? "")".contains("not a SQLite database"))
+            #expect("\(try refusal("text2", Data("hello".utf8))?.summary ?? "")".contains("not a SQLite database"))
             let url = folder.appending(path: "a.sqlite")
             try store(at: url).close()
             var damaged = try Data(contentsOf: url)

@@ -24,7 +24,7 @@ extension CloudFailure {
                 case .newerFormat, .incompatibleModel, .migration, .noMapping, .noSourceModel, .notInferable, .modelOfOthers: .incompatibleVersion
                 case .conflict, .constraint, .corrupt, .denied, .diskFull, .notFound, .notPermitted, .unsupportedPredicate, .other: .internalError
                 }
-            self.init(code, "the local store: \(error.what)\(detail)")
+            self.init(code, "the local store: \(error.summary)\(detail)")
         case let error as WireError: self.init(error)
         default: self.init(.internalError, "something went wrong inside the sync library")
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// The hash function of FIPS 180-4, for what is hashed once per model: small and without a library.
+/// The hash function of FIPS 180-4, for a few hashes per model: small and without a dependency.
 package struct SHA256 {
     private var state: [UInt32] = [
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
@@ -14,11 +14,11 @@ package struct SHA256 {
         while message.count % 64 != 56 { message.append(0) }
         message += (0..<8).map { UInt8(truncatingIfNeeded: bitCount >> (56 - 8 * UInt64($0))) }
         var hash = SHA256()
-        for start in stride(from: 0, to: message.count, by: 64) { hash.take(message[start..<start + 64]) }
+        for start in stride(from: 0, to: message.count, by: 64) { hash.compress(message[start..<start + 64]) }
         return hash.state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * UInt32($0))) } }
     }
 
-    private mutating func take(_ block: ArraySlice<UInt8>) {
+    private mutating func compress(_ block: ArraySlice<UInt8>) {
         var words: [UInt32] = []
         words.reserveCapacity(64)
         for start in stride(from: block.startIndex, to: block.endIndex, by: 4) {

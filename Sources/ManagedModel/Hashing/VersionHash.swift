@@ -3,14 +3,14 @@
 
 package import Foundation
 
-/// Hashes of entities and properties, by which a store recognises the model it was made for.
+/// Hashes of entities and properties, by which a store recognizes the model it was made for.
 ///
-/// Inputs are those that Apple documents; the bytes are Tarn's own, since Apple's encoding of them is not public. They
-/// stand in stores, so they never change.
+/// Inputs are those that Apple documents; the bytes are Tarn's own, since Apple's encoding of them is not public. Stores
+/// contain them, so they never change.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsentitydescription/versionhash
 package enum VersionHash {
-    /// 32 bytes over some texts, each with its length, so that no two lists are alike.
+    /// 32 bytes over a list of texts, each with its length, so that different lists have different inputs.
     package static func bytes(of texts: [String]) -> Data {
         var bytes: [UInt8] = []
         for text in texts {
@@ -21,7 +21,7 @@ package enum VersionHash {
         return Data(SHA256.hash(bytes))
     }
 
-    /// A text over the hashes of a model's entities.
+    /// A checksum over the hashes of a model's entities.
     package static func checksum(of hashes: [String: Data]) -> String {
         bytes(of: hashes.sorted { $0.key < $1.key }.flatMap { [$0.key, $0.value.base64EncodedString()] }).base64EncodedString()
     }

@@ -11,8 +11,8 @@ import SQLiteStore
 struct SettledConflicts {
     /// Objects that took values from the store.
     var merged: [NSManagedObject] = []
-    /// Objects whose concurrent deletion was accepted.
-    var gone: [NSManagedObject] = []
+    /// Concurrently deleted objects, after the deletion was accepted.
+    var deletedConcurrently: [NSManagedObject] = []
     /// Objects deleted here and, concurrently, in the store.
     var deleted: [NSManagedObject] = []
 }
@@ -29,7 +29,7 @@ extension NSManagedObjectContext {
             return NSMergeConflict(object, conflict, isOurs: persistentStoreCoordinator?.hasWritten(conflict) ?? false)
         }
         guard !met.isEmpty else {
-            throw CocoaError(.managedObjectMerge, sentence: "Could not merge changes: somebody else changed the same objects.")
+            throw CocoaError(.managedObjectMerge, sentence: "Could not merge changes: the same objects were changed concurrently.")
         }
         settled = SettledConflicts()
         defer { settled = SettledConflicts() }
@@ -39,16 +39,16 @@ extension NSManagedObjectContext {
             let object = conflict.sourceObject
             let isSettled = conflict.persisted == nil ? object.pendingPlace < 0 : object.version == conflict.persisted?.version
             if !isSettled {
-                settle(conflict, by: conflict.persisted == nil ? .rollbackMergePolicyType : .mergeByPropertyObjectTrumpMergePolicyType)
+                rebase(conflict, by: conflict.persisted == nil ? .rollbackMergePolicyType : .mergeByPropertyObjectTrumpMergePolicyType)
             }
         }
         saved.merged += settled.merged
         saved.deleted += settled.deleted
-        saved.gone += settled.gone
+        saved.deletedConcurrently += settled.deletedConcurrently
     }
 
     /// Rebases an object onto the store's current row.
-    func settle(_ conflict: NSMergeConflict, by policy: NSMergePolicyType) {
+    func rebase(_ conflict: NSMergeConflict, by policy: NSMergePolicyType) {
         let object = conflict.sourceObject
         guard let persisted = conflict.persisted else { return settleGone(object) }
         if policy == .rollbackMergePolicyType {
@@ -73,7 +73,7 @@ extension NSManagedObjectContext {
             pending.remove(object)
             settled.deleted.append(object)
         } else {
-            settled.gone.append(object)
+            settled.deletedConcurrently.append(object)
             forget(object)
         }
     }
@@ -92,7 +92,7 @@ extension NSManagedObjectContext {
     func watchedConflicts(in store: UInt16, _ coordinator: NSPersistentStoreCoordinator) throws -> [RowConflict] {
         let objects = watched.values.filter { $0.key.store == store && $0.flags.isDisjoint(with: [.pending, .detached]) && !$0.isMarkedFault }
         guard !objects.isEmpty else { return [] }
-        let rows = Dictionary(try coordinator.rows(objects.map(\.key)).map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        let rows = Dictionary(keepingFirst: try coordinator.rows(objects.map(\.key)).map { ($0.key, $0) })
         return objects.sorted { $0.sequence < $1.sequence }.filter { rows[$0.key]?.version != $0.version }.map {
             RowConflict(key: $0.key, expectedVersion: $0.version, persisted: rows[$0.key])
         }

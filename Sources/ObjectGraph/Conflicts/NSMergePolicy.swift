@@ -72,17 +72,17 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
         }
         guard unresolvable.isEmpty else {
             throw CocoaError(
-                .managedObjectMerge, sentence: "Could not merge changes: somebody else changed the same objects.",
+                .managedObjectMerge, sentence: "Could not merge changes: the same objects were changed concurrently.",
                 userInfo: [NSPersistentStoreSaveConflictsErrorKey: unresolvable])
         }
-        for conflict in list { conflict.sourceObject.contextReference?.settle(conflict, by: mergeType) }
+        for conflict in list { conflict.sourceObject.contextReference?.rebase(conflict, by: mergeType) }
     }
 
     /// Resolves conflicts of uniqueness constraints.
     ///
     /// - Throws: ``CocoaError`` 133021 with the unresolved conflicts; nothing was changed then.
     open func resolve(constraintConflicts list: [NSConstraintConflict]) throws {
-        try settle(list)
+        try resolveByType(list)
     }
 }
 

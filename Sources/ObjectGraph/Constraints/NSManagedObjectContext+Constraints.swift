@@ -22,7 +22,7 @@ extension NSManagedObjectContext {
         for _ in 0..<Self.duplicateRoundsMax {
             let conflicts = pendingDuplicates()
             if conflicts.isEmpty { return }
-            try settle(conflicts)
+            try resolveByPolicy(conflicts)
         }
         throw CocoaError.unsettled(pendingDuplicates())
     }
@@ -37,7 +37,7 @@ extension NSManagedObjectContext {
             if groups[values] == nil { order.append(values) }
             groups[values, default: (collision.persisted, [])].objects.append(object)
         }
-        try settle(
+        try resolveByPolicy(
             order.compactMap { values in
                 groups[values].map { group in
                     let existing = register(group.persisted)
@@ -51,7 +51,7 @@ extension NSManagedObjectContext {
         try resolvePendingDuplicates()
     }
 
-    private func settle(_ conflicts: [NSConstraintConflict]) throws {
+    private func resolveByPolicy(_ conflicts: [NSConstraintConflict]) throws {
         guard !conflicts.isEmpty else { return }
         try ((mergePolicy as? NSMergePolicy) ?? .error).resolve(mergeConflicts: conflicts)
         processPendingChanges()

@@ -10,19 +10,19 @@ import ManagedModel
 // here the row of the store survives, so that object IDs and other objects' relationships stay valid.
 
 extension NSMergePolicy {
-    func settle(_ conflicts: [NSConstraintConflict]) throws {
+    func resolveByType(_ conflicts: [NSConstraintConflict]) throws {
         guard mergeType != .errorMergePolicyType else { throw CocoaError.unsettled(conflicts) }
         for conflict in conflicts {
             let objects = conflict.conflictingObjects.filter { $0.contextReference != nil && !$0.isMarkedDeleted }
             if let existing = conflict.databaseObject, !existing.isMarkedDeleted {
-                for object in objects { settle(object, against: existing, conflict.constraint) }
+                for object in objects { resolve(object, against: existing, conflict.constraint) }
             } else {
-                settle(objects, conflict.constraint)
+                keepLast(of: objects, conflict.constraint)
             }
         }
     }
 
-    private func settle(_ object: NSManagedObject, against existing: NSManagedObject, _ constraint: [String]) {
+    private func resolve(_ object: NSManagedObject, against existing: NSManagedObject, _ constraint: [String]) {
         guard let context = object.contextReference else { return }
         switch mergeType {
         case .mergeByPropertyObjectTrumpMergePolicyType, .overwriteMergePolicyType:
@@ -36,7 +36,7 @@ extension NSMergePolicy {
     }
 
     /// Resolves duplicates among unsaved objects only: the last object wins, or else the first.
-    private func settle(_ objects: [NSManagedObject], _ constraint: [String]) {
+    private func keepLast(of objects: [NSManagedObject], _ constraint: [String]) {
         guard objects.count > 1 else { return }
         let stored = objects.first { !$0.isMarkedInserted }
         switch mergeType {
@@ -103,10 +103,10 @@ extension NSManagedObject {
 
 extension CocoaError {
     static func unsettled(_ conflicts: [NSConstraintConflict]) -> CocoaError {
-        let what = conflicts.map { "\($0.conflictingObjects.first?.layout.name ?? "").\($0.constraint.joined(separator: ", "))" }
+        let constraintNames = conflicts.map { "\($0.conflictingObjects.first?.layout.name ?? "").\($0.constraint.joined(separator: ", "))" }
         return CocoaError(
             .managedObjectConstraintMerge,
-            sentence: "Objects have the same values where they have to differ: \(Set(what).sorted().joined(separator: "; ")).",
+            sentence: "Objects violate a uniqueness constraint: \(Set(constraintNames).sorted().joined(separator: "; ")).",
             userInfo: [NSPersistentStoreSaveConflictsErrorKey: conflicts])
     }
 }

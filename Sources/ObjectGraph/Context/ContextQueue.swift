@@ -39,7 +39,7 @@ final class ContextQueue: Sendable {
     /// All contexts on the main queue share it.
     private var identity: ObjectIdentifier { isMain ? Self.main : ObjectIdentifier(self) }
 
-    /// Thread-local storage of the queue whose block runs: a query to Dispatch costs many times as much.
+    /// Thread-local storage of the queue of the running block: a query to Dispatch costs many times as much.
     private static let running: pthread_key_t = {
         var key = pthread_key_t()
         precondition(pthread_key_create(&key, nil) == 0, "a process has room for one more thread-specific key")

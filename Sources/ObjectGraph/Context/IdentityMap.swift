@@ -22,10 +22,10 @@ final class IdentityMap: @unchecked Sendable {
     /// The context, or nil once its `deinit` has begun.
     var context: NSManagedObjectContext? { owner.object }
 
-    func belong(to context: NSManagedObjectContext) { owner.lead(to: context) }
+    func belong(to context: NSManagedObjectContext) { owner.setTarget( context) }
 
     /// Clears the reference to the context. Called by the context's `deinit`.
-    func outlive() { owner.clear() }
+    func ownerWillDeallocate() { owner.clear() }
 
     subscript(key: RowKey) -> NSManagedObject? {
         // Not released under the lock: the last release runs `deinit`, which takes the lock.
@@ -33,14 +33,14 @@ final class IdentityMap: @unchecked Sendable {
             let address = table.find(key)
             return address != 0 && Self.hold(address) ? address : 0
         }
-        return address == 0 ? nil : Self.take(address)
+        return address == 0 ? nil : Self.consumeRetain(address)
     }
 
     var objects: [NSManagedObject] { table.withLock { $0.addresses.filter(Self.hold) }.map(Self.take) }
 
     var isEmpty: Bool { table.withLock { $0.count == 0 } }
 
-    /// Replaces an entry of the same key whose object is being deallocated.
+    /// Replaces an entry of the same key if its object is being deallocated.
     func insert(_ object: NSManagedObject) {
         let (key, address) = (object.key, Self.address(object))
         table.withLock { $0.insert(key, address) }
@@ -54,7 +54,7 @@ final class IdentityMap: @unchecked Sendable {
     /// Reserves capacity for `count` more entries.
     func reserve(_ count: Int) { table.withLock { $0.reserve($0.count + count) } }
 
-    /// Moves the entries of objects whose keys changed to the new keys.
+    /// Moves objects' entries to their new keys.
     func move(_ objects: [NSManagedObject], from formerKeys: [RowKey]) {
         table.withLock { table in
             for index in objects.indices {
@@ -82,7 +82,7 @@ final class IdentityMap: @unchecked Sendable {
     private static func hold(_ address: UInt) -> Bool { tarn_retain_if_alive(UnsafeRawPointer(bitPattern: address)!) }
 
     /// - Precondition: ``hold(_:)`` retained the object; this call consumes that retain.
-    private static func take(_ address: UInt) -> NSManagedObject {
+    private static func consumeRetain(_ address: UInt) -> NSManagedObject {
         Unmanaged<NSManagedObject>.fromOpaque(UnsafeRawPointer(bitPattern: address)!).takeRetainedValue()
     }
 }
@@ -96,7 +96,7 @@ private struct IdentityTable: ~Copyable {
     private struct Entry {
         var primaryKey: Int64
         /// The kind in the upper 16 bits, which addresses leave unused; 0 in an empty slot.
-        var word: UInt64
+        var bits: UInt64
     }
 
     private static let capacityMin = 64
@@ -117,10 +117,10 @@ private struct IdentityTable: ~Copyable {
     /// - Returns: The object's address, or 0 if the key is absent.
     func find(_ key: RowKey) -> UInt {
         guard let kind = knownKind(of: key) else { return 0 }
-        var place = start(key.primaryKey, kind)
-        while entries[place].word != 0 {
-            if entries[place].primaryKey == key.primaryKey, entries[place].word & ~Self.addressMask == kind { return address(place) }
-            place = (place + 1) & (capacity - 1)
+        var slot = start(key.primaryKey, kind)
+        while entries[slot].bits != 0 {
+            if entries[slot].primaryKey == key.primaryKey, entries[slot].bits & ~Self.addressMask == kind { return address(slot) }
+            slot = (slot + 1) & (capacity - 1)
         }
         return 0
     }
@@ -128,42 +128,42 @@ private struct IdentityTable: ~Copyable {
     var addresses: [UInt] {
         var result: [UInt] = []
         result.reserveCapacity(count)
-        for place in 0..<capacity where entries[place].word != 0 { result.append(address(place)) }
+        for place in 0..<capacity where entries[place].bits != 0 { result.append(address(place)) }
         return result
     }
 
     mutating func insert(_ key: RowKey, _ address: UInt) {
         if (count + 1) * 3 > capacity * 2 { resize(capacity * 2) }
         let kind = kind(of: key)
-        var place = start(key.primaryKey, kind)
-        while entries[place].word != 0 {
-            if entries[place].primaryKey == key.primaryKey, entries[place].word & ~Self.addressMask == kind {
-                entries[place].word = kind | UInt64(address)
+        var slot = start(key.primaryKey, kind)
+        while entries[slot].bits != 0 {
+            if entries[slot].primaryKey == key.primaryKey, entries[slot].bits & ~Self.addressMask == kind {
+                entries[slot].bits = kind | UInt64(address)
                 return
             }
-            place = (place + 1) & (capacity - 1)
+            slot = (slot + 1) & (capacity - 1)
         }
-        entries[place] = Entry(primaryKey: key.primaryKey, word: kind | UInt64(address))
+        entries[slot] = Entry(primaryKey: key.primaryKey, bits: kind | UInt64(address))
         count += 1
     }
 
     /// Has no effect when the key belongs to another object.
     mutating func remove(_ key: RowKey, _ address: UInt) {
         guard let kind = knownKind(of: key) else { return }
-        var place = start(key.primaryKey, kind)
-        while entries[place].word != 0 {
-            if entries[place].primaryKey == key.primaryKey, entries[place].word & ~Self.addressMask == kind {
-                if entries[place].word == kind | UInt64(address) { vacate(place) }
+        var slot = start(key.primaryKey, kind)
+        while entries[slot].bits != 0 {
+            if entries[slot].primaryKey == key.primaryKey, entries[slot].bits & ~Self.addressMask == kind {
+                if entries[slot].bits == kind | UInt64(address) { vacate(slot) }
                 return
             }
-            place = (place + 1) & (capacity - 1)
+            slot = (slot + 1) & (capacity - 1)
         }
     }
 
     mutating func reserve(_ count: Int) {
-        var wanted = capacity
-        while count * 3 > wanted * 2 { wanted *= 2 }
-        if wanted > capacity { resize(wanted) }
+        var newCapacity = capacity
+        while count * 3 > newCapacity * 2 { newCapacity *= 2 }
+        if newCapacity > capacity { resize(newCapacity) }
     }
 
     mutating func removeAll() {
@@ -175,17 +175,17 @@ private struct IdentityTable: ~Copyable {
 
     private mutating func vacate(_ vacant: Int) {
         var hole = vacant
-        var place = hole
+        var slot = hole
         while true {
-            place = (place + 1) & (capacity - 1)
-            guard entries[place].word != 0 else { break }
-            let home = start(entries[place].primaryKey, entries[place].word & ~Self.addressMask)
-            // An entry whose probe sequence starts behind the hole stays.
-            if (place &- home) & (capacity - 1) < (place &- hole) & (capacity - 1) { continue }
-            entries[hole] = entries[place]
-            hole = place
+            slot = (slot + 1) & (capacity - 1)
+            guard entries[slot].bits != 0 else { break }
+            let home = start(entries[slot].primaryKey, entries[slot].bits & ~Self.addressMask)
+            // An entry with a probe sequence that starts behind the hole stays.
+            if (slot &- home) & (capacity - 1) < (slot &- hole) & (capacity - 1) { continue }
+            entries[hole] = entries[slot]
+            hole = slot
         }
-        entries[hole].word = 0
+        entries[hole].bits = 0
         count -= 1
         if count * 8 < capacity, capacity > Self.capacityMin { resize(capacity / 2) }
     }
@@ -194,10 +194,10 @@ private struct IdentityTable: ~Copyable {
         let (old, oldCapacity) = (entries, capacity)
         entries = Self.allocate(newCapacity)
         capacity = newCapacity
-        for index in 0..<oldCapacity where old[index].word != 0 {
-            var place = start(old[index].primaryKey, old[index].word & ~Self.addressMask)
-            while entries[place].word != 0 { place = (place + 1) & (capacity - 1) }
-            entries[place] = old[index]
+        for index in 0..<oldCapacity where old[index].bits != 0 {
+            var slot = start(old[index].primaryKey, old[index].bits & ~Self.addressMask)
+            while entries[slot].bits != 0 { slot = (slot + 1) & (capacity - 1) }
+            entries[slot] = old[index]
         }
         free(old)
     }
@@ -210,7 +210,7 @@ private struct IdentityTable: ~Copyable {
         return (Int(truncatingIfNeeded: mixed >> 32) << 4 | Int(truncatingIfNeeded: primaryKey & 15)) & (capacity - 1)
     }
 
-    private func address(_ place: Int) -> UInt { UInt(entries[place].word & Self.addressMask) }
+    private func address(_ place: Int) -> UInt { UInt(entries[place].bits & Self.addressMask) }
 
     /// - Returns: nil if no object has that kind.
     private func knownKind(of key: RowKey) -> UInt64? {
@@ -221,7 +221,7 @@ private struct IdentityTable: ~Copyable {
 
     /// - Precondition: One context's objects belong to fewer than 65,536 pairs of store and entity.
     private mutating func kind(of key: RowKey) -> UInt64 {
-        if let known = knownKind(of: key) { return known }
+        if let existingKind = knownKind(of: key) { return existingKind }
         precondition(kinds.count < 1 << 16, "objects of one context are of fewer than 65,536 stores and entities")
         kinds.append(UInt32(key.store) << 16 | UInt32(key.entity))
         return UInt64(kinds.count - 1) << 48
@@ -229,7 +229,7 @@ private struct IdentityTable: ~Copyable {
 
     /// Allocates zeroed memory from the system, so that no page is touched before its first entry.
     private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Entry> {
-        guard let memory = calloc(capacity, MemoryLayout<Entry>.stride) else { preconditionFailure("there is no memory for \(capacity) objects") }
+        guard let memory = calloc(capacity, MemoryLayout<Entry>.stride) else { preconditionFailure("out of memory for \(capacity) objects") }
         return memory.bindMemory(to: Entry.self, capacity: capacity)
     }
 }

@@ -9,9 +9,9 @@ import ManagedModel
 extension NSManagedObjectContext {
     func insertImplementation(_ object: NSManagedObject) {
         preconditionIsCurrent()
-        if object.isIn(self) { return keep(object) }
+        if object.isIn(self) { return revertDeletion(of: object) }
         precondition(object.isAlone, "\(object.layout.name) is in another context")
-        precondition(!object.flags.contains(.detached), "\(object.layout.name) was deleted or let go by its context; make a new object")
+        precondition(!object.flags.contains(.detached), "\(object.layout.name) was deleted or released by its context; create a new object")
         precondition(
             describes(object.layout),
             "the entity '\(object.layout.name)' is of another model than the context's")
@@ -31,7 +31,7 @@ extension NSManagedObjectContext {
     }
 
     /// Reverts an unsaved deletion. Objects deleted by its cascade stay deleted.
-    private func keep(_ object: NSManagedObject) {
+    private func revertDeletion(of object: NSManagedObject) {
         guard object.flags.contains(.deleted), !object.flags.contains(.detached) else { return }
         willChange(object)
         object.retractDeletion()

@@ -100,8 +100,8 @@ extension NSManagedObjectContext {
             let amongThem = try FetchPlan(among, coordinator: requireCoordinator()).query
             count -= try inPinnedState { try store.count(amongThem) }
         }
-        let rest = max(count - parameters.offset, 0)
-        return parameters.limit > 0 ? min(rest, parameters.limit) : rest
+        let remainingCount = max(count - parameters.offset, 0)
+        return parameters.limit > 0 ? min(remainingCount, parameters.limit) : remainingCount
     }
 
     /// Creates no objects where the rows' keys suffice.
@@ -201,12 +201,12 @@ extension NSManagedObjectContext {
                 let key = chunk.key(at: offset)
                 guard !isFirst, let object = registry[key] else {
                     let new = NSManagedObject.make(key, layout: layouts[key.entityIndex], in: self)
-                    new.take(chunk, at: offset)
+                    new.cacheRow(chunk, at: offset)
                     return objects.append(new)
                 }
-                if object.flags.contains(.detached) { object.revive() }
+                if object.flags.contains(.detached) { object.clearInaccessible() }
                 if object.flags.contains(.fault), !object.flags.contains(.hasRow) || object.version < chunk.version(at: offset) {
-                    object.take(chunk, at: offset)
+                    object.cacheRow(chunk, at: offset)
                 }
                 if parameters.refreshesRefetched, object.flags.isDisjoint(with: .pending), chunk.version(at: offset) > object.version {
                     _ = object.merge(chunk.row(at: offset))
@@ -223,20 +223,20 @@ extension NSManagedObjectContext {
         guard overlays(plan) else { return plan.sorted(stored) }
         let changed = pending.filter { plan.entities.contains($0.layout.index) }
         let changedKeys = Set(changed.map(\.key))
-        let kept = stored.filter { !changedKeys.contains($0.key) }
+        let unchanged = stored.filter { !changedKeys.contains($0.key) }
         let accepted = changed.filter { !$0.isMarkedDeleted && plan.accepts($0) }.sorted { $0.sequence < $1.sequence }
         // Rows of one store arrive sorted: a few changed objects are inserted by binary search, which reads few rows.
-        guard plan.stores.count == 1, parent == nil, accepted.count < kept.count / 8 else { return plan.sorted(kept + accepted) }
+        guard plan.stores.count == 1, parent == nil, accepted.count < unchanged.count / 8 else { return plan.sorted(unchanged + accepted) }
         var result: [NSManagedObject] = []
-        result.reserveCapacity(kept.count + accepted.count)
+        result.reserveCapacity(unchanged.count + accepted.count)
         var next = 0
         for object in plan.sorted(accepted) {
-            let place = max(next, plan.place(for: object, among: kept.count) { kept[$0] })
-            result += kept[next..<place]
+            let index = max(next, plan.place(for: object, among: unchanged.count) { unchanged[$0] })
+            result += unchanged[next..<index]
             result.append(object)
-            next = place
+            next = index
         }
-        return result + kept[next...]
+        return result + unchanged[next...]
     }
 
     // MARK: Faults
@@ -252,11 +252,11 @@ extension NSManagedObjectContext {
                 guard shouldHandleInaccessibleFault(object, for: object.objectID, triggeredByProperty: nil) else {
                     preconditionFailure("Core Data could not fulfill a fault for '\(object.objectID)': its row is gone")
                 }
-                object.lose()
+                object.becomeInaccessible()
                 pending.remove(object)
                 return
             }
-            object.take(row)
+            object.cacheRow(row)
         }
         object.fire()
     }

@@ -51,10 +51,10 @@ extension NSManagedObjectContext {
         merge([commit])
     }
 
-    /// Returns registered owners whose loaded members differ from the store's.
+    /// Returns registered owners with loaded members that differ from the store's.
     private func staleOwners(_ commit: StoreCommit, _ coordinator: NSPersistentStoreCoordinator) -> Set<RowKey> {
         let rows = (try? sourceRows(commit.inserted + commit.updated)) ?? []
-        let changed = Dictionary(rows.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        let changed = Dictionary(keepingFirst: rows.map { ($0.key, $0) })
         let deleted = Set(commit.deleted)
         var stale: Set<RowKey> = []
         for owner in registry.objects {
@@ -81,12 +81,12 @@ extension NSManagedObjectContext {
         if undoManager != nil { processPendingChanges() }
         var merged = Merged()
         for commit in commits {
-            prefetched.forget(commit.inserted + commit.updated + commit.deleted + commit.relationshipOwners)
+            prefetched.evict(commit.inserted + commit.updated + commit.deleted + commit.relationshipOwners)
             merge(commit, &merged)
         }
-        let deleted = unique(merged.deleted)
+        let deleted = merged.deleted.uniqued(by: ObjectIdentifier.init)
         dropReferences(to: deleted)
-        NSManagedObject.followKept(merged.kept)
+        NSManagedObject.rebaseReferences(merged.keptReferences)
         propagateDeletions()
         if let undoManager {
             undoManager.disableUndoRegistration()
@@ -94,11 +94,11 @@ extension NSManagedObjectContext {
             undoManager.enableUndoRegistration()
         }
         postObjectsDidChange(
-            inserted: unique(merged.inserted).filter { !$0.isMarkedDeleted }, updated: [], deleted: deleted,
-            refreshed: unique(merged.refreshed).filter { !$0.isMarkedDeleted })
+            inserted: merged.inserted.uniqued(by: ObjectIdentifier.init).filter { !$0.isMarkedDeleted }, updated: [], deleted: deleted,
+            refreshed: merged.refreshed.uniqued(by: ObjectIdentifier.init).filter { !$0.isMarkedDeleted })
         postMerged(merged, deleted)
         for object in deleted { forget(object) }
-        tellChildren(of: commits)
+        notifyChildren(of: commits)
     }
 
     private func postMerged(_ merged: Merged, _ deleted: [NSManagedObject]) {
@@ -114,42 +114,42 @@ extension NSManagedObjectContext {
         var inserted: [NSManagedObject] = []
         var refreshed: [NSManagedObject] = []
         var deleted: [NSManagedObject] = []
-        var kept: [NSManagedObject.KeptReference] = []
+        var keptReferences: [NSManagedObject.KeptReference] = []
     }
 
     private func merge(_ commit: StoreCommit, _ merged: inout Merged) {
         let rows = (try? sourceRows(commit.inserted + commit.updated.filter { registry[$0] != nil })) ?? []
         let isNew = Set(commit.inserted)
         for row in rows {
-            guard let known = registry[row.key] else {
+            guard let registered = registry[row.key] else {
                 if isNew.contains(row.key) { merged.inserted.append(register(row)) }
                 continue
             }
-            if known.flags.contains(.detached) {
+            if registered.flags.contains(.detached) {
                 // The object was requested before its commit.
                 merged.inserted.append(register(row))
                 continue
             }
-            if row.version > known.version || known.isMarkedFault || parent != nil {
+            if row.version > registered.version || registered.isMarkedFault || parent != nil {
                 // An older row was read before this context's own save. A pending deletion takes over the newer version,
                 // so that its save finds no conflict.
-                merged.kept += known.merge(row)
+                merged.keptReferences += registered.merge(row)
             }
-            merged.refreshed.append(known)
+            merged.refreshed.append(registered)
         }
         for key in commit.deleted {
-            guard let known = registry[key] else { continue }
+            guard let registered = registry[key] else { continue }
             // The other context applied the delete rules already.
-            known.flags.insert([.deleted, .propagated])
-            merged.deleted.append(known)
+            registered.flags.insert([.deleted, .propagated])
+            merged.deleted.append(registered)
         }
         for owner in commit.relationshipOwners {
-            guard let known = registry[owner], !known.flags.contains(.detached) else { continue }
-            known.willChangeAll()
-            known.toMany.fault()
+            guard let registered = registry[owner], !registered.flags.contains(.detached) else { continue }
+            registered.willChangeAll()
+            registered.toMany.fault()
             // Members that joined the object since its deletion here need the delete rules, too.
-            known.flags.remove(.propagated)
-            merged.refreshed.append(known)
+            registered.flags.remove(.propagated)
+            merged.refreshed.append(registered)
         }
     }
 
@@ -176,10 +176,5 @@ extension NSManagedObjectContext {
                 }
             }
         }
-    }
-
-    private func unique(_ objects: [NSManagedObject]) -> [NSManagedObject] {
-        var seen: Set<ObjectIdentifier> = []
-        return objects.filter { seen.insert(ObjectIdentifier($0)).inserted }
     }
 }

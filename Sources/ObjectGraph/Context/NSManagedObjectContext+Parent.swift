@@ -16,7 +16,7 @@ struct WeakChild: @unchecked Sendable {
 }
 
 extension NSManagedObjectContext {
-    /// The contexts whose parent is this one.
+    /// The child contexts.
     private var liveChildren: [NSManagedObjectContext] {
         children.withLock { list in
             list.removeAll { $0.context == nil }
@@ -34,7 +34,7 @@ extension NSManagedObjectContext {
 
     /// Publishes keys that became permanent to the children. Each child adopts them at the end of its event, and before
     /// it reads from this context.
-    func tellChildren(_ permanent: [RowKey: RowKey]) {
+    func publishPermanentKeys(_ permanent: [RowKey: RowKey]) {
         guard !permanent.isEmpty else { return }
         for child in liveChildren {
             child.inbox.withLock { $0.merge(permanent) { _, new in new } }
@@ -58,7 +58,7 @@ extension NSManagedObjectContext {
             registry.insert(object)
         }
         for object in objects { object.translateReferences(permanent, everywhere: true) }
-        tellChildren(permanent)
+        publishPermanentKeys(permanent)
     }
 
     // MARK: Saves of this context
@@ -72,7 +72,7 @@ extension NSManagedObjectContext {
         for object in objects where object.hasNewOrder && !object.isMarkedDeleted {
             for index in object.toMany.indices where object.toMany[index].order?.hasChanges == true { _ = object.toManyKeys(index) }
         }
-        reading(parent) { $0.take(objects, from: self) }
+        reading(parent) { $0.applyChanges(of: objects, from: self) }
         for object in objects {
             pending.remove(object)
             assignments[ObjectIdentifier(object)] = nil
@@ -99,7 +99,7 @@ extension NSManagedObjectContext {
     }
 
     /// Notifies the children that merge automatically.
-    func tellChildren(of commits: [StoreCommit]) {
+    func notifyChildren(of commits: [StoreCommit]) {
         for child in liveChildren where child.automaticallyMergesChangesFromParent {
             child.queue.queue.async { child.merge(commits) }
         }
@@ -108,15 +108,15 @@ extension NSManagedObjectContext {
     // MARK: Saves of a child
 
     /// Applies a child's changes. Runs on this context's queue while the child's queue waits.
-    private func take(_ objects: [NSManagedObject], from child: NSManagedObjectContext) {
+    private func applyChanges(of objects: [NSManagedObject], from child: NSManagedObjectContext) {
         let living = objects.filter { !$0.isMarkedDeleted }
-        for object in living where object.isMarkedInserted { takeNew(object, from: child) }
+        for object in living where object.isMarkedInserted { insertCounterpart(object, from: child) }
         // A counterpart counts only if this context neither deleted nor lost it.
         for object in living {
             let mine = counterpart(of: object)
             guard mine.flags.isDisjoint(with: [.deleted, .detached]) else { continue }
             takeSlots(of: object, into: mine)
-            takeMembers(of: object, into: mine)
+            copyMembers(of: object, into: mine)
         }
         // Orders are applied once all members have joined.
         for object in living where object.hasNewOrder {
@@ -136,14 +136,14 @@ extension NSManagedObjectContext {
     }
 
     /// Inserts the counterpart of a child's new object: same ID, same values, no second `awakeFromInsert`.
-    private func takeNew(_ object: NSManagedObject, from child: NSManagedObjectContext) {
-        let known = registry[object.key]
-        if let known, !known.flags.contains(.detached), !known.isMarkedFault {
+    private func insertCounterpart(_ object: NSManagedObject, from child: NSManagedObjectContext) {
+        let registered = registry[object.key]
+        if let registered, !registered.flags.contains(.detached), !registered.isMarkedFault {
             // The child reverted a deletion that it had saved into this context.
-            if known.isMarkedDeleted { insert(known) }
+            if registered.isMarkedDeleted { insert(registered) }
             return
         }
-        let mine = known ?? NSManagedObject.make(object.key, layout: object.layout, in: self)
+        let mine = registered ?? NSManagedObject.make(object.key, layout: object.layout, in: self)
         mine.beginInsertion(with: object)
         if let store = child.assignments[ObjectIdentifier(object)] { assignments[ObjectIdentifier(mine)] = store }
         enterInserted(mine)
@@ -153,7 +153,7 @@ extension NSManagedObjectContext {
         let mine = self.object(for: object.key)
         // The row that the child read is the base of its change, even if the stored row is newer: the save to the store
         // must detect that conflict.
-        if mine.isMarkedFault, !mine.flags.contains(.hasRow), object.version > 0 { mine.take(object.baseRow) }
+        if mine.isMarkedFault, !mine.flags.contains(.hasRow), object.version > 0 { mine.cacheRow(object.baseRow) }
         mine.willRead()
         return mine
     }
@@ -168,7 +168,7 @@ extension NSManagedObjectContext {
     }
 
     /// Members of one-to-many relationships follow from the members' own references.
-    private func takeMembers(of object: NSManagedObject, into mine: NSManagedObject) {
+    private func copyMembers(of object: NSManagedObject, into mine: NSManagedObject) {
         for (index, state) in object.toMany.enumerated() where state.hasChanges {
             if case .slot = object.layout.entity.toMany[index].inverse { continue }
             for key in state.removed.sorted(by: { $0.primaryKey < $1.primaryKey }) { existing(key).map { mine.removeFromMany(index, $0) } }
@@ -180,7 +180,7 @@ extension NSManagedObjectContext {
 
     /// Returns nil for an object that was inserted and deleted in the child.
     private func existing(_ key: RowKey) -> NSManagedObject? {
-        if let known = registry[key] { return known.flags.contains(.detached) ? nil : known }
+        if let registered = registry[key] { return registered.flags.contains(.detached) ? nil : registered }
         // A new object of an ancestor is found there when its fault fires.
         return key.isTemporary && parent == nil ? nil : object(for: key)
     }

@@ -64,7 +64,7 @@ extension NSManagedObjectContext {
         return try result.rethrow { try $0() }
     }
 
-    /// The context whose block this thread runs.
+    /// The context of the block that this thread runs.
     static let current = ThreadValue<NSManagedObjectContext>()
 
     /// Posts the event's changes and closes its undo group.

@@ -10,13 +10,13 @@ extension NSManagedObjectContext {
     func rollbackImplementation() {
         preconditionIsCurrent()
         let objects = pendingInOrder
-        let gone = objects.filter(\.isMarkedInserted)
-        let presented = gone.filter { $0.flags.contains(.presented) }
+        let neverSaved = objects.filter(\.isMarkedInserted)
+        let presented = neverSaved.filter { $0.flags.contains(.presented) }
         unannounced = []
         pending.removeAll()
         forgetUndo()
         for object in objects { object.revert() }
-        for object in gone { forget(object) }
+        for object in neverSaved { forget(object) }
         for object in objects where object.contextReference === self { object.awake(fromSnapshotEvents: .rollback) }
         postObjectsDidChange(inserted: [], updated: [], deleted: presented, refreshed: objects.filter { !$0.flags.contains(.detached) })
     }
@@ -60,9 +60,9 @@ extension NSManagedObjectContext {
 
     private func refresh(_ objects: [NSManagedObject], mergeChanges: Bool) {
         let objects = objects.filter { $0.contextReference === self && !$0.isMarkedInserted }
-        for object in objects where object.flags.contains(.detached) { object.revive() }
-        for object in objects { fetchedPropertyResults.forget(object) }
-        prefetched.forget(objects.lazy.map(\.key))
+        for object in objects where object.flags.contains(.detached) { object.clearInaccessible() }
+        for object in objects { fetchedPropertyResults.removeResults(of: object) }
+        prefetched.evict(objects.lazy.map(\.key))
         if mergeChanges {
             readAnew(objects.filter { !$0.isMarkedFault })
             // A fault's cached row is stale.
@@ -76,12 +76,12 @@ extension NSManagedObjectContext {
     private func readAnew(_ objects: [NSManagedObject]) {
         // Objects whose rows cannot be read now stay unchanged.
         guard !objects.isEmpty, let read = try? sourceRows(objects.map(\.key)) else { return }
-        var kept: [NSManagedObject.KeptReference] = []
-        defer { NSManagedObject.followKept(kept) }
-        let rows = Dictionary(read.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        var keptReferences: [NSManagedObject.KeptReference] = []
+        defer { NSManagedObject.rebaseReferences(keptReferences) }
+        let rows = Dictionary(keepingFirst: read.map { ($0.key, $0) })
         for object in objects {
             if let row = rows[object.key] {
-                kept += object.merge(row)
+                keptReferences += object.merge(row)
                 object.awake(fromSnapshotEvents: .refresh)
             } else if !object.isMarkedChanged {
                 // The next read finds the row missing; unsaved changes meet a conflict at their save.

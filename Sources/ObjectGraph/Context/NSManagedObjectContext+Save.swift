@@ -25,7 +25,7 @@ extension NSManagedObjectContext {
         var saved = Saved()
         let outcome = Result { try writePending(to: coordinator, &saved) }
         postObjectsDidChange(
-            inserted: [], updated: [], deleted: saved.gone,
+            inserted: [], updated: [], deleted: saved.deletedConcurrently,
             refreshed: saved.merged.filter { $0.contextReference === self && !$0.isMarkedDeleted })
         if case .success = outcome { watched = [:] }
         let failure: (any Error)? = if case .failure(let error) = outcome { error } else { nil }
@@ -33,7 +33,7 @@ extension NSManagedObjectContext {
         advanceQueryGeneration()
         announceSaved(saved)
         if parent == nil { coordinator.didCommit(saved.commits, by: self) }
-        tellChildren(of: saved.commits)
+        notifyChildren(of: saved.commits)
         if let failure { throw incompleteSave(failure) }
     }
 
@@ -41,8 +41,8 @@ extension NSManagedObjectContext {
         isSaving = true
         defer { isSaving = false }
         NotificationCenter.default.post(name: .NSManagedObjectContextWillSave, object: self)
-        try settle()
-        prefetched.forget(pending.lazy.map(\.key))
+        try runWillSave()
+        prefetched.evict(pending.lazy.map(\.key))
         try validatePending()
         if pending.layouts.contains(where: { !$0.transformableSlots.isEmpty }) {
             for object in pending where !object.isMarkedDeleted { try object.encodeTransformables() }
@@ -50,7 +50,7 @@ extension NSManagedObjectContext {
         if let parent { return push(to: parent, &saved) }
         if onlyStore(of: coordinator) != nil {
             try resolvePendingDuplicates()
-            return try writeAtOnce(coordinator, &saved)
+            return try writeToOnlyStore(coordinator, &saved)
         }
         try obtainPermanentKeys(for: pendingInOrder.filter { $0.isMarkedInserted && !$0.isMarkedDeleted }, coordinator)
         try checkReferences()
@@ -59,14 +59,14 @@ extension NSManagedObjectContext {
     }
 
     /// Runs `willSave` and validation until they make no new changes.
-    private func settle() throws {
+    private func runWillSave() throws {
         for _ in 0..<Self.willSaveRoundsMax {
             propagateDeletions()
             processPendingChanges()
-            let before = pending.arrivals
+            let arrivalsBefore = pending.arrivals
             for object in pendingInOrder where object.isIn(self) { object.willSave() }
             processPendingChanges()
-            if unannounced.isEmpty, pending.arrivals == before { return }
+            if unannounced.isEmpty, pending.arrivals == arrivalsBefore { return }
         }
         throw CocoaError(
             .persistentStoreSave,
@@ -89,16 +89,47 @@ extension NSManagedObjectContext {
         try NSManagedObject.throwCombined(errors)
     }
 
-    private func writeAtOnce(_ coordinator: NSPersistentStoreCoordinator, _ saved: inout Saved) throws {
+    /// Writes to the coordinator's only store, as long as the merge policy leaves changes in no other one.
+    private func writeToOnlyStore(_ coordinator: NSPersistentStoreCoordinator, _ saved: inout Saved) throws {
+        try writeResolvingConflicts(coordinator, &saved) {
+            hasChanges ? onlyStore(of: coordinator).map { ($0.number, $0) } : nil
+        } write: { store in
+            try writeInOneTransaction(to: store)
+        }
+    }
+
+    /// Writes the pending objects of one store.
+    private func write(_ store: UInt16, _ coordinator: NSPersistentStoreCoordinator, _ saved: inout Saved) throws {
+        try writeResolvingConflicts(coordinator, &saved) {
+            let objects = pendingInOrder.filter { $0.key.store == store }
+            return objects.isEmpty ? nil : (store, objects)
+        } write: { objects in
+            let draft = SaveDraft(objects, author: transactionAuthor, contextName: name)
+            try coordinator.save(draft.changes, of: objects, in: self)
+            return (draft, objects)
+        }
+    }
+
+    /// Writes to a store, and retries after each conflict that the merge policy resolves.
+    ///
+    /// - Parameters:
+    ///   - next: The store and its pending changes; nil without any. Called before each attempt, since
+    ///     resolving a conflict may change the pending objects.
+    ///   - write: Writes the changes, all or nothing.
+    /// - Throws: ``CocoaError`` of the store or the merge policy, or 134030 after ``conflictRoundsMax`` conflicts.
+    private func writeResolvingConflicts<Pending>(
+        _ coordinator: NSPersistentStoreCoordinator, _ saved: inout Saved, next: () -> (store: UInt16, pending: Pending)?,
+        write: (Pending) throws -> (draft: SaveDraft, objects: [NSManagedObject])
+    ) throws {
         for _ in 0..<Self.conflictRoundsMax {
-            guard hasChanges, let store = onlyStore(of: coordinator) else { return }
-            let unnoticed = try watchedConflicts(in: store.number, coordinator)
-            if !unnoticed.isEmpty {
-                try resolve(unnoticed, &saved)
+            guard let (store, pending) = next() else { return }
+            let watchedConflicts = try watchedConflicts(in: store, coordinator)
+            if !watchedConflicts.isEmpty {
+                try resolve(watchedConflicts, &saved)
                 continue
             }
             do {
-                let (draft, objects) = try writeAtOnce(to: store)
+                let (draft, objects) = try write(pending)
                 return finish(draft, objects, &saved)
             } catch let error as StoreError where error.code == .conflict {
                 try resolve(error.conflicts, &saved)
@@ -138,38 +169,14 @@ extension NSManagedObjectContext {
         var deleted: [NSManagedObject] = []
         /// Objects that took values from the store, by the merge policy.
         var merged: [NSManagedObject] = []
-        /// Objects whose concurrent deletion the merge policy accepted.
-        var gone: [NSManagedObject] = []
+        /// Concurrently deleted objects, after the merge policy accepted the deletion.
+        var deletedConcurrently: [NSManagedObject] = []
     }
 
     private var pendingStores: [UInt16] {
         var stores: [UInt16] = []
         for object in pending where stores.last != object.key.store && !stores.contains(object.key.store) { stores.append(object.key.store) }
         return stores.sorted()
-    }
-
-    private func write(_ store: UInt16, _ coordinator: NSPersistentStoreCoordinator, _ saved: inout Saved) throws {
-        for _ in 0..<Self.conflictRoundsMax {
-            let objects = pendingInOrder.filter { $0.key.store == store }
-            guard !objects.isEmpty else { return }
-            let unnoticed = try watchedConflicts(in: store, coordinator)
-            if !unnoticed.isEmpty {
-                try resolve(unnoticed, &saved)
-                continue
-            }
-            let draft = SaveDraft(objects, author: transactionAuthor, contextName: name)
-            do {
-                try coordinator.save(draft.changes, of: objects, in: self)
-                return finish(draft, objects, &saved)
-            } catch let error as StoreError where error.code == .conflict {
-                try resolve(error.conflicts, &saved)
-            } catch let error as StoreError where !error.collisions.isEmpty {
-                try resolve(error.collisions)
-            } catch let error as StoreError {
-                throw CocoaError(error)
-            }
-        }
-        throw tooManyConflicts
     }
 
     private func finish(_ draft: SaveDraft, _ objects: [NSManagedObject], _ saved: inout Saved) {
@@ -257,7 +264,7 @@ extension NSManagedObjectContext {
         guard !permanent.isEmpty else { return }
         // Undo actions refer to the temporary keys.
         if undoManager != nil { aliases.merge(permanent) { _, new in new } }
-        tellChildren(permanent)
+        publishPermanentKeys(permanent)
     }
 
     private func storeOrder(_ a: (key: NSPersistentStore?, value: [NSManagedObject]), _ b: (key: NSPersistentStore?, value: [NSManagedObject])) -> Bool {

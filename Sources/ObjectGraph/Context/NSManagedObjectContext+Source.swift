@@ -58,30 +58,30 @@ extension NSManagedObjectContext {
     // MARK: Reads by a child
 
     private func currentRow(_ key: RowKey) throws -> Row? {
-        guard let known = registry[key], !known.flags.contains(.detached) else { return try sourceRow(key) }
-        if known.isMarkedDeleted { return nil }
-        return try known.currentRow ?? sourceRow(key)
+        guard let registered = registry[key], !registered.flags.contains(.detached) else { return try sourceRow(key) }
+        if registered.isMarkedDeleted { return nil }
+        return try registered.currentRow ?? sourceRow(key)
     }
 
     private func currentRows(_ keys: [RowKey]) throws -> [Row] {
         var rows: [Row] = []
         var unknown: [RowKey] = []
         for key in keys {
-            guard let known = registry[key], !known.flags.contains(.detached) else {
+            guard let registered = registry[key], !registered.flags.contains(.detached) else {
                 unknown.append(key)
                 continue
             }
-            if known.isMarkedDeleted { continue }
-            if let row = known.currentRow { rows.append(row) } else { unknown.append(key) }
+            if registered.isMarkedDeleted { continue }
+            if let row = registered.currentRow { rows.append(row) } else { unknown.append(key) }
         }
         return try rows + (unknown.isEmpty ? [] : sourceRows(unknown))
     }
 
     private func currentDestinations(of key: RowKey, toMany index: Int) throws -> [RowKey] {
-        guard let known = registry[key], !known.flags.contains(.detached) else { return try sourceDestinations(of: key, toMany: index) }
-        if known.isMarkedDeleted { return [] }
-        _ = known.toManyKeys(index)
-        return known.toMany[index].orderedMembers
+        guard let registered = registry[key], !registered.flags.contains(.detached) else { return try sourceDestinations(of: key, toMany: index) }
+        if registered.isMarkedDeleted { return [] }
+        _ = registered.toManyKeys(index)
+        return registered.toMany[index].orderedMembers
     }
 }
 

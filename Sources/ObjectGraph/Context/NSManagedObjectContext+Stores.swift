@@ -7,9 +7,9 @@ import ManagedModel
 extension NSManagedObjectContext {
     /// Invalidates the objects of a removed store and drops their pending changes.
     func dropObjects(ofStore number: UInt16) {
-        let gone = registry.objects.filter { $0.key.store == number }
-        guard !gone.isEmpty else { return }
-        let objects = gone.sorted { $0.sequence < $1.sequence }
+        let invalidated = registry.objects.filter { $0.key.store == number }
+        guard !invalidated.isEmpty else { return }
+        let objects = invalidated.sorted { $0.sequence < $1.sequence }
         unannounced.removeAll { $0.key.store == number }
         for object in objects {
             pending.remove(object)

@@ -66,7 +66,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     /// Values that the app attaches to the context.
     open var userInfo: NSMutableDictionary { userInfoStorage }
     private let userInfoStorage: NSMutableDictionary = [:]
-    /// The author of this context's history transactions, by which readers of history tell writers apart.
+    /// The author of this context's history transactions, by which readers of history distinguish writers.
     open var transactionAuthor: String?
     /// The `NSMergePolicy` that resolves conflicts between a save and rows changed concurrently.
     open var mergePolicy: Any = NSMergePolicy.error
@@ -82,7 +82,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
             if retainsRegisteredObjects { for object in registry.objects { retained[ObjectIdentifier(object)] = object } }
         }
     }
-    /// Whether a fault whose row was deleted becomes a deleted object with empty properties. Otherwise firing it ends the
+    /// Whether a fault of a deleted row becomes a deleted object with empty properties. Otherwise firing it ends the
     /// process, as Apple's exception would.
     open var shouldDeleteInaccessibleFaults = true
     /// Whether delete rules apply when changes are processed; otherwise they apply at the save.
@@ -116,7 +116,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     /// Cached lookup of the last inserted object's class and layout.
     @exclusivity(unchecked) private final var lastClass: (type: NSManagedObject.Type, entity: NSEntityDescription)?
     @exclusivity(unchecked) private final var lastLayout: EntityLayout?
-    /// A store whose number equals the coordinator's, as of ``NSPersistentStoreCoordinator/storeChanges``.
+    /// The store with the coordinator's number, as of ``NSPersistentStoreCoordinator/storeChanges``.
     @exclusivity(unchecked) private final var lastStoreNumber: UInt16 = 0
     @exclusivity(unchecked) private final var lastStoreVersion = -1
     @exclusivity(unchecked) private final var storeChanges: StoreChangeCount?
@@ -134,7 +134,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     var fetchedPropertyResults = FetchedPropertyResults()
     /// Rows that fetches prefetched for relationships.
     var prefetched = PrefetchedRows()
-    /// Objects whose rows the next save checks for concurrent changes.
+    /// Objects that the next save checks for concurrent changes of their rows.
     var watched: [ObjectIdentifier: NSManagedObject] = [:]
     /// Conflicts that the merge policy resolved in this attempt to save.
     var settled = SettledConflicts()
@@ -175,7 +175,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     }
 
     deinit {
-        registry.outlive()
+        registry.ownerWillDeallocate()
         if let checkpoints { NotificationCenter.default.removeObserver(checkpoints) }
     }
 
@@ -191,7 +191,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     /// The objects that the context has registered.
     open var registeredObjects: Set<NSManagedObject> { Set(registry.objects) }
 
-    /// Called when a fault fires whose row was deleted.
+    /// Called when a fault of a deleted row fires.
     ///
     /// - Parameter property: The property that was read, if known.
     /// - Returns: Whether the object becomes a deleted one with empty properties. Otherwise the process ends.
@@ -223,12 +223,12 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     open func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
         preconditionIsCurrent()
         let key = localKey(of: objectID)
-        if let known = registry[key], !known.isMarkedFault, !known.isMarkedDeleted { return known }
+        if let registered = registry[key], !registered.isMarkedFault, !registered.isMarkedDeleted { return registered }
         let isDeletedHere = registry[key].map { $0.isMarkedDeleted && !$0.flags.contains(.detached) } ?? false
         guard !isDeletedHere, let row = try sourceRow(key) else {
             throw CocoaError(
                 .managedObjectReferentialIntegrity,
-                sentence: "There is no \(objectID.entity.name ?? "object") with the ID \(objectID.uriRepresentation().absoluteString).")
+                sentence: "No \(objectID.entity.name ?? "object") exists with the ID \(objectID.uriRepresentation().absoluteString).")
         }
         let object = register(row)
         object.willRead()
@@ -358,13 +358,13 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     final var isPlain: Bool { type(of: self) == NSManagedObjectContext.self }
 
     package func object(for key: RowKey) -> NSManagedObject {
-        if let known = registry[key] { return known }
+        if let registered = registry[key] { return registered }
         let made = NSManagedObject.make(key, layout: requireCoordinator().layouts[key.entityIndex], in: self)
-        if !prefetched.isEmpty { prefetched.keep(made) }
+        if !prefetched.isEmpty { prefetched.retain(made) }
         return made
     }
 
-    /// - Returns: The entity of the class in this context's model; nil if there is none.
+    /// - Returns: The entity of the class in this context's model; nil for a missing entity.
     func description(for type: NSManagedObject.Type) -> NSEntityDescription? {
         if let lastClass, lastClass.type == type { return lastClass.entity }
         guard let entity = persistentStoreCoordinator?.layouts.first(where: { $0.managedClass == type })?.description else { return nil }
@@ -393,8 +393,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     /// Returns the object for a row that was just read. A registered object that is not a fault keeps its values.
     func register(_ row: Row) -> NSManagedObject {
         let object = object(for: row.key)
-        if object.flags.contains(.detached) { object.revive() }
-        if object.flags.contains(.fault), !object.flags.contains(.hasRow) || object.version < row.version || parent != nil { object.take(row) }
+        if object.flags.contains(.detached) { object.clearInaccessible() }
+        if object.flags.contains(.fault), !object.flags.contains(.hasRow) || object.version < row.version || parent != nil { object.cacheRow(row) }
         return object
     }
 

@@ -5,7 +5,7 @@
 ///
 /// Each object stores its index in this list, so insertion, lookup and removal need no search.
 struct PendingObjects: Sequence {
-    private var places: ContiguousArray<NSManagedObject?> = []
+    private var slots: ContiguousArray<NSManagedObject?> = []
     private(set) var count = 0
     /// The number of insertions, by which callers detect new pending objects.
     private(set) var arrivals = 0
@@ -25,8 +25,8 @@ struct PendingObjects: Sequence {
         if object.sequence < lastSequence { isInOrder = false }
         lastSequence = object.sequence
         noteLayout(of: object)
-        object.pendingPlace = Int32(truncatingIfNeeded: places.count)
-        places.append(object)
+        object.pendingPlace = Int32(truncatingIfNeeded: slots.count)
+        slots.append(object)
         ordered = nil
         count += 1
         arrivals += 1
@@ -41,13 +41,13 @@ struct PendingObjects: Sequence {
 
     mutating func remove(_ object: NSManagedObject) {
         guard object.pendingPlace >= 0 else { return }
-        let place = Int(object.pendingPlace)
-        precondition(places.indices.contains(place) && places[place] === object, "an object waits in its own context only")
+        let slot = Int(object.pendingPlace)
+        precondition(slots.indices.contains(slot) && slots[slot] === object, "an object waits in its own context only")
         object.pendingPlace = -1
         ordered = nil
         count -= 1
-        places[place] = nil
-        if count == 0 { clear() } else if place == places.count - 1 { places.removeLast() } else { closeGaps() }
+        slots[slot] = nil
+        if count == 0 { clear() } else if slot == slots.count - 1 { slots.removeLast() } else { closeGaps() }
     }
 
     mutating func removeAll() {
@@ -56,7 +56,7 @@ struct PendingObjects: Sequence {
     }
 
     private mutating func clear() {
-        places = []
+        slots = []
         layouts = []
         ordered = nil
         count = 0
@@ -77,18 +77,18 @@ struct PendingObjects: Sequence {
 
     var underestimatedCount: Int { count }
 
-    func makeIterator() -> Iterator { Iterator(places: places) }
+    func makeIterator() -> Iterator { Iterator(slots: slots) }
 
     struct Iterator: IteratorProtocol {
-        fileprivate let places: ContiguousArray<NSManagedObject?>
+        fileprivate let slots: ContiguousArray<NSManagedObject?>
         private var index = 0
 
-        fileprivate init(places: ContiguousArray<NSManagedObject?>) { self.places = places }
+        fileprivate init(slots: ContiguousArray<NSManagedObject?>) { self.slots = slots }
 
         mutating func next() -> NSManagedObject? {
-            while index < places.count {
+            while index < slots.count {
                 index += 1
-                if let object = places[index - 1] { return object }
+                if let object = slots[index - 1] { return object }
             }
             return nil
         }
@@ -96,8 +96,8 @@ struct PendingObjects: Sequence {
 
     // Amortized O(1): closing gaps costs as many steps as removals preceded it.
     private mutating func closeGaps() {
-        guard places.count > 64, places.count > 2 * count else { return }
-        places.removeAll { $0 == nil }
-        for index in places.indices { places[index]?.pendingPlace = Int32(truncatingIfNeeded: index) }
+        guard slots.count > 64, slots.count > 2 * count else { return }
+        slots.removeAll { $0 == nil }
+        for index in slots.indices { slots[index]?.pendingPlace = Int32(truncatingIfNeeded: index) }
     }
 }

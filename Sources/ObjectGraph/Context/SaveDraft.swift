@@ -24,7 +24,7 @@ package struct StoreCommit: Sendable {
 struct SaveDraft {
     private(set) var changes: [UInt16: StoreChanges] = [:]
     private(set) var commits: [StoreCommit] = []
-    /// Updated objects whose rows, and so their versions, stay unchanged.
+    /// Updated objects with unchanged rows, and so unchanged versions.
     private(set) var unwritten: Set<RowKey> = []
 
     private struct Part {
@@ -90,7 +90,7 @@ struct SaveDraft {
         Self.noteOwners(of: object, &part.commit)
     }
 
-    /// Join records of many-to-many relationships, taken from the side whose relationship sorts first.
+    /// Join records of many-to-many relationships, taken from the side with the relationship that sorts first.
     private static func addLinks(of object: NSManagedObject, _ links: inout [LinkChange]) {
         for index in object.layout.linking {
             let state = object.toMany[index]
@@ -118,10 +118,10 @@ struct SaveDraft {
     /// Records the owners of this row's to-one relationships, before and after the change.
     private static func noteOwners(of object: NSManagedObject, _ commit: inout StoreCommit) {
         for slot in object.layout.referenceSlots {
-            let before = object.committed?[slot].reference
+            let committedReference = object.committed?[slot].reference
             let after = object.values[slot].reference
-            if before != after || object.isMarkedInserted || object.isMarkedDeleted {
-                for case let owner? in [before, after] { commit.relationshipOwners.insert(owner) }
+            if committedReference != after || object.isMarkedInserted || object.isMarkedDeleted {
+                for case let owner? in [committedReference, after] { commit.relationshipOwners.insert(owner) }
             }
         }
         guard !object.toMany.isUntouched else { return }

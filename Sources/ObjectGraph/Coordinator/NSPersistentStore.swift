@@ -220,7 +220,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     func saveMetadata(in context: NSManagedObjectContext?) throws { notAKind() }
 
     private func notAKind() -> Never {
-        preconditionFailure("\(Swift.type(of: self)) is no kind of store; make it a subclass of NSAtomicStore or NSIncrementalStore")
+        preconditionFailure("\(Swift.type(of: self)) isn't a store; make it a subclass of NSAtomicStore or NSIncrementalStore")
     }
 
     /// The SQLite file, for features that need one.

@@ -36,7 +36,7 @@ extension NSPersistentStoreCoordinator {
     ) throws {
         let storeClass = try StoreClasses.require(storeType)
         guard FileManager.default.fileExists(atPath: sourceURL.path) else {
-            throw CocoaError(.fileReadNoSuchFile, sentence: "There is no store at \(sourceURL.path).")
+            throw CocoaError(.fileReadNoSuchFile, sentence: "No store exists at \(sourceURL.path).")
         }
         if let store = persistentStore(for: destinationURL) { try remove(store) }
         if storeClass is SQLitePersistentStore.Type {
@@ -67,7 +67,7 @@ extension NSPersistentStoreCoordinator {
     ) throws -> NSPersistentStore {
         let configuration = store.source?.configuration
         let description = NSPersistentStoreDescription(type: storeType, configuration: configuration, url: URL, options: options)
-        let target = try StoreMigration(from: store, of: self).run(into: description)
+        let target = try StoreCopy(from: store, of: self).copy(into: description)
         try remove(store)
         attach(target)
         NotificationCenter.default.post(

@@ -10,8 +10,8 @@ extension NSPersistentStoreCoordinator {
 
     func setMetadataImplementation(_ metadata: [String: Any]?, for store: NSPersistentStore) {
         let own = [NSStoreUUIDKey, NSStoreTypeKey, NSStoreModelVersionHashesKey, NSStoreModelVersionIdentifiersKey]
-        let kept = (store.metadata ?? [:]).filter { own.contains($0.key) || $0.key.hasPrefix("Tarn") }
-        store.metadata = (metadata ?? [:]).merging(kept) { given, _ in given }
+        let storeValues = (store.metadata ?? [:]).filter { own.contains($0.key) || $0.key.hasPrefix("Tarn") }
+        store.metadata = (metadata ?? [:]).merging(storeValues) { given, _ in given }
     }
 
     /// Writes changed metadata of stores that the save has no rows for.

@@ -41,7 +41,7 @@ extension NSPersistentStoreCoordinator {
         guard let storeClass = StoreClasses.named(description.type) else {
             throw CocoaError(
                 .persistentStoreInvalidType,
-                sentence: "There are no stores of type '\(description.type)'; known are \(StoreClasses.names.joined(separator: ", ")).")
+                sentence: "No class is registered for stores of type '\(description.type)'; registered are \(StoreClasses.names.joined(separator: ", ")).")
         }
         guard let entities = frozen.resolved.entities(inConfiguration: description.configuration) else {
             throw CocoaError(
@@ -51,10 +51,10 @@ extension NSPersistentStoreCoordinator {
             throw CocoaError(.persistentStoreOpen, sentence: "The store at \(url.path) was added to the coordinator already.")
         }
         try prepareFile(description)
-        let place = StorePlace(
+        let arguments = StorePlace(
             coordinator: self, configuration: description.configuration, url: description.url ?? URL(fileURLWithPath: "/dev/null"),
             options: description.effectiveOptions)
-        let store = storeClass.make(place)
+        let store = storeClass.make(arguments)
         let names = Set(entities.map(\.name))
         let plan = StorePlan(
             model: frozen.resolved, layouts: frozen.layouts, entities: entities, number: Self.nextStoreNumber(), description: description,
@@ -112,10 +112,10 @@ extension NSPersistentStoreCoordinator {
 
     class func registerStoreClassImplementation(_ storeClass: AnyClass?, forStoreType storeType: String) {
         guard let storeClass else { return StoreClasses.register(nil, for: storeType) }
-        guard let known = storeClass as? NSPersistentStore.Type else {
+        guard let concreteClass = storeClass as? NSPersistentStore.Type else {
             preconditionFailure("\(storeClass) is not a subclass of NSPersistentStore")
         }
-        StoreClasses.register(known, for: storeType)
+        StoreClasses.register(concreteClass, for: storeType)
     }
 
     /// Registers the class for a type of store; nil unregisters the type.
@@ -152,7 +152,7 @@ enum StoreClasses {
     /// - Throws: ``CocoaError`` 134000.
     static func require(_ type: String) throws -> NSPersistentStore.Type {
         guard let storeClass = named(type) else {
-            throw CocoaError(.persistentStoreInvalidType, sentence: "There are no stores of type '\(type)'.")
+            throw CocoaError(.persistentStoreInvalidType, sentence: "No class is registered for stores of type '\(type)'.")
         }
         return storeClass
     }

@@ -63,10 +63,10 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
         self.url = url
         shouldMigrateStoreAutomatically = false
         shouldInferMappingModelAutomatically = false
-        take(options ?? [:])
+        applyOptions(options ?? [:])
     }
 
-    private func take(_ options: [AnyHashable: Any]) {
+    private func applyOptions(_ options: [AnyHashable: Any]) {
         for (key, value) in options {
             guard let key = key.base as? String else { continue }
             switch key {

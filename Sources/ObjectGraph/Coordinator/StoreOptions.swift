@@ -32,7 +32,7 @@ public let NSPersistentStoreConnectionPoolMaxSizeKey = "NSPersistentStoreConnect
 public let NSPersistentStoreForceDestroyOption = "NSPersistentStoreForceDestroyOption"
 /// Accepted, without effect: Linux has no classes of file protection.
 public let NSPersistentStoreFileProtectionKey = "NSPersistentStoreFileProtectionKey"
-/// Accepted, without effect: binary stores hold only property-list values, so there are no classes to allow.
+/// Accepted, without effect: binary stores hold only property-list values, so no class needs to be allowed.
 public let NSBinaryStoreSecureDecodingClasses = "NSBinaryStoreSecureDecodingClasses"
 /// Accepted, without effect: binary stores hold only property-list values.
 public let NSBinaryStoreInsecureDecodingCompatibilityOption = "NSBinaryStoreInsecureDecodingCompatibilityOption"

@@ -145,10 +145,10 @@ extension CocoaError {
             case .notPermitted: .fileWriteNoPermission
             case .unsupportedPredicate, .other: .persistentStoreOperation
             }
-        let what = "\(error.what)"
+        let summary = "\(error.summary)"
         let detail = error.detail.isEmpty ? "" : ": \(error.detail)"
         let advice = Self.advice(error.code).map { "; \($0)" } ?? ""
-        let sentence = "\(what.prefix(1).uppercased())\(what.dropFirst())\(detail)\(advice)."
+        let sentence = "\(summary.prefix(1).uppercased())\(summary.dropFirst())\(detail)\(advice)."
         self.init(code, sentence: sentence, userInfo: Self.userInfo(error.obstacles))
     }
 
@@ -156,7 +156,7 @@ extension CocoaError {
     package static func userInfo(_ obstacles: [ModelDifference.Change]) -> [String: Any] {
         guard let first = obstacles.first else { return [:] }
         let names = first.subject.split(separator: ".", maxSplits: 1).map(String.init)
-        var userInfo: [String: Any] = ["entity": names[0], "reason": [first.what, first.obstacle].compactMap(\.self).joined(separator: ": ")]
+        var userInfo: [String: Any] = ["entity": names[0], "reason": [first.summary, first.obstacle].compactMap(\.self).joined(separator: ": ")]
         if names.count > 1 { userInfo["property"] = names[1] }
         return userInfo
     }
@@ -164,14 +164,14 @@ extension CocoaError {
     /// The next step, as part of the error's sentence.
     private static func advice(_ code: StoreError.Code) -> String? {
         switch code {
-        case .busy: "try again when the other process is done"
-        case .corrupt: "restore the file from a backup, or move it away to begin anew"
-        case .diskFull: "free some space and try again"
+        case .busy: "retry when the other process is done"
+        case .corrupt: "restore the file from a backup, or move it away to start with an empty store"
+        case .diskFull: "free some space and retry"
         case .incompatibleModel: "open it with the model it was made with, or with options that migrate it and infer how"
         case .migration: "change the rows with the old model, or migrate with a mapping model or in stages"
         case .noMapping: "let the mapping be inferred, or migrate with NSMigrationManager"
         case .noSourceModel: "add the version of the model that the store was made with to the program"
-        case .modelOfOthers: "keep what was there, and add what is new beside it"
+        case .modelOfOthers: "keep the former properties, and add the new ones to them"
         case .notInferable: "migrate with NSMigrationManager and a mapping model, or in stages, or change the model"
         case .newerFormat: "open it with the newer release that wrote it"
         case .notFound: "check the address of the store"

@@ -94,10 +94,7 @@ struct DictionaryPlan {
             return first.offset < second.offset
         }
         var result = ordered.map { Array($0.element.prefix(columns.count)) }
-        if query.isDistinct {
-            var seen: Set<[StoredValue]> = []
-            result = result.filter { seen.insert($0).inserted }
-        }
+        if query.isDistinct { result = result.uniqued() }
         let start = min(query.rows.offset, result.count)
         let end = query.rows.limit.map { min(start + $0, result.count) } ?? result.count
         return Array(result[start..<end])
@@ -149,7 +146,7 @@ struct DictionaryPlan {
             return Column(name: description.name, expression: expression.tree, type: type == .undefined ? nil : type)
         }
         guard let name = (property as? NSPropertyDescription)?.name ?? property as? String else {
-            throw CocoaError(.persistentStoreOperation, sentence: "A \(Swift.type(of: property)) is no property to fetch or group by.")
+            throw CocoaError(.persistentStoreOperation, sentence: "A \(Swift.type(of: property)) isn't a property to fetch or group by.")
         }
         let keys = name.split(separator: ".").map(String.init)
         return Column(name: name, expression: .keyPath(keys), type: try type(of: keys[...], name, layout, coordinator))
@@ -162,7 +159,7 @@ struct DictionaryPlan {
         guard let key = keys.first, case .slot(let slot)? = layout.entity.location(of: key) else {
             throw CocoaError(
                 .persistentStoreOperation,
-                sentence: "'\(path)' cannot be fetched into dictionaries: it is no attribute and no to-one relationship of \(layout.name).")
+                sentence: "'\(path)' cannot be fetched into dictionaries: it is neither an attribute nor a to-one relationship of \(layout.name).")
         }
         switch layout.entity.slots[slot] {
         case .attribute(let attribute): return attribute.type

@@ -37,9 +37,9 @@ extension NSManagedObjectContext {
         let isFirst = registry.isEmpty
         registry.reserve(keys.count)
         let objects = keys.map { key in
-            guard !isFirst, let known = registry[key] else { return NSManagedObject.make(key, layout: layouts[key.entityIndex], in: self) }
-            if known.flags.contains(.detached) { known.revive() }
-            return known
+            guard !isFirst, let registered = registry[key] else { return NSManagedObject.make(key, layout: layouts[key.entityIndex], in: self) }
+            if registered.flags.contains(.detached) { registered.clearInaccessible() }
+            return registered
         }
         guard parameters.batchSize > 0, parameters.includesPropertyValues else { return objects }
         for start in stride(from: 0, to: objects.count, by: parameters.batchSize) {
@@ -66,7 +66,7 @@ extension NSManagedObjectContext {
         for chunk in chunks {
             chunk.forEach { offset in
                 guard let object = registry[chunk.key(at: offset)], object.lacksRow else { return }
-                object.take(chunk, at: offset)
+                object.cacheRow(chunk, at: offset)
                 objects.append(object)
             }
         }

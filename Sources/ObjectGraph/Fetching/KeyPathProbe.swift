@@ -73,14 +73,14 @@ final class KeyPathProbe {
     }
 
     /// Called by the accessors of a probe.
-    static func note(_ name: String, of object: NSManagedObject) { current.value?.note(name, of: object) }
+    static func recordRead(_ name: String, of object: NSManagedObject) { current.value?.recordRead(name, of: object) }
 
     /// Returns the destination of a probe's to-one relationship: another probe.
     ///
     /// - Parameter type: The accessor's type, for an entity without a model.
     static func destination(_ name: String, of object: NSManagedObject, as type: NSManagedObject.Type? = nil) -> NSManagedObject? {
         guard let probe = current.value else { return nil }
-        probe.note(name, of: object)
+        probe.recordRead(name, of: object)
         if object.layout === UnknownEntity.layout { return type.map { probe.next(object, name, object.layout, as: $0) } }
         guard case .slot(let slot)? = object.layout.entity.location(of: name), case .toOne(let relationship) = object.layout.entity.slots[slot],
             let layouts = try? object.layout.model?.freeze().layouts
@@ -103,14 +103,14 @@ final class KeyPathProbe {
     }
 
     /// Retained, so that no two probes share an address.
-    private var held: [NSManagedObject] = []
+    private var retainedProbes: [NSManagedObject] = []
 
     /// Reads so far, each as a path from the root.
     private var reads: [[String]] = []
     /// The path to each probe other than the root.
     private var ways: [ObjectIdentifier: [String]] = [:]
 
-    private func note(_ name: String, of object: NSManagedObject) {
+    private func recordRead(_ name: String, of object: NSManagedObject) {
         reads.append((ways[ObjectIdentifier(object)] ?? []) + [name])
         if expected != ObjectIdentifier(object) { isPath = false }
         expected = nil

@@ -174,9 +174,9 @@ open class NSFetchedResultsController<ResultType>: NSObject {
     ///
     /// - Precondition: The path is within the results.
     open func object(at indexPath: IndexPath) -> ResultType {
-        let place = results.sections.starts[indexPath[0]] + indexPath[1]
-        precondition(results.sections.range(indexPath[0]).contains(place), "the index path is within the results")
-        guard let object = results.list[place] as? ResultType else {
+        let index = results.sections.starts[indexPath[0]] + indexPath[1]
+        precondition(results.sections.range(indexPath[0]).contains(index), "the index path is within the results")
+        guard let object = results.list[index] as? ResultType else {
             preconditionFailure("the fetch request's result type is not that of its entity's class")
         }
         return object
@@ -216,7 +216,7 @@ open class NSFetchedResultsController<ResultType>: NSObject {
         managedObjectContext.preconditionIsCurrent()
         let state = ResultsState(list: results.list, sections: results.sections)
         let first = NSDiffableDataSourceSnapshot(SnapshotContents<String, NSManagedObjectID>(state, reloaded: ResultsChanges()))
-        defer { results.follow() }
+        defer { results.updateFollowing() }
         return results.streams.stream(startingWith: results.isFetched ? first : nil)
     }
 }

@@ -52,11 +52,11 @@ extension NSPersistentStoreCoordinator {
     /// Merges histories: by number within a store, whatever its clock did; by time among stores.
     private func interleaved(_ histories: [[NSPersistentHistoryTransaction]]) -> [NSPersistentHistoryTransaction] {
         if histories.count == 1 { return histories[0] }
-        var rest = histories.map { $0[...] }.filter { !$0.isEmpty }
+        var remaining = histories.map { $0[...] }.filter { !$0.isEmpty }
         var result: [NSPersistentHistoryTransaction] = []
-        while let next = rest.indices.min(by: { rest[$0][rest[$0].startIndex].timestamp < rest[$1][rest[$1].startIndex].timestamp }) {
-            result.append(rest[next].removeFirst())
-            if rest[next].isEmpty { rest.remove(at: next) }
+        while let next = remaining.indices.min(by: { remaining[$0][remaining[$0].startIndex].timestamp < remaining[$1][remaining[$1].startIndex].timestamp }) {
+            result.append(remaining[next].removeFirst())
+            if remaining[next].isEmpty { remaining.remove(at: next) }
         }
         return result
     }
@@ -77,20 +77,20 @@ extension NSPersistentStoreCoordinator {
         if read.isExpired {
             throw CocoaError(
                 .persistentHistoryTokenExpired,
-                sentence: "The history after the token was deleted; read the objects anew and go on from the current token.")
+                sentence: "The history after the token was deleted; refetch the objects and continue from the current token.")
         }
-        let wanted = read.heads.filter { filter.mayAccept(NSPersistentHistoryTransaction($0, changes: nil, store: store)) }
+        let candidates = read.heads.filter { filter.mayAccept(NSPersistentHistoryTransaction($0, changes: nil, store: store)) }
         if request.resultType == .transactionsOnly, !filter.needsChanges {
-            return wanted.map { NSPersistentHistoryTransaction($0, changes: nil, store: store) }
+            return candidates.map { NSPersistentHistoryTransaction($0, changes: nil, store: store) }
         }
-        let changes = try store.translated { try store.storage.read { try $0.historyChanges(of: wanted.map(\.number)) } }
-        return wanted.compactMap { head in
+        let changes = try store.translated { try store.storage.read { try $0.historyChanges(of: candidates.map(\.number)) } }
+        return candidates.compactMap { head in
             let made = (changes[head.number] ?? []).map { NSPersistentHistoryChange($0, self) }
             let whole = NSPersistentHistoryTransaction(head, changes: made, store: store)
             // A change references its transaction weakly, and the filter may read it.
-            let kept = withExtendedLifetime(whole) { filter.accepts(whole) ? filter.kept(of: made) : nil }
-            guard let kept, !filter.isAboutChanges || !kept.isEmpty else { return nil }
-            return NSPersistentHistoryTransaction(head, changes: request.resultType == .transactionsOnly ? nil : kept, store: store)
+            let matching = withExtendedLifetime(whole) { filter.accepts(whole) ? filter.kept(of: made) : nil }
+            guard let matching, !filter.isAboutChanges || !matching.isEmpty else { return nil }
+            return NSPersistentHistoryTransaction(head, changes: request.resultType == .transactionsOnly ? nil : matching, store: store)
         }
     }
 

@@ -88,13 +88,13 @@ public struct KeyedProperties: Sendable {
     /// Properties by key, including those of superclasses.
     static func properties(of type: NSManagedObject.Type) -> [String: Property] {
         guard !all.byClass.isEmpty else { return [:] }
-        var found: [String: Property] = [:]
+        var propertiesByKey: [String: Property] = [:]
         var current: AnyClass? = type
         while let type = current {
-            found.merge(all.byClass[ObjectIdentifier(type)] ?? [:]) { nearest, _ in nearest }
+            propertiesByKey.merge(all.byClass[ObjectIdentifier(type)] ?? [:]) { nearest, _ in nearest }
             current = _getSuperclass(type)
         }
-        return found
+        return propertiesByKey
     }
 }
 

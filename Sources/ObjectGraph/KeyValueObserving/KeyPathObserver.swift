@@ -69,12 +69,12 @@ final class KeyPathObserver<Root: NSManagedObject, Value>: PropertyObserver, @un
 
     private func relink(behind place: ObservedName.Place, _ object: NSManagedObject) {
         func isBehind(_ other: ObservedName.Place) -> Bool { other.path == place.path && other.depth > place.depth }
-        let left = steps.withLock { steps in
-            let left = (steps ?? []).filter { isBehind($0.place) }
+        let leavingSteps = steps.withLock { steps in
+            let leavingSteps = (steps ?? []).filter { isBehind($0.place) }
             steps?.removeAll { isBehind($0.place) }
-            return left
+            return leavingSteps
         }
-        for step in left { step.observers.remove(self, where: isBehind) }
+        for step in leavingSteps { step.observers.remove(self, where: isBehind) }
         let name = paths[place.path][place.depth]
         guard let next = object.readProperty(name) as? NSManagedObject else { return }
         link(next, ObservedName.Place(path: place.path, depth: place.depth + 1))

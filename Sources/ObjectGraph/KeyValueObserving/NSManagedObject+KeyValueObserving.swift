@@ -141,8 +141,8 @@ extension NSManagedObject {
     /// The members' indices in an ordered relationship; nil for an unordered one.
     private final func positions(_ change: PropertyChange) -> IndexSet? {
         guard case .toMany(let index)? = layout.entity.location(of: change.name), layout.entity.toMany[index].declaration.isOrdered else { return nil }
-        let places = Dictionary(uniqueKeysWithValues: toManyObjects(index).enumerated().map { (ObjectIdentifier($1), $0) })
-        return IndexSet(change.members.compactMap { places[ObjectIdentifier($0)] })
+        let indexes = Dictionary(uniqueKeysWithValues: toManyObjects(index).enumerated().map { (ObjectIdentifier($1), $0) })
+        return IndexSet(change.members.compactMap { indexes[ObjectIdentifier($0)] })
     }
 
     private final func isRelationship(_ name: String) -> Bool {

@@ -27,7 +27,7 @@ open class NSMappingModel: NSObject {
 
     /// The mappings by name.
     open var entityMappingsByName: [String: NSEntityMapping] {
-        Dictionary((entityMappings ?? []).map { ($0.name ?? "", $0) }, uniquingKeysWith: { first, _ in first })
+        Dictionary(keepingFirst: (entityMappings ?? []).map { ($0.name ?? "", $0) })
     }
 
     /// Infers a mapping model from two models, their names and renaming identifiers.
@@ -44,19 +44,19 @@ open class NSMappingModel: NSObject {
         if let first = obstacles.first {
             throw CocoaError(
                 .inferredMappingModel,
-                sentence: "How to migrate cannot be inferred: \(first.subject) \(first.what), and \(first.obstacle ?? ""); make a mapping model in code.",
+                sentence: "How to migrate cannot be inferred: \(first.subject) \(first.summary), and \(first.obstacle ?? ""); make a mapping model in code.",
                 userInfo: CocoaError.userInfo(obstacles))
         }
         let (before, after) = (try resolved(old), try resolved(new))
         let (sources, destinations) = (sourceModel.entitiesByName, destinationModel.entitiesByName)
         let model = NSMappingModel()
-        var kept: Set<String> = []
+        var mappedNames: Set<String> = []
         for entity in after.entities {
             let mapping = NSEntityMapping()
             mapping.destinationEntityName = entity.name
             mapping.destinationEntityVersionHash = destinations[entity.name]?.versionHash
             if let origin = difference.origin(of: entity.name), let source = before.entity(named: origin.name) {
-                kept.insert(origin.name)
+                mappedNames.insert(origin.name)
                 mapping.sourceEntityName = origin.name
                 mapping.sourceEntityVersionHash = sources[origin.name]?.versionHash
                 let isSame = mapping.sourceEntityVersionHash == mapping.destinationEntityVersionHash
@@ -71,7 +71,7 @@ open class NSMappingModel: NSObject {
             }
             model.entityMappings.append(mapping)
         }
-        for entity in before.entities where !kept.contains(entity.name) {
+        for entity in before.entities where !mappedNames.contains(entity.name) {
             let mapping = NSEntityMapping()
             mapping.mappingType = .removeEntityMappingType
             mapping.name = "IEM_Remove_\(entity.name)"
@@ -101,14 +101,14 @@ open class NSMappingModel: NSObject {
         func add(_ property: String, _ place: PropertyLocation?, isRelationship: Bool) {
             let mapping = NSPropertyMapping()
             mapping.name = property
-            if let before = place.map(name) {
-                let value = PredicateKit.NSExpression(forFunction: "valueForKeyPath:", arguments: [PredicateKit.NSExpression(forVariable: "source"), PredicateKit.NSExpression(forKeyPath: before)])
+            if let sourceName = place.map(name) {
+                let value = PredicateKit.NSExpression(forFunction: "valueForKeyPath:", arguments: [PredicateKit.NSExpression(forVariable: "source"), PredicateKit.NSExpression(forKeyPath: sourceName)])
                 mapping.valueExpression =
                     isRelationship
                     ? PredicateKit.NSExpression(
                         forFunction: PredicateKit.NSExpression(forVariable: NSMigrationManagerKey),
                         selectorName: "destinationInstancesForSourceRelationshipNamed:sourceInstances:",
-                        arguments: [PredicateKit.NSExpression(forConstantValue: before), value]) : value
+                        arguments: [PredicateKit.NSExpression(forConstantValue: sourceName), value]) : value
             }
             if isRelationship { relationships.append(mapping) } else { attributes.append(mapping) }
         }

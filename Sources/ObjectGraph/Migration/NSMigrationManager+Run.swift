@@ -57,10 +57,10 @@ extension NSMigrationManager {
 
     /// Executes the inferred mapping between SQLite files in SQL.
     private func migrateCopy(of source: URL, _ sOptions: [AnyHashable: Any]?, at draft: URL, _ dOptions: [AnyHashable: Any]?) throws {
-        let before = NSPersistentStoreCoordinator(managedObjectModel: sourceModel.withoutClasses())
-        let store = try open(source, NSSQLiteStoreType, sOptions, isSource: true, before)
-        try before.replacePersistentStore(at: draft, withPersistentStoreFrom: source, ofType: NSSQLiteStoreType)
-        try before.remove(store)
+        let sourceCoordinator = NSPersistentStoreCoordinator(managedObjectModel: sourceModel.withoutClasses())
+        let store = try open(source, NSSQLiteStoreType, sOptions, isSource: true, sourceCoordinator)
+        try sourceCoordinator.replacePersistentStore(at: draft, withPersistentStoreFrom: source, ofType: NSSQLiteStoreType)
+        try sourceCoordinator.remove(store)
         let after = NSPersistentStoreCoordinator(managedObjectModel: destinationModel.withoutClasses())
         var options = dOptions ?? [:]
         options[NSMigratePersistentStoresAutomaticallyOption] = true
@@ -75,7 +75,7 @@ extension NSMigrationManager {
         if isSource { options[NSReadOnlyPersistentStoreOption] = true }
         do {
             if isSource, !FileManager.default.fileExists(atPath: url.path) {
-                throw CocoaError(.fileReadNoSuchFile, sentence: "There is no store at \(url.path).")
+                throw CocoaError(.fileReadNoSuchFile, sentence: "No store exists at \(url.path).")
             }
             return try coordinator.addPersistentStore(ofType: type, configurationName: nil, at: url, options: options)
         } catch let error as CocoaError where error.code != .inferredMappingModel && error.code != .migration {
@@ -89,15 +89,15 @@ extension NSMigrationManager {
         from source: URL, _ sourceType: String, _ sourceOptions: [AnyHashable: Any]?, _ mappings: NSMappingModel, to draft: URL,
         _ draftType: String, _ draftOptions: [AnyHashable: Any]?
     ) throws {
-        let before = NSPersistentStoreCoordinator(managedObjectModel: sourceModel.withoutClasses())
+        let sourceCoordinator = NSPersistentStoreCoordinator(managedObjectModel: sourceModel.withoutClasses())
         let after = NSPersistentStoreCoordinator(managedObjectModel: destinationModel.withoutClasses())
-        let sourceStore = try open(source, sourceType, sourceOptions, isSource: true, before)
+        let sourceStore = try open(source, sourceType, sourceOptions, isSource: true, sourceCoordinator)
         let draftStore = try open(draft, draftType, draftOptions, isSource: false, after)
-        let state = State(mappings, before, after)
+        let state = State(mappings, sourceCoordinator, after)
         self.state = state
         defer {
             self.state = nil
-            try? before.remove(sourceStore)
+            try? sourceCoordinator.remove(sourceStore)
             try? after.remove(draftStore)
         }
         try state.sourceContext.performAndWait {
@@ -193,7 +193,7 @@ extension NSMigrationManager {
 
     private func keepMetadata(of source: NSPersistentStore, in target: NSPersistentStore) {
         let own = [NSStoreUUIDKey, NSStoreTypeKey]
-        let kept = (source.metadata ?? [:]).filter { !own.contains($0.key) && !$0.key.hasPrefix("NS") && !$0.key.hasPrefix("Tarn") && !$0.key.hasPrefix("_") }
-        if !kept.isEmpty { target.metadata = kept.merging(target.metadata ?? [:]) { $1 } }
+        let appValues = (source.metadata ?? [:]).filter { !own.contains($0.key) && !$0.key.hasPrefix("NS") && !$0.key.hasPrefix("Tarn") && !$0.key.hasPrefix("_") }
+        if !appValues.isEmpty { target.metadata = appValues.merging(target.metadata ?? [:]) { $1 } }
     }
 }

@@ -82,7 +82,7 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
 
     /// The mapping that is executed now.
     open var currentEntityMapping: NSEntityMapping {
-        guard let mapping = running.current else { preconditionFailure("no entity mapping is being carried out") }
+        guard let mapping = running.current else { preconditionFailure("no entity mapping is being executed") }
         return mapping
     }
 
@@ -114,8 +114,8 @@ open class NSMigrationManager: NSObject, @unchecked Sendable {
 
     /// Returns the source objects of a mapping's destination objects; of all for nil.
     open func sourceInstances(forEntityMappingName mappingName: String, destinationInstances: [NSManagedObject]?) -> [NSManagedObject] {
-        let known = running.sources[mappingName] ?? [:]
-        return (destinationInstances ?? running.made[mappingName] ?? []).flatMap { known[$0.objectID] ?? [] }
+        let sourcesByDestination = running.sources[mappingName] ?? [:]
+        return (destinationInstances ?? running.made[mappingName] ?? []).flatMap { sourcesByDestination[$0.objectID] ?? [] }
     }
 
     /// Cancels the migration after its current step;
@@ -168,20 +168,20 @@ extension NSMigrationManager: PredicateMessageTarget {
             }
         }
         guard arguments.count == 2, case .string(let name) = arguments[0] else { return .null }
-        let given = objects(arguments[1])
-        let found: [NSManagedObject]
+        let sourceObjects = objects(arguments[1])
+        let destinationObjects: [NSManagedObject]
         switch method {
         case "destinationInstancesForEntityMappingNamed:sourceInstances:":
-            found = destinationInstances(forEntityMappingName: name, sourceInstances: given)
+            destinationObjects = destinationInstances(forEntityMappingName: name, sourceInstances: sourceObjects)
         case "sourceInstancesForEntityMappingNamed:destinationInstances:":
-            found = sourceInstances(forEntityMappingName: name, destinationInstances: given)
+            destinationObjects = sourceInstances(forEntityMappingName: name, destinationInstances: sourceObjects)
         default:
             // The members may have been migrated by any mapping.
             let mappings = (running.mappingModel.entityMappings ?? []).compactMap(\.name)
-            found = given.flatMap { member in
+            destinationObjects = sourceObjects.flatMap { member in
                 mappings.lazy.compactMap { self.running.destinations[$0]?[member.objectID] }.first ?? []
             }
         }
-        return .list(found.map { .object(PredicateObject($0)) })
+        return .list(destinationObjects.map { .object(PredicateObject($0)) })
     }
 }

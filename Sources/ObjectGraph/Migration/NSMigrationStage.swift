@@ -116,7 +116,7 @@ open class NSManagedObjectModelReference: NSObject {
 
     /// - Throws: ``CocoaError`` 134504 for a missing model or another checksum.
     func resolve() throws -> NSManagedObjectModel {
-        let found: NSManagedObjectModel? =
+        let resolved: NSManagedObjectModel? =
             switch place {
             case .model(let model): model
             case .file(let url): try? ModelLookup.versions(at: url).values.lazy.map { NSManagedObjectModel($0) }.first { $0.versionChecksum == versionChecksum }
@@ -127,12 +127,12 @@ open class NSManagedObjectModelReference: NSObject {
             case .name(let name, let bundle):
                 ModelLookup.versionsByName(in: bundle).first { $0.name == name }.map { NSManagedObjectModel($0.model) }
             }
-        guard let found else { throw notFound("cannot be found") }
-        guard found.versionChecksum == versionChecksum else { throw notFound("has the checksum \(found.versionChecksum)") }
-        return found
+        guard let resolved else { throw notFound("cannot be found") }
+        guard resolved.versionChecksum == versionChecksum else { throw notFound("has the checksum \(resolved.versionChecksum)") }
+        return resolved
     }
 
-    private func notFound(_ what: String) -> CocoaError {
+    private func notFound(_ reason: String) -> CocoaError {
         let name =
             switch place {
             case .model: "A model"
@@ -142,7 +142,7 @@ open class NSManagedObjectModelReference: NSObject {
             }
         return CocoaError(
             .modelReferenceNotFound,
-            sentence: "\(name) of a migration stage \(what); the stage asks for the version with the checksum \(versionChecksum).")
+            sentence: "\(name) of a migration stage \(reason); the stage asks for the version with the checksum \(versionChecksum).")
     }
 }
 

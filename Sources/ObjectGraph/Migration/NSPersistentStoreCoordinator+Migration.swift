@@ -28,10 +28,10 @@ extension NSPersistentStoreCoordinator {
         guard description.shouldInferMappingModelAutomatically else {
             throw CocoaError(
                 .migrationMissingMappingModel,
-                sentence: "The store at \(url.path) was made with another version of the model, and nothing says how to migrate it; let the mapping be inferred.")
+                sentence: "The store at \(url.path) was made with another version of the model, and no mapping was given; let the mapping be inferred.")
         }
-        let known = ModelLookup.known().map { NSManagedObjectModel($0) }
-        guard let source = NSManagedObjectModel(byMerging: known, forStoreMetadata: metadata) else {
+        let candidateModels = ModelLookup.known().map { NSManagedObjectModel($0) }
+        guard let source = NSManagedObjectModel(byMerging: candidateModels, forStoreMetadata: metadata) else {
             throw CocoaError(
                 .migrationMissingSourceModel,
                 sentence: "The program does not have the version of the model that the store at \(url.path) was made with; add it.")

@@ -61,7 +61,7 @@ struct StagedMigration {
         guard let position = positions.max() else {
             throw CocoaError(
                 .modelReferenceNotFound,
-                sentence: "No migration stage has the version of the \(whose), whose checksum is \(checksum); add it to a stage.")
+                sentence: "No migration stage has the version of the \(whose) with the checksum \(checksum); add it to a stage.")
         }
         return position
     }

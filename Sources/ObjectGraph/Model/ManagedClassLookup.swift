@@ -11,7 +11,7 @@ import Synchronization
 /// On Linux the Swift runtime cannot look up a class by its bare name, the form that models have; the compiler's type
 /// records can. Classes that no code mentions are found, too.
 enum ManagedClassLookup {
-    private struct Found: @unchecked Sendable {
+    private struct Match: @unchecked Sendable {
         // Unchecked: metatypes are immutable.
         let module: String
         let type: any AnyObject.Type
@@ -20,8 +20,8 @@ enum ManagedClassLookup {
     /// Returns the class that a model names for an entity; `NSManagedObject` if the program has no such class.
     static func managedClass(for entity: Entity) -> NSManagedObject.Type {
         guard entity.className != "NSManagedObject" else { return NSManagedObject.self }
-        let candidates = classes(named: entity.className).compactMap { found in
-            (found.type as? NSManagedObject.Type).map { (found.module, $0) }
+        let candidates = classes(named: entity.className).compactMap { matches in
+            (matches.type as? NSManagedObject.Type).map { (matches.module, $0) }
         }
         return candidates.first { $0.0 == entity.classModule }?.1 ?? candidates.first?.1 ?? NSManagedObject.self
     }
@@ -55,9 +55,9 @@ enum ManagedClassLookup {
         visit { _, name in name.hasSuffix("KeyedProperties") }.compactMap { $0.type as? KeyedPropertyRegistration.Type }
     }
 
-    private static func classes(named wanted: String) -> [Found] { visit { _, name in name == wanted } }
+    private static func classes(named wanted: String) -> [Match] { visit { _, name in name == wanted } }
 
-    private static func visit(_ isWanted: (_ module: String, _ name: String) -> Bool) -> [Found] {
+    private static func visit(_ isWanted: (_ module: String, _ name: String) -> Bool) -> [Match] {
         withoutActuallyEscaping(isWanted) { isWanted in
             let walk = Walk(isWanted)
             tarn_visit_classes(
@@ -67,17 +67,17 @@ enum ManagedClassLookup {
                     let moduleName = String(cString: module)
                     guard walk.isWanted(moduleName, String(cString: name)), let record = metadata(0) else { return true }
                     if let type = unsafeBitCast(record, to: Any.Type.self) as? any AnyObject.Type {
-                        walk.found.append(Found(module: moduleName, type: type))
+                        walk.matches.append(Match(module: moduleName, type: type))
                     }
                     return true
                 }, Unmanaged.passUnretained(walk).toOpaque())
-            return walk.found.sorted { $0.module < $1.module }
+            return walk.matches.sorted { $0.module < $1.module }
         }
     }
 
     private final class Walk {
         let isWanted: (String, String) -> Bool
-        var found: [Found] = []
+        var matches: [Match] = []
         init(_ isWanted: @escaping (String, String) -> Bool) { self.isWanted = isWanted }
     }
 }

@@ -25,7 +25,7 @@ enum ModelLookup {
         }
         throw CocoaError(
             .fileReadNoSuchFile,
-            sentence: "There is no model named '\(name)'. Add \(name).xcdatamodeld to a target that uses the "
+            sentence: "No model is named '\(name)'. Add \(name).xcdatamodeld to a target that uses the "
                 + "ModelCompilerPlugin, or pass a model to init(name:managedObjectModel:).")
     }
 
@@ -96,8 +96,8 @@ extension NSManagedObjectModel {
         guard var result = models.first else { return Model() }
         for model in models.dropFirst() {
             for entity in model.entities {
-                if let known = result.entities.first(where: { $0.name == entity.name }) {
-                    if known != entity { return nil }
+                if let existing = result.entities.first(where: { $0.name == entity.name }) {
+                    if existing != entity { return nil }
                 } else {
                     result.entities.append(entity)
                 }

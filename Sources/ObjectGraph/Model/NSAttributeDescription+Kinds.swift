@@ -36,8 +36,8 @@ open class NSDerivedAttributeDescription: NSAttributeDescription {
 
     override func emptyCopy() -> NSPropertyDescription { NSDerivedAttributeDescription() }
 
-    override func take(_ other: NSPropertyDescription) {
-        super.take(other)
+    override func copyValues(from other: NSPropertyDescription) {
+        super.copyValues(from: other)
         derivationFormat = (other as? NSDerivedAttributeDescription)?.derivationFormat
     }
 }
@@ -62,8 +62,8 @@ open class NSCompositeAttributeDescription: NSAttributeDescription {
         self.init(attribute)
         let composite = composites.first { $0.name == attribute.compositeName }
         // The model's checks reject a composite that contains itself; until then it must not recurse endlessly.
-        let others = composites.filter { $0.name != attribute.compositeName }
-        elements = (composite?.attributes ?? []).map { NSAttributeDescription.description(of: $0, composites: others) }
+        let remainingComposites = composites.filter { $0.name != attribute.compositeName }
+        elements = (composite?.attributes ?? []).map { NSAttributeDescription.description(of: $0, composites: remainingComposites) }
     }
 
     /// The name of the elements' composite in the model.
@@ -89,12 +89,12 @@ open class NSCompositeAttributeDescription: NSAttributeDescription {
 
     override func emptyCopy() -> NSPropertyDescription { NSCompositeAttributeDescription() }
 
-    override func take(_ other: NSPropertyDescription) {
-        super.take(other)
+    override func copyValues(from other: NSPropertyDescription) {
+        super.copyValues(from: other)
         guard let other = other as? NSCompositeAttributeDescription else { return }
         elements = other.elements.map { element in
             let copy = element.emptyCopy()
-            copy.take(element)
+            copy.copyValues(from: element)
             guard let copy = copy as? NSAttributeDescription else { preconditionFailure("a copy is of its original's class") }
             return copy
         }

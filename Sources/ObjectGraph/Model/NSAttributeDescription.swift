@@ -56,7 +56,7 @@ open class NSAttributeDescription: NSPropertyDescription {
     /// Whether mirroring encrypts the value.
     open var allowsCloudEncryption = false { willSet { preconditionIsMutable() } }
     private var explicitValueClassName: String?
-    /// Values without API (bounds, scalar types) keep what the model file says.
+    /// Values without API (bounds, scalar types) stay as in the model file.
     private(set) var declared = Attribute(name: "", type: .undefined)
 
     /// The class of the attribute's values: that of its type, unless another was set for a transformable attribute.
@@ -72,10 +72,10 @@ open class NSAttributeDescription: NSPropertyDescription {
 
     init(_ attribute: Attribute) {
         super.init()
-        take(attribute)
+        setValues(from: attribute)
     }
 
-    func take(_ attribute: Attribute) {
+    func setValues(from attribute: Attribute) {
         declared = attribute
         name = attribute.name
         isOptional = attribute.isOptional
@@ -116,8 +116,8 @@ open class NSAttributeDescription: NSPropertyDescription {
 
     override func emptyCopy() -> NSPropertyDescription { NSAttributeDescription() }
 
-    override func take(_ other: NSPropertyDescription) {
-        super.take(other)
+    override func copyValues(from other: NSPropertyDescription) {
+        super.copyValues(from: other)
         guard let other = other as? NSAttributeDescription else { return }
         declared = other.declared
         attributeType = other.attributeType

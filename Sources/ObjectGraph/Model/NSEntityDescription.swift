@@ -51,7 +51,7 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
 
     public override init() {
         super.init()
-        backlink.lead(to: self)
+        backlink.setTarget( self)
     }
 
     deinit { backlink.clear() }
@@ -62,7 +62,7 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
     private(set) var ownProperties: [NSPropertyDescription] = []
     private var storedSubentities: [NSEntityDescription] = []
     private var storedIndexes: [NSFetchIndexDescription] = []
-    /// Values without API (code generation) keep what the model file says.
+    /// Values without API (code generation) stay as in the model file.
     private var declared = Entity(name: "")
 
     /// The model of the entity.
@@ -184,7 +184,7 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
     /// A hash over everything that decides compatibility with a store of another version: name, parent, abstractness,
     /// properties, uniqueness constraints, modifier.
     ///
-    /// Differs: the bytes are not Apple's, whose encoding is not public.
+    /// Differs: the bytes are not Apple's: that encoding is not public.
     open var versionHash: Data { versionHash(of: ownProperties.filter { !$0.isTransient }, superentity?.versionHash) }
 
     /// The version hash of earlier releases: it includes transient properties, which no store has.
@@ -226,9 +226,7 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
     }
 
     static func descriptions(of model: Model) -> [NSEntityDescription] {
-        let byName = Dictionary(
-            model.entities.map { ($0.name, NSEntityDescription($0, composites: model.composites)) },
-            uniquingKeysWith: { first, _ in first })
+        let byName = Dictionary(keepingFirst: model.entities.map { ($0.name, NSEntityDescription($0, composites: model.composites)) })
         for entity in model.entities {
             guard let description = byName[entity.name] else { continue }
             if let parent = entity.superentity.flatMap({ byName[$0] }) { parent.subentities.append(description) }
@@ -248,10 +246,10 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
 
     convenience init(_ entity: Entity, composites: [Composite]) {
         self.init()
-        take(entity, composites: composites)
+        setValues(from: entity, composites: composites)
     }
 
-    private func take(_ entity: Entity, composites: [Composite]) {
+    private func setValues(from entity: Entity, composites: [Composite]) {
         name = entity.name
         managedObjectClassName = entity.classModule.map { "\($0).\(entity.className)" } ?? entity.className
         isAbstract = entity.isAbstract
@@ -271,11 +269,11 @@ open class NSEntityDescription: NSObject, NSCopying, NSSecureCoding, @unchecked 
     /// Returns a mutable copy without a model, a parent and subentities.
     public final func copy(with zone: NSZone? = nil) -> Any {
         let copy = NSEntityDescription()
-        copy.take(self)
+        copy.copyValues(from: self)
         return copy
     }
 
-    private func take(_ other: NSEntityDescription) {
+    private func copyValues(from other: NSEntityDescription) {
         name = other.name
         managedObjectClassName = other.managedObjectClassName
         isAbstract = other.isAbstract

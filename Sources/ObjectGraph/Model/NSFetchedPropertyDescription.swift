@@ -12,7 +12,7 @@ public import PredicateKit
 open class NSFetchedPropertyDescription: NSPropertyDescription {
     /// The fetch that computes the value.
     open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? { willSet { preconditionIsMutable() } }
-    /// Values without API keep what the model file says.
+    /// Values without API stay as in the model file.
     private var declared = FetchedProperty(name: "", request: FetchTemplate(name: "", entity: ""))
 
     public override init() { super.init() }
@@ -35,7 +35,7 @@ open class NSFetchedPropertyDescription: NSPropertyDescription {
         property.userInfo = strings(of: userInfo)
         property.renamingIdentifier = explicitRenamingIdentifier
         property.versionHashModifier = versionHashModifier
-        if let fetchRequest { property.request.take(fetchRequest) }
+        if let fetchRequest { property.request.setValues(from: fetchRequest) }
         return property
     }
 
@@ -46,8 +46,8 @@ open class NSFetchedPropertyDescription: NSPropertyDescription {
 
     override func emptyCopy() -> NSPropertyDescription { NSFetchedPropertyDescription() }
 
-    override func take(_ other: NSPropertyDescription) {
-        super.take(other)
+    override func copyValues(from other: NSPropertyDescription) {
+        super.copyValues(from: other)
         guard let other = other as? NSFetchedPropertyDescription else { return }
         declared = other.declared
         fetchRequest = other.fetchRequest
@@ -81,8 +81,8 @@ open class NSExpressionDescription: NSPropertyDescription {
 
     override func emptyCopy() -> NSPropertyDescription { NSExpressionDescription() }
 
-    override func take(_ other: NSPropertyDescription) {
-        super.take(other)
+    override func copyValues(from other: NSPropertyDescription) {
+        super.copyValues(from: other)
         guard let other = other as? NSExpressionDescription else { return }
         expressionResultType = other.expressionResultType
         expression = other.expression
@@ -106,7 +106,7 @@ extension FetchTemplate {
         return request
     }
 
-    mutating func take(_ request: NSFetchRequest<any NSFetchRequestResult>) {
+    mutating func setValues(from request: NSFetchRequest<any NSFetchRequestResult>) {
         entity = request.entityName ?? entity
         if let predicate = request.predicate { predicateFormat = parsed(predicate)?.formatDescription }
         fetchLimit = request.fetchLimit

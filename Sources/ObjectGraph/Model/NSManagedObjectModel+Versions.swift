@@ -22,23 +22,22 @@ extension NSManagedObjectModel {
 
     func isConfigurationImplementation(withName configuration: String?, compatibleWithStoreMetadata metadata: [String: Any]) -> Bool {
         guard let entities = entities(forConfigurationName: configuration),
-            let known = metadata[NSStoreModelVersionHashesKey] as? [String: Data]
+            let storeHashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data]
         else { return false }
-        let hashes = Dictionary(
-            entities.compactMap { entity in entity.name.map { ($0, entity.versionHash) } }, uniquingKeysWith: { first, _ in first })
-        guard Set(known.keys) == Set(hashes.keys) else { return false }
+        let hashes = Dictionary(keepingFirst: entities.compactMap { entity in entity.name.map { ($0, entity.versionHash) } })
+        guard Set(storeHashes.keys) == Set(hashes.keys) else { return false }
         guard metadata[tarnHashVersionKey] != nil else {
             return ForeignTables.fit(metadata, value, configuration: configuration) ?? true
         }
         let earlier = earlierVersionHashes
-        return hashes.allSatisfy { known[$0.key] == $0.value || known[$0.key] == earlier[$0.key] }
+        return hashes.allSatisfy { storeHashes[$0.key] == $0.value || storeHashes[$0.key] == earlier[$0.key] }
     }
 
     /// Creates a model from the entities, among several models, that fit a store.
     ///
     /// - Returns: nil when no model has an entity of the store in the same version.
     public convenience init?(byMerging models: [NSManagedObjectModel], forStoreMetadata metadata: [String: Any]) {
-        guard let known = metadata[NSStoreModelVersionHashesKey] as? [String: Data], !known.isEmpty else { return nil }
+        guard let storeHashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data], !storeHashes.isEmpty else { return nil }
         let isOurs = metadata[tarnHashVersionKey] != nil
         let fitting = models.filter { $0.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata) }
         // Versions with equal tables are distinguished by the developer's version identifiers, if set.
@@ -49,7 +48,7 @@ extension NSManagedObjectModel {
             return
         }
         var merged = Model()
-        for (name, hash) in known.sorted(by: { $0.key < $1.key }) {
+        for (name, hash) in storeHashes.sorted(by: { $0.key < $1.key }) {
             let source = models.first { model in
                 model.entitiesByName[name].map { !isOurs || $0.versionHash == hash || $0.earlierVersionHash == hash } ?? false
             }
@@ -71,7 +70,7 @@ extension NSManagedObjectModel {
     /// - Throws: ``CocoaError`` for a file that is missing or isn't a model.
     public class func checksumsForVersionedModel(at modelURL: URL) throws -> [String: String] {
         guard FileManager.default.fileExists(atPath: modelURL.path) else {
-            throw CocoaError(.fileReadNoSuchFile, sentence: "There is no model at \(modelURL.path).")
+            throw CocoaError(.fileReadNoSuchFile, sentence: "No model exists at \(modelURL.path).")
         }
         do {
             return try ModelLookup.versions(at: modelURL).mapValues { NSManagedObjectModel($0).versionChecksum }

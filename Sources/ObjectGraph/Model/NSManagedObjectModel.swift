@@ -15,7 +15,7 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
     // Unchecked: written by one thread before the model is used, constant afterwards (`frozen`).
     private let frozen = Mutex<Frozen?>(nil)
     private var storedEntities: [NSEntityDescription] = []
-    /// Values without API keep what the model file says.
+    /// Values without API stay as in the model file.
     private var declared = Model()
     private var configurationEntityNames: [String: [String]] = [:]
     /// Named fetch requests, from the model file and set in code.
@@ -138,12 +138,12 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
 
     /// Templates in the order of the model file, then those set in code.
     private var templateValues: [FetchTemplate] {
-        let known = declared.fetchTemplates.map(\.name)
-        let names = known.filter { fetchTemplates[$0] != nil } + fetchTemplates.keys.filter { !known.contains($0) }.sorted()
+        let declaredNames = declared.fetchTemplates.map(\.name)
+        let names = declaredNames.filter { fetchTemplates[$0] != nil } + fetchTemplates.keys.filter { !declaredNames.contains($0) }.sorted()
         return names.compactMap { name in
             guard let request = fetchTemplates[name] else { return nil }
             var template = declared.fetchTemplates.first { $0.name == name } ?? FetchTemplate(name: name, entity: "")
-            template.take(request)
+            template.setValues(from: request)
             return template
         }
     }
@@ -218,17 +218,17 @@ open class NSManagedObjectModel: NSObject, NSCopying, NSSecureCoding, @unchecked
     /// Returns a mutable copy.
     public final func copy(with zone: NSZone? = nil) -> Any {
         let copy = NSManagedObjectModel()
-        copy.take(self)
+        copy.copyValues(from: self)
         return copy
     }
 
-    private func take(_ other: NSManagedObjectModel) {
+    private func copyValues(from other: NSManagedObjectModel) {
         declared = other.declared
         configurationEntityNames = other.configurationEntityNames
         versionIdentifiers = other.versionIdentifiers
         localizationDictionary = other.localizationDictionary
         let copies = other.storedEntities.compactMap { $0.copy() as? NSEntityDescription }
-        let byName = Dictionary(copies.compactMap { copy in copy.name.map { ($0, copy) } }, uniquingKeysWith: { first, _ in first })
+        let byName = Dictionary(keepingFirst: copies.compactMap { copy in copy.name.map { ($0, copy) } })
         for (entity, copy) in zip(other.storedEntities, copies) {
             guard let parent = entity.superentity?.name.flatMap({ byName[$0] }) else { continue }
             parent.subentities.append(copy)

@@ -83,7 +83,7 @@ open class NSPropertyDescription: NSObject, NSCopying, NSSecureCoding {
 
     /// Copies the values of another property of the same kind. Entities are not copied: a copied relationship stores its
     /// destination's name until its entity is added to a model.
-    func take(_ other: NSPropertyDescription) {
+    func copyValues(from other: NSPropertyDescription) {
         name = other.name
         isOptional = other.isOptional
         isTransient = other.isTransient
@@ -98,7 +98,7 @@ open class NSPropertyDescription: NSObject, NSCopying, NSSecureCoding {
     /// Returns a mutable copy without an entity.
     public final func copy(with zone: NSZone? = nil) -> Any {
         let copy = emptyCopy()
-        copy.take(self)
+        copy.copyValues(from: self)
         return copy
     }
 
@@ -129,6 +129,6 @@ open class NSPropertyDescription: NSObject, NSCopying, NSSecureCoding {
     public required convenience init?(coder: NSCoder) {
         self.init()
         guard let other = ModelArchive.property(from: coder), type(of: other) == type(of: self) else { return nil }
-        take(other)
+        copyValues(from: other)
     }
 }

@@ -103,8 +103,8 @@ open class NSRelationshipDescription: NSPropertyDescription {
 
     override func emptyCopy() -> NSPropertyDescription { NSRelationshipDescription() }
 
-    override func take(_ other: NSPropertyDescription) {
-        super.take(other)
+    override func copyValues(from other: NSPropertyDescription) {
+        super.copyValues(from: other)
         guard let other = other as? NSRelationshipDescription else { return }
         minCount = other.minCount
         maxCount = other.maxCount

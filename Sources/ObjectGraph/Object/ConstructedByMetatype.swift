@@ -22,10 +22,10 @@ extension NSPersistentContainer: ConstructedByMetatype {}
 
 /// Returns an object as the type of its metatype.
 private func checked<Object, Wanted>(_ object: Object, _ type: Wanted.Type) -> Wanted {
-    guard let wanted = object as? Wanted else {
+    guard let instance = object as? Wanted else {
         preconditionFailure("\(Swift.type(of: object)) was constructed where \(type) was wanted")
     }
-    return wanted
+    return instance
 }
 
 extension ConstructedByMetatype where Self: NSManagedObject {

@@ -17,15 +17,15 @@ enum ManagedClassEntities {
     static func remember(_ layouts: [EntityLayout]) {
         entities.withLock { table in
             for layout in layouts where layout.managedClass != NSManagedObject.self {
-                var known = table[ObjectIdentifier(layout.managedClass), default: []]
-                known.removeAll { $0.entity == nil || $0.entity === layout.description }
-                table[ObjectIdentifier(layout.managedClass)] = known + [Reference(entity: layout.description)]
+                var references = table[ObjectIdentifier(layout.managedClass), default: []]
+                references.removeAll { $0.entity == nil || $0.entity === layout.description }
+                table[ObjectIdentifier(layout.managedClass)] = references + [Reference(entity: layout.description)]
             }
         }
     }
 
     static func entity(for type: NSManagedObject.Type) -> NSEntityDescription? {
-        let known = entities.withLock { $0[ObjectIdentifier(type)] ?? [] }.compactMap(\.entity)
-        return known.last(where: { $0.managedObjectModelReference != nil }) ?? known.last
+        let references = entities.withLock { $0[ObjectIdentifier(type)] ?? [] }.compactMap(\.entity)
+        return references.last(where: { $0.managedObjectModelReference != nil }) ?? references.last
     }
 }

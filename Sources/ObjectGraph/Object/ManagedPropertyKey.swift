@@ -34,8 +34,8 @@ public final class ManagedPropertyKey: Sendable {
 
     @inline(__always)
     private func code(in layout: EntityLayout) -> Int {
-        let word = remembered.load(ordering: .relaxed)
-        if UInt32(truncatingIfNeeded: word >> 32) == layout.number { return Int(Int32(truncatingIfNeeded: word)) }
+        let cached = remembered.load(ordering: .relaxed)
+        if UInt32(truncatingIfNeeded: cached >> 32) == layout.number { return Int(Int32(truncatingIfNeeded: cached)) }
         return lookUp(in: layout)
     }
 
@@ -46,8 +46,8 @@ public final class ManagedPropertyKey: Sendable {
             case .toMany(let index): ~index
             case nil: preconditionFailure("entity '\(layout.name)' has no property '\(name)'")
             }
-        let word = UInt64(layout.number) << 32 | UInt64(UInt32(bitPattern: Int32(code)))
-        remembered.store(word, ordering: .relaxed)
+        let packed = UInt64(layout.number) << 32 | UInt64(UInt32(bitPattern: Int32(code)))
+        remembered.store(packed, ordering: .relaxed)
         return code
     }
 }

@@ -20,13 +20,13 @@ struct MemberOrder {
     /// Members in order: those arranged in this context, then the store's others, then appended ones.
     func sorted(_ members: Set<RowKey>) -> [RowKey] {
         let last = newcomers.filter(members.contains)
-        var rest = members.subtracting(last)
+        var unordered = members.subtracting(last)
         var result: [RowKey] = []
         result.reserveCapacity(members.count)
-        for key in arranged ?? [] where rest.remove(key) != nil { result.append(key) }
-        for key in stored where rest.remove(key) != nil { result.append(key) }
+        for key in arranged ?? [] where unordered.remove(key) != nil { result.append(key) }
+        for key in stored where unordered.remove(key) != nil { result.append(key) }
         // Both kinds of key follow time, temporary ones downwards.
-        result += rest.sorted { abs($0.primaryKey) < abs($1.primaryKey) }
+        result += unordered.sorted { abs($0.primaryKey) < abs($1.primaryKey) }
         return result + last
     }
 
@@ -38,12 +38,12 @@ struct MemberOrder {
 
     mutating func remove(_ key: RowKey) {
         // Moved out, so that it isn't copied.
-        var known = keys.take() ?? Set(newcomers).union(arranged ?? [])
-        if known.remove(key) != nil {
+        var superset = keys.take() ?? Set(newcomers).union(arranged ?? [])
+        if superset.remove(key) != nil {
             if let index = newcomers.lastIndex(of: key) { newcomers.remove(at: index) }
             if let index = arranged?.firstIndex(of: key) { arranged?.remove(at: index) }
         }
-        keys = known
+        keys = superset
     }
 
     mutating func arrange(_ keys: [RowKey]) {

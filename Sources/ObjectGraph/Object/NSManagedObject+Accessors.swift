@@ -20,7 +20,7 @@ extension NSManagedObject {
     @inline(never)
     private final func willReadSlowly(_ key: ManagedPropertyKey) -> Bool {
         if flags.contains(.probe) {
-            KeyPathProbe.note(key.name, of: self)
+            KeyPathProbe.recordRead(key.name, of: self)
             return false
         }
         if flags.contains(.observed) { noteRead(key.name) }

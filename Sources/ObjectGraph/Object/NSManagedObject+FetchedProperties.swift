@@ -24,7 +24,7 @@ struct FetchedPropertyResults {
         }
     }
 
-    mutating func forget(_ object: NSManagedObject) {
+    mutating func removeResults(of object: NSManagedObject) {
         guard !results.isEmpty else { return }
         for name in object.layout.fetchedProperties.keys { results[Key(sequence: object.sequence, name: name)] = nil }
     }
@@ -34,7 +34,7 @@ extension NSManagedObject {
     /// - Returns: The result of the property's request, cached until the object is refreshed.
     final func fetched(_ property: NSFetchedPropertyDescription) -> [Any] {
         guard let context = contextReference, let request = property.fetchRequest, !flags.contains(.detached) else { return [] }
-        if let known = context.fetchedPropertyResults[self, property.name] { return known }
+        if let cached = context.fetchedPropertyResults[self, property.name] { return cached }
         let bound = NSFetchRequest<any NSFetchRequestResult>(copying: request)
         bound.predicate = request.predicate?.withSubstitutionVariables(["FETCH_SOURCE": self, "FETCHED_PROPERTY": property])
         // After a failed fetch, the next read fetches again.

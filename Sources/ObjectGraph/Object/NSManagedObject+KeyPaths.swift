@@ -76,8 +76,8 @@ extension NSManagedObject {
     }
 
     private final func requireOwner(_ keyPath: String) -> (NSManagedObject, String) {
-        guard let found = owner(keyPath) else { preconditionFailure("'\(keyPath)' leads to no object of \(layout.name)") }
-        return found
+        guard let target = owner(keyPath) else { preconditionFailure("'\(keyPath)' leads to no object of \(layout.name)") }
+        return target
     }
 }
 
@@ -87,14 +87,14 @@ extension NSManagedObject {
 enum KeyValuePath {
     static func value(of value: Any?, _ keys: ArraySlice<String>) -> Any? {
         guard let value, !(value is NSNull), let key = keys.first else { return value is NSNull ? nil : value }
-        let rest = keys.dropFirst()
+        let remainingKeys = keys.dropFirst()
         switch value {
-        case let object as NSManagedObject: return self.value(of: object.value(forKey: key), rest)
-        case let dictionary as [String: Any]: return self.value(of: key == "@count" ? dictionary.count : dictionary[key], rest)
+        case let object as NSManagedObject: return self.value(of: object.value(forKey: key), remainingKeys)
+        case let dictionary as [String: Any]: return self.value(of: key == "@count" ? dictionary.count : dictionary[key], remainingKeys)
         case let set as NSOrderedSet:
-            return collection(set.array, key, rest) { NSOrderedSet(array: $0) }
-        case let set as NSSet: return collection(set.allObjects, key, rest) { NSSet(array: $0) }
-        case let array as [Any]: return collection(array, key, rest) { $0 }
+            return collection(set.array, key, remainingKeys) { NSOrderedSet(array: $0) }
+        case let set as NSSet: return collection(set.allObjects, key, remainingKeys) { NSSet(array: $0) }
+        case let array as [Any]: return collection(array, key, remainingKeys) { $0 }
         default: preconditionFailure("a \(type(of: value)) has no values for keys, such as '\(key)'")
         }
     }
@@ -118,7 +118,7 @@ enum KeyValuePath {
         case "@distinctUnionOfObjects": return NSSet(array: values).allObjects
         case "@unionOfArrays", "@unionOfSets": return values.flatMap(elements)
         case "@distinctUnionOfArrays", "@distinctUnionOfSets": return NSSet(array: values.flatMap(elements)).allObjects
-        default: preconditionFailure("'\(key)' is no collection operator")
+        default: preconditionFailure("'\(key)' isn't a collection operator")
         }
     }
 

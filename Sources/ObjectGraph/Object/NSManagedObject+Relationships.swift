@@ -89,16 +89,16 @@ extension NSManagedObject {
     }
 
     private final func mutation(_ index: Int, to objects: [NSManagedObject]) -> PropertyMutation {
-        let before = toManyObjects(index)
-        let (inserted, removed) = (objects.filter { !before.contains($0) }, before.filter { !objects.contains($0) })
-        if removed.isEmpty, !inserted.isEmpty, before == objects.filter(before.contains) { return .insertion(inserted) }
-        if inserted.isEmpty, !removed.isEmpty, objects == before.filter(objects.contains) { return .removal(removed) }
+        let formerMembers = toManyObjects(index)
+        let (inserted, removed) = (objects.filter { !formerMembers.contains($0) }, formerMembers.filter { !objects.contains($0) })
+        if removed.isEmpty, !inserted.isEmpty, formerMembers == objects.filter(formerMembers.contains) { return .insertion(inserted) }
+        if inserted.isEmpty, !removed.isEmpty, objects == formerMembers.filter(objects.contains) { return .removal(removed) }
         return .setting
     }
 
     final func setToMany(_ index: Int, to objects: [NSManagedObject]) {
-        let wanted = Set(objects.map(\.key))
-        for object in toManyObjects(index) where !wanted.contains(object.key) { removeFromMany(index, object) }
+        let newKeys = Set(objects.map(\.key))
+        for object in toManyObjects(index) where !newKeys.contains(object.key) { removeFromMany(index, object) }
         let present = toManyKeys(index)
         for object in objects where !present.contains(object.key) { addToMany(index, object) }
         if layout.entity.toMany[index].declaration.isOrdered { arrange(index, objects.map(\.key)) }
@@ -106,10 +106,9 @@ extension NSManagedObject {
 
     final func arrange(_ index: Int, _ keys: [RowKey]) {
         let members = toManyKeys(index)
-        var seen: Set<RowKey> = []
-        let wanted = keys.filter { members.contains($0) && seen.insert($0).inserted }
-        guard toMany[index].orderedMembers != wanted, willWrite() else { return }
-        observing(layout.entity.toMany[index].name) { toMany[index].arrange(wanted) }
+        let orderedKeys = keys.filter(members.contains).uniqued()
+        guard toMany[index].orderedMembers != orderedKeys, willWrite() else { return }
+        observing(layout.entity.toMany[index].name) { toMany[index].arrange(orderedKeys) }
         refreshViews(index)
     }
 

@@ -8,14 +8,14 @@ import SQLiteStore
 
 extension NSManagedObject {
     /// Caches a row's values. The object stays a fault until a property is read.
-    final func take(_ row: Row) {
+    final func cacheRow(_ row: Row) {
         replaceValues(row.values)
         version = row.version
         flags.insert(.hasRow)
     }
 
     /// Caches a packed row.
-    final func take(_ chunk: RowChunk, at offset: Int) {
+    final func cacheRow(_ chunk: RowChunk, at offset: Int) {
         pack(chunk, at: offset)
         version = chunk.version(at: offset)
         flags.insert(.hasRow)
@@ -37,29 +37,29 @@ extension NSManagedObject {
 
     /// Merges a newer row: unsaved changes stay, applied to the new values.
     ///
-    /// - Returns: Relationships with inverses to update, by ``followKept(_:)``, once all rows are merged.
+    /// - Returns: Relationships with inverses to update, by ``rebaseReferences(_:)``, once all rows are merged.
     final func merge(_ row: Row) -> [KeptReference] {
         willChangeAll()
         toMany.fault()
         guard let committed, !isMarkedFault else {
-            take(row)
+            cacheRow(row)
             return []
         }
         var merged = row.values
-        var kept: [KeptReference] = []
+        var keptReferences: [KeptReference] = []
         for slot in values.indices where values[slot] != committed[slot] {
             merged[slot] = values[slot]
             guard case .toOne = layout.entity.slots[slot], row.values[slot] != committed[slot] else { continue }
-            kept.append(KeptReference(object: self, slot: slot, base: committed[slot].reference))
+            keptReferences.append(KeptReference(object: self, slot: slot, base: committed[slot].reference))
         }
         self.committed = row.values
         values = merged
         version = row.version
-        return kept
+        return keptReferences
     }
 
     /// Rebases changed relationships: the object leaves the owner that it has in the store.
-    static func followKept(_ kept: [KeptReference]) {
+    static func rebaseReferences(_ kept: [KeptReference]) {
         for reference in kept {
             let (object, slot) = (reference.object, reference.slot)
             guard case .toOne(let relationship) = object.layout.entity.slots[slot], let inverse = relationship.inverse,
@@ -73,10 +73,10 @@ extension NSManagedObject {
             guard let owner = stored.reference else { continue }
             if stored != object.values[slot] {
                 context.object(for: owner).forget(object, at: inverse)
-            } else if case .toMany(let index) = inverse, let known = context.registeredObject(for: owner) {
-                known.willChangeAll()
-                known.toMany[index].retract(object.key)
-                known.toMany[index].fault()
+            } else if case .toMany(let index) = inverse, let registeredOwner = context.registeredObject(for: owner) {
+                registeredOwner.willChangeAll()
+                registeredOwner.toMany[index].retract(object.key)
+                registeredOwner.toMany[index].fault()
             }
         }
     }
@@ -104,7 +104,7 @@ extension NSManagedObject {
     /// The row is missing: the object becomes a deleted one with empty properties.
     ///
     /// Source: developer.apple.com/documentation/coredata/nsmanagedobjectcontext/shoulddeleteinaccessiblefaults
-    final func lose() {
+    final func becomeInaccessible() {
         willChangeAll()
         flags.remove([.fault, .hasRow])
         flags.insert([.deleted, .detached])
@@ -114,7 +114,7 @@ extension NSManagedObject {
     }
 
     /// A missing row may exist by now: the next read looks.
-    final func revive() {
+    final func clearInaccessible() {
         flags = flags.intersection(.anyObserver).union(.fault)
         toMany = ToManyStates(like: toMany, isNew: false)
     }

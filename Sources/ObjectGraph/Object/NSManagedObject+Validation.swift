@@ -33,15 +33,15 @@ extension NSManagedObject {
     private final func overriddenViolations() throws -> [CocoaError] {
         var errors: [CocoaError] = []
         for slot in layout.entity.slots {
-            let before = value(forKey: slot.name)
-            var value = before.map { $0 as AnyObject }
-            let given = value
+            let currentValue = value(forKey: slot.name)
+            var value = currentValue.map { $0 as AnyObject }
+            let passedValue = value
             do {
                 try validateValue(&value, forKey: slot.name)
-                if value !== given { setValue(value, forKey: slot.name) }
+                if value !== passedValue { setValue(value, forKey: slot.name) }
             } catch let error as CocoaError {
                 // The model's rules were checked already.
-                if (try? check(given, forKey: slot.name)) != nil { errors.append(error) }
+                if (try? check(passedValue, forKey: slot.name)) != nil { errors.append(error) }
             } catch {
                 errors.append(
                     CocoaError(
@@ -90,7 +90,7 @@ extension NSManagedObject {
             let code = number.map { CocoaError.Code(rawValue: $0) } ?? .managedObjectValidation
             let text = number == nil ? check.warning as? String : nil
             return CocoaError(
-                code, sentence: text ?? "\(layout.name).\(name) does not match what the model asks for.",
+                code, sentence: text ?? "\(layout.name).\(name) does not match the model's condition.",
                 userInfo: [
                     NSValidationKeyErrorKey: name, NSValidationObjectErrorKey: self, NSValidationValueErrorKey: value,
                     NSValidationPredicateErrorKey: check.predicate,
@@ -124,8 +124,8 @@ extension NSManagedObject {
 
     private final func violations(of attribute: Attribute, by value: StoredValue) -> [CocoaError] {
         var errors: [CocoaError] = []
-        func report(_ code: CocoaError.Code, _ what: String) {
-            errors.append(violation(code, attribute.name, what, AttributeCoding.value(value, of: attribute)))
+        func report(_ code: CocoaError.Code, _ explanation: String) {
+            errors.append(violation(code, attribute.name, explanation, AttributeCoding.value(value, of: attribute)))
         }
         switch value {
         case .null:
@@ -187,9 +187,9 @@ extension NSManagedObject {
         violation(.validationRelationshipDeniedDelete, name, "still has members, and its delete rule is Deny")
     }
 
-    private final func violation(_ code: CocoaError.Code, _ key: String, _ what: String, _ value: Any? = nil) -> CocoaError {
+    private final func violation(_ code: CocoaError.Code, _ key: String, _ explanation: String, _ value: Any? = nil) -> CocoaError {
         var userInfo: [String: Any] = [NSValidationKeyErrorKey: key, NSValidationObjectErrorKey: self]
         userInfo[NSValidationValueErrorKey] = value
-        return CocoaError(code, sentence: "\(layout.name).\(key) \(what).", userInfo: userInfo)
+        return CocoaError(code, sentence: "\(layout.name).\(key) \(explanation).", userInfo: userInfo)
     }
 }

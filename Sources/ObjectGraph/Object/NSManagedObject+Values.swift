@@ -40,8 +40,8 @@ extension NSManagedObject {
     ///   an object that is being edited at any time, and that must not end the process.
     final func willWrite() -> Bool {
         // Written to since the last notification: the context and the undo manager know.
-        let known = flags.intersection([.fault, .detached, .updated, .unannounced])
-        if known == [.updated, .unannounced], committed != nil { return true }
+        let relevantFlags = flags.intersection([.fault, .detached, .updated, .unannounced])
+        if relevantFlags == [.updated, .unannounced], committed != nil { return true }
         return beginWriting()
     }
 
@@ -57,7 +57,7 @@ extension NSManagedObject {
 
     final func readProperty(_ key: String) -> Any? {
         if flags.contains(.probe) {
-            KeyPathProbe.note(key, of: self)
+            KeyPathProbe.recordRead(key, of: self)
             if layout.entity.location(of: key) == nil { return nil }
         }
         if flags.contains(.observed) { noteRead(key) }

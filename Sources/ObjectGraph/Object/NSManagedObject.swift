@@ -114,7 +114,7 @@ open class NSManagedObject: NSObject {
     open class func entity() -> NSEntityDescription {
         guard let entity = ManagedClassEntities.entity(for: self) else {
             preconditionFailure(
-                "no loaded model has an entity whose class is \(self); create the persistent container first")
+                "no loaded model has an entity of the class \(self); create the persistent container first")
         }
         return entity
     }
@@ -320,7 +320,7 @@ open class NSManagedObject: NSObject {
 
     /// Returns the values of several properties; `NSNull` stands for nil.
     open func dictionaryWithValues(forKeys keys: [String]) -> [String: Any] {
-        Dictionary(keys.map { ($0, value(forKey: $0) ?? NSNull()) }, uniquingKeysWith: { first, _ in first })
+        Dictionary(keepingFirst: keys.map { ($0, value(forKey: $0) ?? NSNull()) })
     }
 
     /// Sets several properties; `NSNull` stands for nil.

@@ -146,7 +146,7 @@ private final class RelationshipOrderedSet: NSMutableOrderedSet, RelationshipVie
         owner.changeMembers(index, to: copy.map(managedObject))
     }
 
-    private func keep(_ isKept: (NSManagedObject) -> Bool) { owner.changeMembers(index, to: owner.toManyObjects(index).filter(isKept)) }
+    private func retainMembers(where isKept: (NSManagedObject) -> Bool) { owner.changeMembers(index, to: owner.toManyObjects(index).filter(isKept)) }
 
     override func add(_ object: Any) { owner.addToMany(index, managedObject(object)) }
     override func addObjects(from array: [Any]) { owner.addMembers(index, array.map(managedObject)) }
@@ -175,8 +175,8 @@ private final class RelationshipOrderedSet: NSMutableOrderedSet, RelationshipVie
     override func removeObjects(at indexes: IndexSet) { change { $0.removeObjects(at: indexes) } }
     override func removeAllObjects() { change { $0.removeAllObjects() } }
     // Foundation's own implementation never returns.
-    override func intersect(_ other: NSOrderedSet) { keep { other.contains($0) } }
-    override func intersectSet(_ other: Set<AnyHashable>) { keep { other.contains($0) } }
+    override func intersect(_ other: NSOrderedSet) { retainMembers { other.contains($0) } }
+    override func intersectSet(_ other: Set<AnyHashable>) { retainMembers { other.contains($0) } }
     override func sort(comparator cmptr: (Any, Any) -> ComparisonResult) { change { $0.sort(comparator: cmptr) } }
     override func sort(options opts: NSSortOptions = [], usingComparator cmptr: (Any, Any) -> ComparisonResult) {
         change { $0.sort(options: opts, usingComparator: cmptr) }

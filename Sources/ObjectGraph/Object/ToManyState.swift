@@ -92,7 +92,7 @@ struct ToManyState {
         order?.remove(key)
     }
 
-    /// Removes deleted rows, whatever the unsaved changes are.
+    /// Removes deleted rows, regardless of unsaved changes.
     mutating func drop(_ keys: Set<RowKey>) {
         added.subtract(keys)
         removed.subtract(keys)

@@ -28,7 +28,7 @@ final class BinaryStore: NSAtomicStore, @unchecked Sendable {
         guard let contents = try Self.contents(of: url) else {
             metadata = [NSStoreUUIDKey: UUID().uuidString, NSStoreTypeKey: NSBinaryStoreType]
             if isReadOnly {
-                throw CocoaError(.fileReadNoSuchFile, sentence: "There is no store at \(url.path), and one that is read-only cannot be made.")
+                throw CocoaError(.fileReadNoSuchFile, sentence: "No store exists at \(url.path), and a read-only store cannot be created.")
             }
             return
         }
@@ -99,18 +99,18 @@ final class BinaryStore: NSAtomicStore, @unchecked Sendable {
 
     override class func metadataForPersistentStore(with url: URL) throws -> [String: Any] {
         guard let contents = try contents(of: url) else {
-            throw CocoaError(.fileReadNoSuchFile, sentence: "There is no store at \(url.path).")
+            throw CocoaError(.fileReadNoSuchFile, sentence: "No store exists at \(url.path).")
         }
         return contents[Key.metadata] as? [String: Any] ?? [:]
     }
 
     override class func setMetadata(_ metadata: [String: Any]?, forPersistentStoreAt url: URL) throws {
         guard var contents = try contents(of: url) else {
-            throw CocoaError(.fileReadNoSuchFile, sentence: "There is no store at \(url.path).")
+            throw CocoaError(.fileReadNoSuchFile, sentence: "No store exists at \(url.path).")
         }
-        let kept = contents[Key.metadata] as? [String: Any] ?? [:]
+        let storedMetadata = contents[Key.metadata] as? [String: Any] ?? [:]
         let own = [NSStoreUUIDKey, NSStoreTypeKey, Key.last, NSStoreModelVersionHashesKey]
-        contents[Key.metadata] = (metadata ?? [:]).merging(kept.filter { own.contains($0.key) }) { given, _ in given }
+        contents[Key.metadata] = (metadata ?? [:]).merging(storedMetadata.filter { own.contains($0.key) }) { given, _ in given }
         try write(contents, to: url)
     }
 
@@ -149,7 +149,7 @@ final class BinaryStore: NSAtomicStore, @unchecked Sendable {
     }
 
     private static func corrupt(_ url: URL) -> CocoaError {
-        CocoaError(.fileReadCorruptFile, sentence: "The file at \(url.path) is no binary store of Tarn's, or it is damaged.")
+        CocoaError(.fileReadCorruptFile, sentence: "The file at \(url.path) isn't a binary store of Tarn, or it is damaged.")
     }
 }
 

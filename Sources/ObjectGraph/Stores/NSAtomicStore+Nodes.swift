@@ -61,7 +61,7 @@ extension NSAtomicStore {
                 guard let stored = AttributeCoding.stored(value, as: attribute.type) else {
                     throw CocoaError(
                         .persistentStoreOperation,
-                        sentence: "The store's value for \(layout.name).\(attribute.name) is no \(attribute.type).")
+                        sentence: "The store's value for \(layout.name).\(attribute.name) isn't of type \(attribute.type).")
                 }
                 values[slot] = stored
             case .toOne:
@@ -90,16 +90,16 @@ extension NSAtomicStore {
         guard let layouts = persistentStoreCoordinator?.layouts else { return [] }
         let entities = query.includesSubentities ? Set(layouts[query.entity].entity.hierarchy) : [query.entity]
         let now = { Date().timeIntervalSinceReferenceDate }
-        var found = nodes(of: entities)
+        var matches = nodes(of: entities)
         if let predicate = query.predicate {
             do {
-                found = try found.filter { try predicate.evaluate(on: .object(PredicateObject(NodeSubject($0.key, self))), now: now) }
+                matches = try matches.filter { try predicate.evaluate(on: .object(PredicateObject(NodeSubject($0.key, self))), now: now) }
             } catch let failure as PredicateFailure {
                 throw CocoaError(.persistentStoreOperation, sentence: "The predicate cannot be evaluated: \(failure.description).")
             }
         }
-        guard !query.sort.isEmpty else { return found }
-        let keyed = found.map { element in
+        guard !query.sort.isEmpty else { return matches }
+        let keyed = matches.map { element in
             let subject = PredicateValue.object(PredicateObject(NodeSubject(element.key, self)))
             return (element, query.sort.map { subject.value(at: $0.keyPath[...]) })
         }

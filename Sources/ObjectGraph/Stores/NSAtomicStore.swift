@@ -79,19 +79,12 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
 
     /// Returns the ID of the object with a reference object.
     public final func objectID(for entity: NSEntityDescription, withReferenceObject data: Any) -> NSManagedObjectID {
-        guard let layout = persistentStoreCoordinator?.layout(named: entity.name ?? "") else {
-            preconditionFailure("entity '\(entity.name ?? "")' is not one of the store's coordinator")
-        }
-        let key = RowKey(store: number, entity: layout.index, primaryKey: table.number(of: data, entity: layout.index))
-        return NSManagedObjectID(key: key, layout: layout, store: self)
+        table.objectID(of: data, entity, in: self)
     }
 
     /// Returns the reference object of an object.
     public final func referenceObject(for objectID: NSManagedObjectID) -> Any {
-        guard let object = table.object(objectID.key.primaryKey) else {
-            preconditionFailure("\(objectID) was not made by this store's objectID(for:withReferenceObject:)")
-        }
-        return object
+        table.referenceObject(for: objectID, madeBy: "objectID(for:withReferenceObject:)")
     }
 
     // MARK: For the coordinator
@@ -127,26 +120,26 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
     }
 
     override func fetch(_ query: StoreQuery) throws -> [Row] {
-        let found = try lock.withLock { try matching(query).map { try row(of: $0.node, $0.key) } }
-        let kept = found.dropFirst(query.offset)
-        return Array(query.limit.map { kept.prefix($0) } ?? kept)
+        let rows = try lock.withLock { try matching(query).map { try row(of: $0.node, $0.key) } }
+        let window = rows.dropFirst(query.offset)
+        return Array(query.limit.map { window.prefix($0) } ?? window)
     }
 
     override func count(_ query: StoreQuery) throws -> Int {
-        let found = try lock.withLock { try matching(query).count } - query.offset
-        return max(0, min(found, query.limit ?? found))
+        let count = try lock.withLock { try matching(query).count } - query.offset
+        return max(0, min(count, query.limit ?? count))
     }
 
     override func save(_ changes: StoreChanges, of objects: [NSManagedObject], in context: NSManagedObjectContext?) throws {
         try lock.withLock {
             try checkVersions(changes)
-            let before = (nodes, versions, nodes.mapValues { $0.propertyCache.flatMap { $0.mutableCopy() as? NSMutableDictionary } })
+            let savedState = (nodes, versions, nodes.mapValues { $0.propertyCache.flatMap { $0.mutableCopy() as? NSMutableDictionary } })
             do {
                 apply(changes, objects)
                 try save()
             } catch {
-                (nodes, versions) = (before.0, before.1)
-                for (key, values) in before.2 { nodes[key]?.propertyCache = values }
+                (nodes, versions) = (savedState.0, savedState.1)
+                for (key, values) in savedState.2 { nodes[key]?.propertyCache = values }
                 throw error
             }
             metadataWasSaved()
@@ -166,11 +159,11 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
             let persisted = try row(key)
             return persisted?.version == version ? nil : RowConflict(key: key, expectedVersion: version, persisted: persisted)
         }
-        if !conflicts.isEmpty { throw StoreError(.conflict, "rows were changed by somebody else", conflicts: conflicts) }
+        if !conflicts.isEmpty { throw StoreError(.conflict, "rows were changed concurrently", conflicts: conflicts) }
     }
 
     private func apply(_ changes: StoreChanges, _ objects: [NSManagedObject]) {
-        let byKey = Dictionary(objects.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        let byKey = Dictionary(keepingFirst: objects.map { ($0.key, $0) })
         // All nodes are added before relationships look for them.
         addCacheNodes(Set(changes.inserts.map { row in nodes[row.key] ?? byKey[row.key].map { NSAtomicStoreCacheNode(objectID: $0.objectID) } }.compactMap(\.self)))
         addCacheNodes(Set(changes.inserts.compactMap { byKey[$0.key].map(newCacheNode) }))
@@ -179,8 +172,8 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
             updateCacheNode(node, from: object)
         }
         for update in changes.updates { versions[update.key, default: 0] += 1 }
-        let gone = Set(changes.deletes.compactMap { nodes[$0.key] })
-        if !gone.isEmpty { willRemoveCacheNodes(gone) }
+        let deletedNodes = Set(changes.deletes.compactMap { nodes[$0.key] })
+        if !deletedNodes.isEmpty { willRemoveCacheNodes(deletedNodes) }
         for delete in changes.deletes {
             nodes[delete.key] = nil
             versions[delete.key] = nil

@@ -87,19 +87,12 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
 
     /// Returns the ID of the row with a reference object: a text, a number or a UUID.
     public final func newObjectID(for entity: NSEntityDescription, referenceObject data: Any) -> NSManagedObjectID {
-        guard let layout = persistentStoreCoordinator?.layout(named: entity.name ?? "") else {
-            preconditionFailure("entity '\(entity.name ?? "")' is not one of the store's coordinator")
-        }
-        let key = RowKey(store: number, entity: layout.index, primaryKey: table.number(of: data, entity: layout.index))
-        return NSManagedObjectID(key: key, layout: layout, store: self)
+        table.objectID(of: data, entity, in: self)
     }
 
     /// Returns the reference object of a row.
     public final func referenceObject(for objectID: NSManagedObjectID) -> Any {
-        guard let object = table.object(objectID.key.primaryKey) else {
-            preconditionFailure("\(objectID) was not made by this store's newObjectID(for:referenceObject:)")
-        }
-        return object
+        table.referenceObject(for: objectID, madeBy: "newObjectID(for:referenceObject:)")
     }
 
     // MARK: For the coordinator
@@ -169,7 +162,7 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
         guard let stored = AttributeCoding.stored(value, as: attribute.type) else {
             throw CocoaError(
                 .persistentStoreOperation,
-                sentence: "The store's value for \(layout.name).\(attribute.name) is no \(attribute.type).")
+                sentence: "The store's value for \(layout.name).\(attribute.name) isn't of type \(attribute.type).")
         }
         return stored
     }

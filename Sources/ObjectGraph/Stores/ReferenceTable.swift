@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Foundation
+import ManagedModel
 import Synchronization
 
 /// The numbers of a custom store's reference objects: row keys are numbers everywhere else.
@@ -26,13 +27,34 @@ final class ReferenceTable: Sendable {
         let name = Name(entity: entity, value: Self.normal(reference))
         let box = Unchecked(reference)
         return state.withLock { state in
-            if let known = state.numbers[name] { return known }
+            if let number = state.numbers[name] { return number }
             state.last += 1
             state.numbers[name] = state.last
             state.objects[state.last] = box.value
             if name.value.base is String { state.hasTexts = true }
             return state.last
         }
+    }
+
+    /// Returns the ID of a reference object.
+    ///
+    /// - Precondition: The entity is one of the store's coordinator.
+    func objectID(of reference: Any, _ entity: NSEntityDescription, in store: NSPersistentStore) -> NSManagedObjectID {
+        guard let layout = store.persistentStoreCoordinator?.layout(named: entity.name ?? "") else {
+            preconditionFailure("entity '\(entity.name ?? "")' is not one of the store's coordinator")
+        }
+        let key = RowKey(store: store.number, entity: layout.index, primaryKey: number(of: reference, entity: layout.index))
+        return NSManagedObjectID(key: key, layout: layout, store: store)
+    }
+
+    /// Returns the reference object of an ID.
+    ///
+    /// - Precondition: This table made the ID; `method` names the store's method for it in the message otherwise.
+    func referenceObject(for objectID: NSManagedObjectID, madeBy method: String) -> Any {
+        guard let reference = object(objectID.key.primaryKey) else {
+            preconditionFailure("\(objectID) was not made by this store's \(method)")
+        }
+        return reference
     }
 
     func object(_ number: Int64) -> Any? { state.withLock { Unchecked($0.objects[number]) }.value }
@@ -49,8 +71,8 @@ final class ReferenceTable: Sendable {
         let hasTexts = state.withLock { $0.hasTexts }
         if !hasTexts, let value = Int64(text) { return number(of: NSNumber(value: value), entity: entity) }
         if !hasTexts, let value = UUID(uuidString: text) {
-            let known = state.withLock { $0.numbers[Name(entity: entity, value: AnyHashable(value))] }
-            if let known { return known }
+            let number = state.withLock { $0.numbers[Name(entity: entity, value: AnyHashable(value))] }
+            if let number { return number }
         }
         return number(of: text, entity: entity)
     }

@@ -34,11 +34,11 @@ final class SQLitePersistentStore: NSPersistentStore, @unchecked Sendable {
     /// Source: core-data-api, "Persistent history" (the framework's log says that it forces the store read-only).
     private func hasHistory() throws -> Bool { try translated { try storage.read { try $0.latestTransaction() } > 0 } }
 
-    /// The metadata tell the app which version the store has.
+    /// The metadata have the store's version, for the app.
     private static func cocoaError(_ error: StoreError, _ plan: StorePlan) -> CocoaError {
         let cocoa = CocoaError(error)
         guard error.code == .incompatibleModel, let url = plan.description.url, let metadata = try? SQLiteStore.metadata(at: url) else { return cocoa }
-        return CocoaError(cocoa.code, userInfo: cocoa.userInfo.merging(["metadata": metadata, "reason": "\(error.what)"]) { $1 })
+        return CocoaError(cocoa.code, userInfo: cocoa.userInfo.merging(["metadata": metadata, "reason": "\(error.summary)"]) { $1 })
     }
 
     override func close() { sqlite?.close() }

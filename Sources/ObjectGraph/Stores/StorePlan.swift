@@ -44,10 +44,10 @@ struct StorePlan {
     /// - Throws: ``CocoaError`` 134100 for a store of another version of the model.
     func check(_ metadata: [String: Any]) throws {
         guard !description.ignoresVersions, metadata[tarnHashVersionKey] != nil,
-            let known = metadata[NSStoreModelVersionHashesKey] as? [String: Data]
+            let storeHashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data]
         else { return }
-        let changed = versionHashes.filter { known[$0.key] != $0.value && known[$0.key] != earlierVersionHashes[$0.key] }.keys.sorted()
-        let missing = known.keys.filter { versionHashes[$0] == nil && model.entity(named: $0) == nil }.sorted()
+        let changed = versionHashes.filter { storeHashes[$0.key] != $0.value && storeHashes[$0.key] != earlierVersionHashes[$0.key] }.keys.sorted()
+        let missing = storeHashes.keys.filter { versionHashes[$0] == nil && model.entity(named: $0) == nil }.sorted()
         guard changed.isEmpty, missing.isEmpty else {
             throw CocoaError(
                 .persistentStoreIncompatibleVersionHash,

@@ -63,10 +63,10 @@ struct UndoChange {
 extension ToManyState {
     /// The members that joined and left between two states of one relationship.
     func difference(to after: ToManyState) -> (joined: Set<RowKey>, left: Set<RowKey>) {
-        var before = self
-        if before.stored == nil, let stored = after.stored { before.load(after.order?.stored ?? Array(stored)) }
-        let joined = after.added.subtracting(before.added).union(before.removed.subtracting(after.removed))
-        let left = before.added.subtracting(after.added).union(after.removed.subtracting(before.removed))
+        var normalized = self
+        if normalized.stored == nil, let stored = after.stored { normalized.load(after.order?.stored ?? Array(stored)) }
+        let joined = after.added.subtracting(normalized.added).union(normalized.removed.subtracting(after.removed))
+        let left = normalized.added.subtracting(after.added).union(after.removed.subtracting(normalized.removed))
         return (joined, left)
     }
 }

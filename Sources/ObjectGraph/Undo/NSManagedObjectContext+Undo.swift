@@ -37,10 +37,10 @@ extension NSManagedObjectContext {
         guard !object.flags.contains(.unannounced) else { return }
         // Without undo only the current event's old values are needed, which clean and new objects have elsewhere.
         guard undoManager != nil || (isPresent && !object.flags.isDisjoint(with: .pending)) else { return }
-        keep(EventSnapshot(object, isPresent: isPresent))
+        record(EventSnapshot(object, isPresent: isPresent))
     }
 
-    private func keep(_ snapshot: EventSnapshot) {
+    private func record(_ snapshot: EventSnapshot) {
         let id = ObjectIdentifier(snapshot.object)
         if eventSnapshots[id] == nil { eventSnapshots[id] = snapshot }
     }
@@ -100,7 +100,7 @@ extension NSManagedObjectContext {
             willChange(object)
             object.flags.subtract([.deleted, .propagated])
             noteChanged(object)
-            return settle(object, snapshot.flags ?? [])
+            return updatePendingState(object, snapshot.flags ?? [])
         }
         // The object was released: it never had a row, or its deletion was saved. It becomes a new object with its former
         // identity.
@@ -121,11 +121,11 @@ extension NSManagedObjectContext {
             for key in left.compactMap({ living(.reference($0)).reference }) { object.toMany[relationship].insert(key) }
         }
         for (relationship, order) in change.orders { object.toMany[relationship].resume(order, aliases) }
-        settle(object, [])
+        updatePendingState(object, [])
     }
 
     /// An object that equals its row again isn't pending.
-    private func settle(_ object: NSManagedObject, _ before: NSManagedObject.Flags) {
+    private func updatePendingState(_ object: NSManagedObject, _ before: NSManagedObject.Flags) {
         guard !before.contains(.updated), object.flags.isDisjoint(with: [.inserted, .deleted]), object.changedSlots().isEmpty,
             !object.toMany.hasChanges
         else { return }
@@ -138,12 +138,12 @@ extension NSManagedObjectContext {
     private func living(_ value: StoredValue) -> StoredValue {
         guard let reference = value.reference else { return value }
         let key = aliases[reference] ?? reference
-        guard let known = registry[key] else {
+        guard let registered = registry[key] else {
             // The object isn't registered: only its row tells whether it exists.
             let isGone = key.isTemporary ? parent == nil : (try? sourceRows([key]))?.isEmpty == true
             return isGone ? .null : .reference(key)
         }
-        return known.flags.contains(.detached) ? .null : .reference(key)
+        return registered.flags.contains(.detached) ? .null : .reference(key)
     }
 }
 
@@ -156,9 +156,9 @@ extension NSManagedObject {
         version = 0
         var revived = ToManyStates(like: toMany, isNew: true)
         for index in toMany.indices {
-            let known = toMany[index].stored == nil ? snapshot.toMany[index] : toMany[index]
-            let before = snapshot.toMany[index].stored == nil ? known : snapshot.toMany[index]
-            for key in before.order?.sorted(before.currentMembers) ?? Array(before.currentMembers) { revived[index].insert(key) }
+            let currentMembers = toMany[index].stored == nil ? snapshot.toMany[index] : toMany[index]
+            let snapshotMembers = snapshot.toMany[index].stored == nil ? currentMembers : snapshot.toMany[index]
+            for key in snapshotMembers.order?.sorted(snapshotMembers.currentMembers) ?? Array(snapshotMembers.currentMembers) { revived[index].insert(key) }
         }
         toMany = revived
     }
@@ -173,8 +173,8 @@ extension NSManagedObject {
             result[layout.entity.slots[slot].name] = apiValue(base[slot], slot: slot) ?? NSNull()
         }
         for (index, state) in toMany.enumerated() where !isNew {
-            let before = snapshot?.toMany[index] ?? ToManyState(stored: state.stored, of: layout.entity.toMany[index])
-            let difference = before.difference(to: state)
+            let stateBefore = snapshot?.toMany[index] ?? ToManyState(stored: state.stored, of: layout.entity.toMany[index])
+            let difference = stateBefore.difference(to: state)
             guard !difference.joined.isEmpty || !difference.left.isEmpty else { continue }
             let old = toManyKeys(index).subtracting(difference.joined).union(difference.left)
             result[layout.entity.toMany[index].name] = Set(old.map { context.object(for: $0) }) as NSSet

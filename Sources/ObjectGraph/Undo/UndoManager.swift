@@ -194,7 +194,7 @@ open class UndoManager: NSObject {
         guard !isUndoing, !isRedoing, let group = undoStack.popLast() else { return }
         post(.NSUndoManagerWillUndoChange)
         isUndoing = true
-        run(group)
+        perform(group)
         isUndoing = false
         post(.NSUndoManagerDidUndoChange)
     }
@@ -207,12 +207,12 @@ open class UndoManager: NSObject {
         guard !isUndoing, !isRedoing, let group = redoStack.popLast() else { return }
         post(.NSUndoManagerWillRedoChange)
         isRedoing = true
-        run(group)
+        perform(group)
         isRedoing = false
         post(.NSUndoManagerDidRedoChange)
     }
 
-    private func run(_ group: Group) {
+    private func perform(_ group: Group) {
         openGroup()
         open[0].name = group.name
         open[0].isDiscardable = group.isDiscardable

@@ -43,7 +43,7 @@ struct AttributeTransformer {
     /// The reason why ``data(of:)`` returned nil.
     func refusal(of value: Any) -> String {
         if let name = attribute.valueTransformerName, !name.isEmpty, transformer == nil {
-            return "names the value transformer '\(name)', which nobody registered"
+            return "names the value transformer '\(name)', which isn't registered"
         }
         let by = transformer.map { "\(type(of: $0))" } ?? "an archive with secure coding"
         return "holds a \(type(of: value)), which cannot be turned into data by \(by)"

@@ -16,14 +16,14 @@ final class Backlink<Object: AnyObject>: Sendable {
     /// The object, or nil once its `deinit` has begun.
     var object: Object? {
         // Not released under the lock: the last release runs `deinit`, which takes the lock.
-        let held = address.withLock { address in
+        let retainedAddress = address.withLock { address in
             address != 0 && tarn_retain_if_alive(UnsafeRawPointer(bitPattern: address)!) ? address : 0
         }
-        guard let place = UnsafeRawPointer(bitPattern: held) else { return nil }
-        return Unmanaged<Object>.fromOpaque(place).takeRetainedValue()
+        guard let pointer = UnsafeRawPointer(bitPattern: retainedAddress) else { return nil }
+        return Unmanaged<Object>.fromOpaque(pointer).takeRetainedValue()
     }
 
-    func lead(to object: Object) { address.withLock { $0 = UInt(bitPattern: ObjectIdentifier(object)) } }
+    func setTarget(_ object: Object) { address.withLock { $0 = UInt(bitPattern: ObjectIdentifier(object)) } }
 
     func clear() { address.withLock { $0 = 0 } }
 }

@@ -11,10 +11,10 @@ import Foundation
 enum SecureArchive {
     /// - Returns: The archived object; nil for data that isn't an archive, or that has an object of another class.
     static func object(from data: Data, allowing allowed: [AnyClass]) -> Any? {
-        guard let found = classes(in: data, allowing: allowed), let decoder = try? NSKeyedUnarchiver(forReadingFrom: data) else { return nil }
+        guard let archivedClasses = classes(in: data, allowing: allowed), let decoder = try? NSKeyedUnarchiver(forReadingFrom: data) else { return nil }
         decoder.requiresSecureCoding = true
         decoder.decodingFailurePolicy = .setErrorAndReturn
-        let object = decoder.decodeObject(of: allowed + found, forKey: NSKeyedArchiveRootObjectKey)
+        let object = decoder.decodeObject(of: allowed + archivedClasses, forKey: NSKeyedArchiveRootObjectKey)
         defer { decoder.finishDecoding() }
         return decoder.error == nil ? object : nil
     }
@@ -24,15 +24,15 @@ enum SecureArchive {
         guard let archive = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any],
             let objects = archive["$objects"] as? [Any]
         else { return nil }
-        var found: [AnyClass] = []
+        var archivedClasses: [AnyClass] = []
         for case let entry as [String: Any] in objects {
             guard let name = entry["$classname"] else { continue }
             // The object's class and its superclasses. The decoder constructs the first that exists here.
             let names = entry["$classes"] as? [String] ?? [name as? String].compactMap(\.self)
             guard let type = names.lazy.compactMap({ NSClassFromString($0) }).first, isAllowed(type, allowed) else { return nil }
-            found.append(type)
+            archivedClasses.append(type)
         }
-        return found
+        return archivedClasses
     }
 
     private static func isAllowed(_ type: AnyClass, _ allowed: [AnyClass]) -> Bool {

@@ -69,8 +69,8 @@ extension RegisteredTransformer where Self: ValueTransformer {
     ///
     /// - Returns: nil if neither exists.
     public init?(forName name: NSValueTransformerName) {
-        guard let known = TransformerRegistry.shared.transformer(name) as? Self else { return nil }
-        self = known
+        guard let transformer = TransformerRegistry.shared.transformer(name) as? Self else { return nil }
+        self = transformer
     }
 }
 
@@ -95,7 +95,7 @@ final class TransformerRegistry: Sendable {
     }
 
     func transformer(_ name: NSValueTransformerName) -> ValueTransformer? {
-        if let known = entries.withLock({ $0[name] }) { return known.transformer }
+        if let entry = entries.withLock({ $0[name] }) { return entry.transformer }
         guard let type = ManagedClassLookup.transformer(named: name.rawValue) else { return nil }
         let made = Entry(transformer: type.dynamicInit(()))
         return entries.withLock { entries in

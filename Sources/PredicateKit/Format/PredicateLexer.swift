@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// A word, sign or value of a format string, with the column at which it starts.
+/// A word, sign or value of a format string, with its column.
 struct PredicateToken {
     enum Kind: Equatable {
-        /// A key, keyword or function name; `isKey` when `#` says that it is no keyword.
+        /// A key, keyword or function name; `isKey` when `#` marks it as a key.
         case word(String, isKey: Bool)
         /// A function name with its colons: `add:to:`.
         case selector(String)
@@ -25,7 +25,7 @@ struct PredicateToken {
     let text: String
 }
 
-/// Cuts a format string into tokens.
+/// Splits a format string into tokens.
 struct PredicateLexer {
     private let characters: [Character]
     private var position = 0
@@ -82,7 +82,7 @@ struct PredicateLexer {
         return name
     }
 
-    /// A name followed by `:` and more up to `(` is a function's selector.
+    /// A name followed by `:`, up to `(`, is a function's selector.
     private mutating func word() -> PredicateToken.Kind {
         let start = position
         let name = name()
@@ -171,7 +171,7 @@ struct PredicateLexer {
         if peek() == "0", let letter = peek(1), let radix = radixes[letter] {
             position += 2
             guard let value = Int64(name(), radix: radix) else {
-                throw failure("this is no number of base \(radix)", at: start)
+                throw failure("this isn't a number of base \(radix)", at: start)
             }
             return .int(value)
         }
@@ -195,7 +195,7 @@ struct PredicateLexer {
         }
         let text = String(characters[start..<position])
         if isWhole, let value = Int64(text) { return .int(value) }
-        guard let value = Double(text) else { throw failure("this is no number", at: start) }
+        guard let value = Double(text) else { throw failure("this isn't a number", at: start) }
         return .double(value)
     }
 }

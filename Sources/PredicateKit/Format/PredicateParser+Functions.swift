@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 extension PredicateParser {
-    /// A function's arguments and result; the current token is the opening parenthesis.
+    /// Parses a function's arguments; the current token is the opening parenthesis.
     mutating func function(_ name: String, _ column: Int) throws(PredicateFailure) -> Expression {
         try expect("(", "after \(name)")
         switch name.uppercased() {
@@ -16,7 +16,7 @@ extension PredicateParser {
         let arguments = try arguments()
         guard let selector = Self.selector(name, arguments.count) else {
             throw PredicateFailure(
-                .unknownFunction, "there is no function \(name) of \(arguments.count) arguments", column: column)
+                .unknownFunction, "unknown function \(name) of \(arguments.count) arguments", column: column)
         }
         return .function(selector, arguments)
     }
@@ -63,7 +63,7 @@ extension PredicateParser {
         return .conditional(test, first, second)
     }
 
-    /// Casts of constants are done at once: that is how dates and other values stand in a printed predicate.
+    /// Evaluates casts of constants while parsing: printed predicates contain dates and other values as casts.
     private mutating func cast() throws(PredicateFailure) -> Expression {
         let column = token.column
         let arguments = try arguments()
@@ -87,7 +87,7 @@ extension PredicateParser {
             return .message(arguments[0], name, Array(arguments.dropFirst(2)))
         }
         guard let selector = Self.selector(name, operands.count) else {
-            throw PredicateFailure(.unknownFunction, "there is no function \(name)", column: column)
+            throw PredicateFailure(.unknownFunction, "unknown function \(name)", column: column)
         }
         return .function(selector, operands)
     }

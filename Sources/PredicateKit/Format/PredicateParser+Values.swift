@@ -8,7 +8,7 @@ extension PredicateParser {
         return try asExpression(node, column)
     }
 
-    /// What stands on either side of a comparison: sets are combined last.
+    /// Parses either side of a comparison: set operators bind weakest.
     mutating func operand() throws(PredicateFailure) -> Node {
         let column = token.column
         var left = try arithmetic()
@@ -31,15 +31,15 @@ extension PredicateParser {
 
     /// Operators between two values, by sign. All of them group from the left.
     ///
-    /// Differs: Apple's grammar doesn't say how tightly the bitwise operators bind; here they bind as in C, all of them
-    /// tighter than comparisons.
+    /// Differs: Apple's grammar doesn't define the precedence of the bitwise operators; here they bind as in C, all of
+    /// them tighter than comparisons.
     private static let infixOperators: [String: (name: String, precedence: Int)] = [
         "|": ("bitwiseOr:with:", 0), "^": ("bitwiseXor:with:", 1), "&": ("bitwiseAnd:with:", 2),
         "<<": ("leftshift:by:", 3), ">>": ("rightshift:by:", 3), "+": ("add:to:", 4), "-": ("from:subtract:", 4),
         "*": ("multiply:by:", 5), "/": ("divide:by:", 5), "**": ("raise:toPower:", 6),
     ]
 
-    /// A value, and operators that bind at least as tightly as `minimum` says.
+    /// Parses a value, and operators of at least a minimum precedence.
     private mutating func arithmetic(_ minimum: Int = 0) throws(PredicateFailure) -> Node {
         let column = token.column
         var left = try postfix()
@@ -105,7 +105,7 @@ extension PredicateParser {
         let column = token.column
         guard case .value(.string(let path)) = try argument(), !path.isEmpty else {
             throw PredicateFailure(
-                .argument, "%K needs a key path as text, argument \(argumentNumber) is none", column: column)
+                .argument, "%K needs a key path as text, argument \(argumentNumber) isn't one", column: column)
         }
         return Expression.keys(path)
     }
@@ -138,7 +138,7 @@ extension PredicateParser {
             try advance()
             return .expression(try aggregate())
         case .sign("<"):
-            // As an NSNull is printed.
+            // The printed form of an NSNull.
             try advance()
             guard keyword == "NULL" else { throw failure("expected a key, a value or a condition") }
             try advance()
@@ -199,7 +199,7 @@ extension PredicateParser {
         case .value(let value):
             guard letter == "@" || Number(value) != nil else {
                 throw PredicateFailure(
-                    .argument, "%\(letter) needs a number, argument \(number) is none", column: column)
+                    .argument, "%\(letter) needs a number, argument \(number) isn't one", column: column)
             }
             return .expression(.constant(value))
         }
@@ -228,12 +228,12 @@ extension PredicateParser {
 }
 
 extension Expression {
-    /// The keys of a path in the form of text.
+    /// The keys of a path in text form.
     package static func keys(_ path: String) -> [String] {
         path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     }
 
-    /// The value at keys from this expression's value, in its shortest form.
+    /// The value at keys of this expression's value, in its shortest form.
     package func appending(_ keys: [String]) -> Expression {
         switch self {
         case .selfObject: .keyPath(keys)

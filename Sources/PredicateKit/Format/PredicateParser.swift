@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// What a placeholder of a format stands for.
+/// The value of a placeholder in a format.
 package enum FormatArgument: Sendable {
     case value(PredicateValue)
     case predicate(Predicate)
@@ -9,10 +9,11 @@ package enum FormatArgument: Sendable {
 }
 
 extension Predicate {
-    /// Reads a format string.
+    /// Parses a format string.
     ///
-    /// - Parameter arguments: For `%@`, `%K`, `%d` and the like, in order. More than the format uses are ignored.
-    /// - Throws: ``PredicateFailure`` with `.format` or `.argument`, the column, and what was expected there.
+    /// - Parameter arguments: For `%@`, `%K`, `%d` and the like, in order. Ignores arguments beyond those that the format
+    ///   uses.
+    /// - Throws: ``PredicateFailure`` with `.format` or `.argument`, the column, and the expected token.
     ///
     /// Source: *Predicate Programming Guide*, "Predicate Format String Syntax".
     package init(format: String, _ arguments: [FormatArgument] = []) throws(PredicateFailure) {
@@ -22,24 +23,24 @@ extension Predicate {
 }
 
 extension Expression {
-    /// Reads an expression such as `canonical:(name)` or `items.@count`; errors as with predicates.
+    /// Parses an expression such as `canonical:(name)` or `items.@count`; errors as for predicates.
     package init(format: String, _ arguments: [FormatArgument] = []) throws(PredicateFailure) {
         var parser = try PredicateParser(format, arguments)
         self = try parser.expression()
     }
 }
 
-/// Reads a format by recursive descent with one token of foresight.
+/// A recursive-descent parser with one token of lookahead.
 ///
-/// Predicates and expressions share their parentheses, so every level returns either, and a place that needs one of
-/// them says so.
+/// Predicates and expressions share their parentheses, so every level returns either, and a caller that needs one of them
+/// reports an error for the other.
 struct PredicateParser {
     enum Node {
         case predicate(Predicate)
         case expression(Expression)
     }
 
-    /// Deeper nesting is refused, so that no text can exhaust the stack.
+    /// Deeper nesting is rejected, so that no text can exhaust the stack.
     static let nestingMax = 200
 
     private var lexer: PredicateLexer
@@ -90,12 +91,12 @@ struct PredicateParser {
     }
 
     func failure(_ expected: String, _ column: Int? = nil) -> PredicateFailure {
-        let found = token.kind == .end ? "the end" : "'\(token.text)'"
+        let actual = token.kind == .end ? "the end" : "'\(token.text)'"
         return PredicateFailure(
-            .format, column == nil ? "\(expected), found \(found)" : expected, column: column ?? token.column)
+            .format, column == nil ? "\(expected), found \(actual)" : expected, column: column ?? token.column)
     }
 
-    /// A condition, where an operator would have made the value that was read one.
+    /// Returns a node as a condition, or reports that an operator is missing.
     func asPredicate(_ node: Node) throws(PredicateFailure) -> Predicate {
         switch node {
         case .predicate(let predicate): return predicate
@@ -123,7 +124,7 @@ struct PredicateParser {
     mutating func argument() throws(PredicateFailure) -> FormatArgument {
         guard argumentsUsed < arguments.count else {
             throw PredicateFailure(
-                .argument, "there is no argument for the \(argumentsUsed + 1). placeholder", column: token.column)
+                .argument, "placeholder \(argumentsUsed + 1) has no argument", column: token.column)
         }
         argumentsUsed += 1
         return arguments[argumentsUsed - 1]
@@ -176,9 +177,9 @@ struct PredicateParser {
         }
         var modifier = Comparison.Modifier.direct
         let isNone = keyword == "NONE"
-        if let word = keyword, let found = PredicateWords.modifiers[word] {
+        if let word = keyword, let parsedModifier = PredicateWords.modifiers[word] {
             try advance()
-            modifier = found
+            modifier = parsedModifier
         }
         let column = token.column
         let left = try operand()

@@ -4,7 +4,7 @@
 import Foundation
 
 extension Predicate {
-    /// The predicate as a format string that reads back as the same predicate, objects excepted.
+    /// The predicate as a format string that parses to the same predicate, except for objects.
     package var formatDescription: String {
         switch self {
         case .value(let value): return value ? "TRUEPREDICATE" : "FALSEPREDICATE"
@@ -122,7 +122,7 @@ extension Expression {
         }
     }
 
-    /// Reserved words are only in the way at the start of a path.
+    /// Reserved words must be escaped only at the start of a path.
     private static func path(_ keys: [String], first: Bool) -> String {
         let start = keys.first.map { first && PredicateWords.reserved.contains($0.uppercased()) ? "#\($0)" : $0 }
         return ([start].compactMap { $0 } + keys.dropFirst()).joined(separator: ".")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Words of the format language. They are read without regard to case.
+/// Words of the format language, regardless of case.
 ///
 /// Source: *Predicate Programming Guide*, "Predicate Format String Syntax", reserved words.
 enum PredicateWords {
@@ -19,7 +19,7 @@ enum PredicateWords {
         "<=": .lessThanOrEqualTo, "=<": .lessThanOrEqualTo, ">=": .greaterThanOrEqualTo, "=>": .greaterThanOrEqualTo,
         "BETWEEN": .between, "IN": .in, "CONTAINS": .contains, "BEGINSWITH": .beginsWith, "ENDSWITH": .endsWith,
         "LIKE": .like, "MATCHES": .matches,
-        // Of CloudKit's queries: `allTokens TOKENMATCHES[cdl] "words"` asks what `self CONTAINS "words"` does (unverified).
+        // Of CloudKit's queries: `allTokens TOKENMATCHES[cdl] "words"` means `self CONTAINS "words"` (unverified).
         "TOKENMATCHES": .contains,
     ]
 

@@ -3,9 +3,9 @@
 
 public import Foundation
 
-// Source code for Apple's platforms passes dates, identifiers, collections and objects as arguments of a format, where
-// bridging makes them `CVarArg`. These conformances let the same calls compile; `NSPredicate(format:)` looks at the
-// values themselves and never at their encoding. Strings and numbers conform already.
+// Source code for Apple's platforms passes dates, identifiers, collections and objects as arguments of a format; bridging
+// makes them `CVarArg` there. These conformances let the same calls compile; `NSPredicate(format:)` reads the values
+// themselves, never their encoding. Strings and numbers conform already.
 
 extension NSObject: @retroactive CVarArg {
     public var _cVarArgEncoding: [Int] { [Int(bitPattern: Unmanaged.passUnretained(self).toOpaque())] }

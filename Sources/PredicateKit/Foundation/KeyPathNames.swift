@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// A class that can name the properties that a key path goes through. Key paths on Linux don't carry these names.
+/// A class that can name the properties of a key path. Key paths on Linux don't contain these names.
 package protocol KeyPathNaming: AnyObject {
-    /// - Returns: The names, joined by dots; nil for a key path that isn't one of properties of this class.
+    /// - Returns: The names, joined by dots; nil unless the key path consists of properties of this class.
     static func name(of keyPath: AnyKeyPath) -> String?
 }
 
 extension AnyKeyPath {
     /// The key path as a text for key-value coding, such as `author.name`.
     ///
-    /// The standard library declares this property too, and returns nil for it off Apple's platforms. This one is found
-    /// first. It names properties of managed objects, before a model is loaded too, and stored properties of other types.
+    /// The standard library declares this property too, and returns nil for it off Apple's platforms. Overload resolution
+    /// prefers this one. It names properties of managed objects, also before a model is loaded, and stored properties of
+    /// other types.
     ///
     /// - Returns: nil for computed properties of other types, for subscripts and for `\.self`.
     public var _kvcKeyPathString: String? {
@@ -20,7 +21,8 @@ extension AnyKeyPath {
         return storedNames(of: root)
     }
 
-    /// The names in the standard library's description, which is `\Root.first?.second`, with addresses for what is computed.
+    /// The names in the standard library's description, `\Root.first?.second`, which has addresses for computed
+    /// properties.
     private func storedNames(of root: Any.Type) -> String? {
         let text = debugDescription
         let prefix = ["\\\(root).", "\\\(String(reflecting: root))."].first { text.hasPrefix($0) }

@@ -3,49 +3,71 @@
 
 public import Foundation
 
-/// Two expressions and how they relate. Formats make it too: `NSPredicate(format: "a == 1") as? NSComparisonPredicate`.
+/// A comparison of two expressions. Formats create it too: `NSPredicate(format: "a == 1") as? NSComparisonPredicate`.
 ///
-/// Foundation on Linux has a class of this name that cannot be made; see ``NSExpression``.
+/// Foundation on Linux has a class of this name without initializers; see ``NSExpression``.
 ///
 /// Source: developer.apple.com/documentation/foundation/nscomparisonpredicate
 open class NSComparisonPredicate: NSPredicate {
-    /// Raw values are Apple's.
+    /// The operator of a comparison. Raw values are Apple's.
     public enum Operator: UInt, Sendable {
+        /// Less than.
         case lessThan = 0
+        /// Less than or equal to.
         case lessThanOrEqualTo = 1
+        /// Greater than.
         case greaterThan = 2
+        /// Greater than or equal to.
         case greaterThanOrEqualTo = 3
+        /// Equal to.
         case equalTo = 4
+        /// Not equal to.
         case notEqualTo = 5
+        /// Matches a regular expression.
         case matches = 6
+        /// Matches a pattern with the wildcards `?` and `*`.
         case like = 7
+        /// Begins with a text.
         case beginsWith = 8
+        /// Ends with a text.
         case endsWith = 9
+        /// Is a member of a collection, or part of a text.
         case `in` = 10
+        /// A method of the left value; see ``customSelector``.
         case customSelector = 11
+        /// Has a member, or a text as its part.
         case contains = 99
+        /// Lies between two bounds, both included.
         case between = 100
     }
 
-    /// Raw values are Apple's.
+    /// The combination of a collection's members on the left side. Raw values are Apple's.
     public enum Modifier: UInt, Sendable {
+        /// The left side is one value.
         case direct = 0
+        /// All members meet the comparison.
         case all = 1
+        /// Some member meets the comparison.
         case any = 2
     }
 
-    /// Raw values are Apple's.
+    /// Options of text comparison. Raw values are Apple's.
     public struct Options: OptionSet, Sendable {
+        /// Apple's raw value.
         public let rawValue: UInt
+        /// Creates options from Apple's raw value.
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
+        /// Ignores case.
         public static let caseInsensitive = Options(rawValue: 1)
+        /// Ignores diacritics.
         public static let diacriticInsensitive = Options(rawValue: 2)
+        /// Compares bytes: both sides are normalized.
         public static let normalized = Options(rawValue: 4)
     }
 
     let comparison: Comparison
-    /// Set when the operator is a method of the left value.
+    /// The method of the left value, if the operator is one.
     public let customSelector: Selector?
 
     init(_ comparison: Comparison, customSelector: Selector? = nil) {
@@ -54,6 +76,7 @@ open class NSComparisonPredicate: NSPredicate {
         super.init(value: true)
     }
 
+    /// Creates a comparison by an operator.
     public convenience init(
         leftExpression lhs: NSExpression, rightExpression rhs: NSExpression, modifier: Modifier, type: Operator,
         options: Options = []
@@ -67,21 +90,23 @@ open class NSComparisonPredicate: NSPredicate {
                 options: Comparison.Options(rawValue: options.rawValue)))
     }
 
-    /// Compares by a method of the left value that takes the right one, `hasPrefix:`; see
-    /// ``NSExpression/init(forFunction:selectorName:arguments:)`` for those there are.
+    /// Creates a comparison by a method of the left value that takes the right one, such as `hasPrefix:`; see
+    /// ``NSExpression/init(forFunction:selectorName:arguments:)`` for the supported ones.
     public convenience init(
         leftExpression lhs: NSExpression, rightExpression rhs: NSExpression, customSelector selector: Selector
     ) {
-        precondition(PredicateMethods.isKnown(selector.name, 1), "there is no method \(selector.name) of 1 argument")
+        precondition(PredicateMethods.isKnown(selector.name, 1), "unknown method \(selector.name) of 1 argument")
         let message = Expression.message(lhs.tree, selector.name, [rhs.tree])
         self.init(Comparison(message, .equalTo, .constant(.bool(true))), customSelector: selector)
     }
 
+    /// The left side.
     open var leftExpression: NSExpression {
         if customSelector != nil, case .message(let target, _, _) = comparison.left { return NSExpression(tree: target) }
         return NSExpression(tree: comparison.left)
     }
 
+    /// The right side.
     open var rightExpression: NSExpression {
         if customSelector != nil, case .message(_, _, let arguments) = comparison.left {
             return NSExpression(tree: arguments[0])
@@ -89,13 +114,16 @@ open class NSComparisonPredicate: NSPredicate {
         return NSExpression(tree: comparison.right)
     }
 
+    /// The operator.
     open var predicateOperatorType: Operator {
         if customSelector != nil { return .customSelector }
         return Operator(rawValue: UInt(comparison.operator.rawValue)) ?? .equalTo
     }
 
+    /// The combination of the left side's members.
     open var comparisonPredicateModifier: Modifier { Modifier(rawValue: UInt(comparison.modifier.rawValue)) ?? .direct }
 
+    /// The options of text comparison.
     open var options: Options { Options(rawValue: comparison.options.rawValue) }
 
     // MARK: As a predicate
@@ -124,13 +152,17 @@ open class NSComparisonPredicate: NSPredicate {
 public struct Selector: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     package let name: String
 
+    /// Creates a selector from a method's name.
     public init(_ name: String) { self.name = name }
+    /// Creates a selector from a method's name.
     public init(stringLiteral name: String) { self.name = name }
+    /// The method's name.
     public var description: String { name }
 }
 
-/// Also off Apple's platforms.
+/// Returns the selector's name, also off Apple's platforms.
 ///
 /// Source: developer.apple.com/documentation/foundation/nsstringfromselector(_:)
 public func NSStringFromSelector(_ selector: Selector) -> String { selector.name }
+/// Returns the selector of a name, also off Apple's platforms.
 public func NSSelectorFromString(_ name: String) -> Selector { Selector(name) }

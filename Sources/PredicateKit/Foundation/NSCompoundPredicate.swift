@@ -3,24 +3,31 @@
 
 public import Foundation
 
-/// A conjunction, a disjunction or a negation of other predicates. Formats make it too.
+/// A conjunction, a disjunction or a negation of other predicates. Formats create it too.
 ///
 /// Foundation on Linux has a class of this name that prints an address and equals only itself; see ``NSExpression``.
 ///
 /// Source: developer.apple.com/documentation/foundation/nscompoundpredicate
 open class NSCompoundPredicate: NSPredicate {
-    /// Raw values are Apple's.
+    /// The logical operator. Raw values are Apple's.
     public enum LogicalType: UInt, Sendable {
+        /// The subpredicate is false.
         case not = 0
+        /// All subpredicates are true.
         case and = 1
+        /// Some subpredicate is true.
         case or = 2
     }
 
+    /// The logical operator.
     public let compoundPredicateType: LogicalType
+    /// The combined predicates.
     public let subpredicates: [NSPredicate]
     let parsed: Predicate
 
-    /// - Parameter subpredicates: One for a negation.
+    /// Creates a compound predicate.
+    ///
+    /// - Parameter subpredicates: Exactly one for a negation.
     public init(type: LogicalType, subpredicates: [NSPredicate]) {
         compoundPredicateType = type
         self.subpredicates = subpredicates
@@ -34,14 +41,17 @@ open class NSCompoundPredicate: NSPredicate {
         super.init(value: true)
     }
 
+    /// Creates a conjunction. True without subpredicates.
     public convenience init(andPredicateWithSubpredicates subpredicates: [NSPredicate]) {
         self.init(type: .and, subpredicates: subpredicates)
     }
 
+    /// Creates a disjunction. False without subpredicates.
     public convenience init(orPredicateWithSubpredicates subpredicates: [NSPredicate]) {
         self.init(type: .or, subpredicates: subpredicates)
     }
 
+    /// Creates a negation.
     public convenience init(notPredicateWithSubpredicate predicate: NSPredicate) {
         self.init(type: .not, subpredicates: [predicate])
     }

@@ -3,8 +3,11 @@
 
 public import Foundation
 
-// What an expression is made of. A property that this type of expression does not have ends the process with a sentence.
+// The parts of an expression.
+//
+// - Precondition: The expression's type has the part that is read.
 extension NSExpression {
+    /// The type of the expression.
     public var expressionType: ExpressionType {
         switch tree {
         case .constant: .constantValue
@@ -23,6 +26,7 @@ extension NSExpression {
         }
     }
 
+    /// The key path of a key path expression.
     public var keyPath: String {
         switch tree {
         case .keyPath(let keys), .path(_, let keys): keys.joined(separator: ".")
@@ -31,6 +35,7 @@ extension NSExpression {
         }
     }
 
+    /// The name of a variable, without `$`.
     public var variable: String {
         switch tree {
         case .variable(let name), .subquery(_, let name, _): name
@@ -38,7 +43,7 @@ extension NSExpression {
         }
     }
 
-    /// The function's name; keys from the value of another expression are the function `valueForKeyPath:`.
+    /// The function's name; `valueForKeyPath:` for keys of another expression's value.
     public var function: String {
         switch tree {
         case .function(let name, _), .message(_, let name, _): name
@@ -47,7 +52,7 @@ extension NSExpression {
         }
     }
 
-    /// What a method is called on.
+    /// The target of a method.
     public var operand: NSExpression {
         switch tree {
         case .message(let target, _, _), .path(let target, _): NSExpression(tree: target)
@@ -56,6 +61,7 @@ extension NSExpression {
         }
     }
 
+    /// The arguments of a function or block; nil without arguments.
     public var arguments: [NSExpression]? {
         switch tree {
         case .function(_, let arguments), .message(_, _, let arguments), .block(_, let arguments):
@@ -65,7 +71,7 @@ extension NSExpression {
         }
     }
 
-    /// Of an aggregate its members, as expressions; of a subquery what it goes over.
+    /// An aggregate's members, as expressions; a subquery's collection.
     public var collection: Any {
         switch tree {
         case .aggregate(let members): members.map { NSExpression(tree: $0) }
@@ -75,6 +81,7 @@ extension NSExpression {
         }
     }
 
+    /// The predicate of a subquery or a conditional.
     public var predicate: NSPredicate {
         switch tree {
         case .subquery(_, _, let predicate), .conditional(let predicate, _, _): NSPredicate.made(predicate)
@@ -82,26 +89,31 @@ extension NSExpression {
         }
     }
 
+    /// The left side of a set operation.
     public var left: NSExpression {
         guard case .combination(_, let left, _) = tree else { wrongType("left expression") }
         return NSExpression(tree: left)
     }
 
+    /// The right side of a set operation.
     public var right: NSExpression {
         guard case .combination(_, _, let right) = tree else { wrongType("right expression") }
         return NSExpression(tree: right)
     }
 
+    /// A conditional's value if its predicate is true.
     public var `true`: NSExpression {
         guard case .conditional(_, let first, _) = tree else { wrongType("true expression") }
         return NSExpression(tree: first)
     }
 
+    /// A conditional's value if its predicate is false.
     public var `false`: NSExpression {
         guard case .conditional(_, _, let second) = tree else { wrongType("false expression") }
         return NSExpression(tree: second)
     }
 
+    /// The code of a block expression.
     public var expressionBlock: (Any?, [Any], NSMutableDictionary?) -> Any {
         guard case .block(let block, _) = tree else { wrongType("block") }
         return block.body

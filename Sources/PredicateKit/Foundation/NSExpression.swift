@@ -3,44 +3,59 @@
 
 public import Foundation
 
-/// One side of a comparison: a constant, a key path from the object under test, a function of other expressions.
+/// One side of a comparison: a constant, a key path from the evaluated object, a function of other expressions.
 ///
-/// Foundation on Linux has a class of this name that cannot be made or subclassed; `CoreData` re-exports this one so
-/// that it is found first, also in files that import both.
+/// Foundation on Linux has a class of this name without initializers; `CoreData` re-exports this one so that lookup
+/// prefers it, also in files that import both.
 ///
-/// Misuse ends the process with a sentence, as Apple's class raises an exception: an unknown function, a format that
-/// cannot be read, a property that this type of expression does not have.
+/// Misuse ends the process with a message, as Apple's class raises an exception: an unknown function, an invalid format,
+/// a part that this type of expression does not have.
 ///
 /// Source: developer.apple.com/documentation/foundation/nsexpression
 open class NSExpression: NSObject, NSCopying {
-    /// Raw values are Apple's.
+    /// The type of an expression. Raw values are Apple's.
     public enum ExpressionType: UInt, Sendable {
+        /// A constant.
         case constantValue = 0
+        /// The evaluated object.
         case evaluatedObject = 1
+        /// A variable.
         case variable = 2
+        /// A key path.
         case keyPath = 3
+        /// A function or method call.
         case function = 4
+        /// A union of two collections.
         case unionSet = 5
+        /// An intersection of two collections.
         case intersectSet = 6
+        /// A difference of two collections.
         case minusSet = 7
+        /// The members of a collection that match a predicate.
         case subquery = 13
+        /// A list of expressions.
         case aggregate = 14
+        /// Any key.
         case anyKey = 15
+        /// Code of the app.
         case block = 19
+        /// A choice by a predicate.
         case conditional = 20
     }
 
     package let tree: Expression
-    /// A constant as it was given, which may be more than a predicate's value of it.
-    private let given: Any?
+    /// The constant itself, which may hold more than a predicate's value of it.
+    private let constantObject: Any?
 
-    package init(tree: Expression, given: Any? = nil) {
+    package init(tree: Expression, constantObject: Any? = nil) {
         self.tree = tree
-        self.given = given
+        self.constantObject = constantObject
         super.init()
     }
 
-    /// Fails when the archive holds no expression.
+    /// Unarchives an expression.
+    ///
+    /// - Returns: nil for another archive.
     public required convenience init?(coder: NSCoder) {
         guard let text = coder.decodeObject(of: NSString.self, forKey: "format") as String?,
             let tree = try? Expression(format: text)
@@ -48,8 +63,11 @@ open class NSExpression: NSObject, NSCopying {
         self.init(tree: tree)
     }
 
-    // MARK: Making expressions
+    // MARK: Creation
 
+    /// Parses a format string.
+    ///
+    /// - Precondition: The format is valid, and has as many placeholders as arguments.
     public convenience init(format expressionFormat: String, argumentArray arguments: [Any]) {
         do throws(PredicateFailure) {
             self.init(tree: try Expression(format: expressionFormat, arguments.map { FormatArgument($0) }))
@@ -58,13 +76,16 @@ open class NSExpression: NSObject, NSCopying {
         }
     }
 
+    /// Parses a format string.
+    ///
+    /// - Precondition: The format is valid, and has as many placeholders as arguments.
     public convenience init(format expressionFormat: String, _ args: any CVarArg...) {
         self.init(format: expressionFormat, argumentArray: args)
     }
 
-    /// Makes an expression from a format string that may be wrong, such as one that a person typed.
+    /// Parses a format string that may be invalid, such as user input.
     ///
-    /// - Throws: ``PredicateFormatError`` with the column and what was expected there.
+    /// - Throws: ``PredicateFormatError`` with the column and the expected token.
     public convenience init(parsing format: String, argumentArray arguments: [Any]? = nil) throws(PredicateFormatError) {
         do throws(PredicateFailure) {
             self.init(tree: try Expression(format: format, (arguments ?? []).map { FormatArgument($0) }))
@@ -73,25 +94,33 @@ open class NSExpression: NSObject, NSCopying {
         }
     }
 
+    /// Creates an expression for a constant.
     public convenience init(forConstantValue obj: Any?) {
-        self.init(tree: .constant(PredicateValue(constant: obj)), given: obj)
+        self.init(tree: .constant(PredicateValue(constant: obj)), constantObject: obj)
     }
 
+    /// Returns an expression for the evaluated object.
     open class func expressionForEvaluatedObject() -> NSExpression { NSExpression(tree: .selfObject) }
 
+    /// Returns an expression for any key.
     open class func expressionForAnyKey() -> NSExpression { NSExpression(tree: .anyKey) }
 
+    /// Creates an expression for a variable, named without `$`.
     public convenience init(forVariable string: String) { self.init(tree: .variable(string)) }
 
+    /// Creates an expression for a key path from the evaluated object.
     public convenience init(forKeyPath keyPath: String) {
         precondition(!keyPath.isEmpty, "a key path has at least one key")
         let keys = Expression.keys(keyPath)
         self.init(tree: keys == ["self"] || keys == ["SELF"] ? .selfObject : .keyPath(keys))
     }
 
+    /// Creates a call of a predefined function.
+    ///
     /// - Parameters:
-    ///   - name: A predefined function with its colons, `sum:` or `now`.
-    ///   - parameters: Expressions; anything else counts as a constant.
+    ///   - name: The function's name with its colons, such as `sum:` or `now`.
+    ///   - parameters: Expressions; other values are constants.
+    /// - Precondition: The function exists and takes that many arguments.
     public convenience init(forFunction name: String, arguments parameters: [Any]) {
         let arguments = parameters.map(Self.tree(of:))
         if name == "valueForKeyPath:", arguments.count == 2, case .keyPath(let keys) = arguments[1] {
@@ -99,13 +128,13 @@ open class NSExpression: NSObject, NSCopying {
         } else {
             precondition(
                 PredicateFunctions.accepts(name, arguments.count),
-                "there is no function \(name) of \(arguments.count) arguments")
+                "unknown function \(name) of \(arguments.count) arguments")
             self.init(tree: .function(name, arguments))
         }
     }
 
-    /// A method of the target's value. Methods cannot be found by name here; those known are the functions of the
-    /// predicate language and the usual ones of text, numbers, dates and collections.
+    /// Creates a call of the target's method. Linux cannot find methods by name: supported are the functions of the
+    /// predicate language and the usual methods of text, numbers, dates and collections.
     public convenience init(
         forFunction target: NSExpression, selectorName name: String, arguments parameters: [Any]?
     ) {
@@ -115,27 +144,35 @@ open class NSExpression: NSObject, NSCopying {
         } else {
             precondition(
                 PredicateMethods.isKnown(name, arguments.count),
-                "there is no method \(name) of \(arguments.count) arguments")
+                "unknown method \(name) of \(arguments.count) arguments")
             self.init(tree: .message(target.tree, name, arguments))
         }
     }
 
+    /// Creates a list of expressions; other values are constants.
     public convenience init(forAggregate subexpressions: [Any]) {
         self.init(tree: .aggregate(subexpressions.map(Self.tree(of:))))
     }
 
+    /// Creates a union of two collections.
     public convenience init(forUnionSet left: NSExpression, with right: NSExpression) {
         self.init(tree: .combination(.union, left.tree, right.tree))
     }
 
+    /// Creates an intersection of two collections.
     public convenience init(forIntersectSet left: NSExpression, with right: NSExpression) {
         self.init(tree: .combination(.intersect, left.tree, right.tree))
     }
 
+    /// Creates a difference of two collections.
     public convenience init(forMinusSet left: NSExpression, with right: NSExpression) {
         self.init(tree: .combination(.minus, left.tree, right.tree))
     }
 
+    /// Creates an expression for the members of a collection that match a predicate.
+    ///
+    /// - Parameter variable: The predicate's name for a member, without `$`.
+    /// - Precondition: `predicate` is an `NSPredicate`.
     public convenience init(
         forSubquery expression: NSExpression, usingIteratorVariable variable: String, predicate: Any
     ) {
@@ -145,13 +182,16 @@ open class NSExpression: NSObject, NSCopying {
         self.init(tree: .subquery(expression.tree, variable: variable, predicate.tree))
     }
 
+    /// Creates a choice between two expressions by a predicate.
     public convenience init(
         forConditional predicate: NSPredicate, trueExpression: NSExpression, falseExpression: NSExpression
     ) {
         self.init(tree: .conditional(predicate.tree, trueExpression.tree, falseExpression.tree))
     }
 
-    /// - Parameter block: Takes the object under test, the arguments as they were given, and the context.
+    /// Creates an expression that calls a block.
+    ///
+    /// - Parameter block: Takes the evaluated object, the arguments' values, and the context.
     public convenience init(
         block: @escaping (Any?, [Any], NSMutableDictionary?) -> Any, arguments: [NSExpression]?
     ) {
@@ -164,10 +204,11 @@ open class NSExpression: NSObject, NSCopying {
 
     // MARK: Values
 
-    /// The value for an object; variables are looked up in the context by name.
+    /// Evaluates the expression for an object, with variables from the context by name.
     ///
-    /// Numbers come as `NSNumber`, collections as arrays. What has no value, such as a variable that the context does
-    /// not have, ends the process with a sentence.
+    /// Numbers are `NSNumber`s, collections arrays.
+    ///
+    /// - Precondition: The expression has a value; the context has its variables.
     open func expressionValue(with object: Any?, context: NSMutableDictionary?) -> Any? {
         if case .constant = tree { return constantValue }
         var variables: [String: PredicateValue] = [:]
@@ -182,12 +223,13 @@ open class NSExpression: NSObject, NSCopying {
         }
     }
 
+    /// The value of a constant expression.
     open var constantValue: Any? {
         guard case .constant(let value) = tree else { wrongType("constant value") }
-        return given ?? value.foundationValue
+        return constantObject ?? value.foundationValue
     }
 
-    /// Expressions decoded from an archive may be evaluated here without it.
+    /// Has no effect: expressions from an archive may always be evaluated here.
     open func allowEvaluation() {}
 
     func wrongType(_ property: String) -> Never {
@@ -198,6 +240,7 @@ open class NSExpression: NSObject, NSCopying {
 
     open override var description: String { tree.formatDescription }
 
+    /// Returns the expression itself, which is immutable.
     open func copy(with zone: NSZone? = nil) -> Any { self }
 
     open override func isEqual(_ object: Any?) -> Bool {

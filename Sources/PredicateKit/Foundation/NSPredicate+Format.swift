@@ -3,8 +3,8 @@
 
 public import Foundation
 
-/// Lets an initialiser that is declared in an extension answer with an instance of a subclass, as Foundation does itself:
-/// a format makes comparisons and compounds.
+/// Lets an initializer in an extension return an instance of a subclass, as Foundation's own do: a format creates
+/// comparisons and compounds.
 public protocol _PredicateFactory {}
 
 extension _PredicateFactory {
@@ -19,19 +19,19 @@ extension _PredicateFactory {
 extension NSPredicate: _PredicateFactory {}
 
 extension NSPredicate {
-    /// Makes a predicate from a format string.
+    /// Parses a format string.
     ///
     ///     NSPredicate(format: "title BEGINSWITH[cd] %@ AND tags.@count > %d", prefix, 2)
     ///
-    /// A format that can't be parsed ends the process with a sentence that names the format and the column, in release
-    /// builds too: it is a programming error. Formats that people type go through ``init(parsing:argumentArray:)``.
+    /// An invalid format ends the process with a message that names the format and the column, in release builds too: it is
+    /// a programming error. Use ``init(parsing:argumentArray:)`` for user input.
     ///
-    /// Source: `NSPredicate`, "init(format:_:)"; Apple raises `NSInvalidArgumentException` there.
+    /// Source: `NSPredicate`, "init(format:_:)"; Apple raises `NSInvalidArgumentException`.
     public convenience init(format: String, _ args: any CVarArg...) {
         self.init(format: format, argumentArray: args)
     }
 
-    /// Makes a predicate from a format string and its arguments; traps like ``init(format:_:)``.
+    /// Parses a format string with its arguments; traps like ``init(format:_:)``.
     public convenience init(format: String, argumentArray arguments: [Any]?) {
         self.init(trapping: format, (arguments ?? []).map { FormatArgument($0) })
     }
@@ -44,11 +44,11 @@ extension NSPredicate {
         }
     }
 
-    /// Makes a predicate from a format string that may be wrong, such as one that a person typed.
+    /// Parses a format string that may be invalid, such as user input.
     ///
     ///     let predicate = try NSPredicate(parsing: searchField.text)
     ///
-    /// - Throws: ``PredicateFormatError`` with the column and what was expected there.
+    /// - Throws: ``PredicateFormatError`` with the column and the expected token.
     public convenience init(parsing format: String, argumentArray arguments: [Any]? = nil) throws(PredicateFormatError) {
         let tree: Predicate
         do throws(PredicateFailure) {
@@ -59,10 +59,10 @@ extension NSPredicate {
         self.init(made: NSPredicate.made(tree))
     }
 
-    /// For initialisers of other modules.
+    /// For initializers of other modules.
     package convenience init(meaning tree: Predicate) { self.init(made: NSPredicate.made(tree)) }
 
-    /// The predicate that means the same as a tree.
+    /// Returns the predicate of a tree.
     package static func made(_ tree: Predicate) -> NSPredicate {
         switch tree {
         case .value(let value): ParsedConstantPredicate(value: value)
@@ -72,7 +72,7 @@ extension NSPredicate {
         }
     }
 
-    /// The tree of a predicate; one that was made from a block is a leaf of it.
+    /// The tree of a predicate; a block predicate is a leaf of it.
     package var tree: Predicate {
         switch self {
         case let comparison as NSComparisonPredicate: .comparison(comparison.comparison)
@@ -93,13 +93,13 @@ extension NSPredicate {
         }
     }
 
-    /// `NSPredicate(value:)` and `NSPredicate(block:)` are one class, told apart by its only property.
+    /// `NSPredicate(value:)` and `NSPredicate(block:)` are one class, distinguished by its only property.
     private static func isConstant(_ predicate: NSPredicate) -> Bool {
         type(of: predicate) == NSPredicate.self
             && Mirror(reflecting: predicate).children.contains { "\($0.value)".hasPrefix("boolean") }
     }
 
-    /// The same predicate with values for its variables; names that are not given stay variables.
+    /// Returns the predicate with values for its variables; variables without a value stay.
     ///
     /// Source: `NSPredicate`, "withSubstitutionVariables(_:)".
     public func withSubstitutionVariables(_ variables: [String: Any]) -> Self {
@@ -110,12 +110,12 @@ extension NSPredicate {
         return result
     }
 
-    /// Predicates decoded from an archive may be evaluated here without it.
+    /// Has no effect: predicates from an archive may always be evaluated here.
     public func allowEvaluation() {}
 }
 
 extension Predicate {
-    /// Evaluates for apps; what has no answer ends the process with a sentence.
+    /// Evaluates for apps; an evaluation error ends the process with a message.
     func holds(for object: Any?, _ bindings: [String: Any]?) -> Bool {
         let variables = (bindings ?? [:]).mapValues { PredicateValue($0) }
         do throws(PredicateFailure) {
@@ -127,9 +127,9 @@ extension Predicate {
     }
 }
 
-/// The tree of a predicate that was made from a format, or of a compound of such.
+/// Returns the tree of a predicate from a format, or of a compound of such.
 ///
-/// - Returns: nil for a predicate that was made from a block of an app, or has such a part.
+/// - Returns: nil for a block predicate, or a compound that has one.
 package func parsed(_ predicate: NSPredicate) -> Predicate? {
     let tree = predicate.tree
     return tree.hasBlock ? nil : tree

@@ -3,7 +3,7 @@
 
 public import Foundation
 
-/// How a descriptor that was made here sorts.
+/// The comparison of a descriptor created by these initializers.
 struct SortMethod: Hashable {
     enum Kind: Hashable {
         case selector(String)
@@ -15,27 +15,27 @@ struct SortMethod: Hashable {
     let property: AnyKeyPath?
     let kind: Kind
 
-    /// What Foundation's class keeps of the method.
+    /// The method in the form that Foundation's class stores.
     var keyPath: KeyPath<NSObject, SortKeyValue> { \NSObject.[sortMethod: SortMethodBox(method: self)] }
 }
 
-/// Handed to a sort descriptor's key path in place of an object: the subscript below tells it the method.
+/// The root object of a sort descriptor's key path: the subscript below passes it the method.
 private final class KeyProbe: NSObject {
     var method: SortMethod?
 }
 
-/// What a sort descriptor compares: the value of a key path, whatever its type.
+/// The compared value of a sort descriptor's key path, of any type.
 public struct SortKeyValue {
     fileprivate let value: Any?
 }
 
-/// Part of the key path of a sort descriptor that was made from a key. Not for use in apps.
+/// Part of the key path of a sort descriptor created from a key. Not for use in apps.
 public struct SortMethodBox: Hashable {
     fileprivate let method: SortMethod
 }
 
 extension NSObject {
-    /// The value that a sort descriptor made from a key compares. Not for use in apps.
+    /// The value that a sort descriptor created from a key compares. Not for use in apps.
     public subscript(sortMethod box: SortMethodBox) -> SortKeyValue {
         if let probe = self as? KeyProbe {
             probe.method = box.method
@@ -48,16 +48,18 @@ extension NSObject {
 }
 
 extension NSSortDescriptor {
-    /// A descriptor that orders by the value of a key path, nil first when ascending.
+    /// Creates a descriptor that sorts by the value of a key path, nil first when ascending.
     ///
     /// Source: `NSSortDescriptor`, "init(key:ascending:)".
     public convenience init(key: String?, ascending: Bool) {
         self.init(key: key, ascending: ascending, selector: nil)
     }
 
+    /// Creates a descriptor that sorts by the value of a key path and a method.
+    ///
     /// - Parameter selector: `compare:`, `caseInsensitiveCompare:`, `localizedCompare:`,
-    ///   `localizedCaseInsensitiveCompare:` or `localizedStandardCompare:`, or nil for the first; others end the
-    ///   process, since methods cannot be found by name here.
+    ///   `localizedCaseInsensitiveCompare:` or `localizedStandardCompare:`, or nil for the first; others end the process,
+    ///   since Linux cannot find methods by name.
     public convenience init(key: String?, ascending: Bool, selector: Selector?) {
         let name = selector?.name ?? "compare:"
         guard let collation = TextCollation.selectors[name] else {
@@ -70,7 +72,7 @@ extension NSSortDescriptor {
         }
     }
 
-    /// Sorts in memory only: a store refuses a comparator.
+    /// Creates a descriptor that sorts in memory only: a store rejects a comparator.
     public convenience init(key: String?, ascending: Bool, comparator: @escaping Comparator) {
         self.init(SortMethod(key: key, property: nil, kind: .comparator), ascending) { first, second in
             func value(_ value: Any?) -> Any { PredicateValue(value).foundationValue ?? NSNull() }
@@ -78,14 +80,14 @@ extension NSSortDescriptor {
         }
     }
 
-    /// Sorts in memory only: a store refuses a comparator.
+    /// Creates a descriptor that sorts in memory only: a store rejects a comparator.
     package convenience init(
         wrapping keyPath: AnyKeyPath, ascending: Bool, comparator: @escaping (Any?, Any?) -> ComparisonResult
     ) {
         self.init(SortMethod(key: nil, property: keyPath, kind: .comparator), ascending, comparator)
     }
 
-    /// Sorts by the value of a property, whatever its type.
+    /// Creates a descriptor that sorts by the value of a property of any type.
     package convenience init(property keyPath: AnyKeyPath, ascending: Bool) {
         self.init(SortMethod(key: nil, property: keyPath, kind: .selector("compare:")), ascending) { first, second in
             let order = PredicateValue.sortOrder(PredicateValue(first), PredicateValue(second))
@@ -114,16 +116,16 @@ extension NSSortDescriptor {
         return probe.method
     }
 
-    /// Descriptors decoded from an archive may be evaluated here without it.
+    /// Has no effect: descriptors from an archive may always be evaluated here.
     public func allowEvaluation() {}
 
-    /// The key path of a descriptor that was made from one, or from a Swift key path whose properties have names.
+    /// The key path of the descriptor; nil for a Swift key path without property names.
     public var key: String? { givenKey ?? propertyKeyPath._kvcKeyPathString }
 
-    /// The key path of a descriptor that was made from a text.
+    /// The key path of a descriptor created from a text.
     package var givenKey: String? { method?.key }
 
-    /// The method by which a descriptor that was made from a key compares; nil for a comparator.
+    /// The comparison method of a descriptor created from a key; nil for a comparator.
     public var selector: Selector? {
         guard case .selector(let name)? = method?.kind else { return nil }
         return Selector(name)

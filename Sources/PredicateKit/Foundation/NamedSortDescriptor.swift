@@ -3,10 +3,10 @@
 
 public import Foundation
 
-/// A descriptor that was made from a key, or from a key path of managed objects.
+/// A descriptor created from a key, or from a key path of managed objects.
 ///
-/// Foundation's class on Linux compares descriptors by address. An extension cannot override that, so the initialisers
-/// of `NSSortDescriptor` return an instance of this subclass.
+/// Foundation's class on Linux compares descriptors by address. An extension cannot override that, so the initializers of
+/// `NSSortDescriptor` return an instance of this subclass.
 final class NamedSortDescriptor: NSSortDescriptor {
     private let sortMethod: SortMethod
 
@@ -39,7 +39,7 @@ final class NamedSortDescriptor: NSSortDescriptor {
     override var description: String { "(\(key ?? "self"), \(ascending ? "ascending" : "descending"), \(selector?.name ?? ""))" }
 }
 
-/// Lets initialisers that are declared in an extension return an instance of a subclass.
+/// Lets initializers in an extension return an instance of a subclass.
 public protocol _SortDescriptorFactory {}
 
 extension _SortDescriptorFactory {
@@ -51,15 +51,18 @@ extension _SortDescriptorFactory {
 
 extension NSSortDescriptor: _SortDescriptorFactory {}
 
-/// Gives sort descriptors, which Foundation on Linux cannot archive, an initialiser for coders.
+/// Gives sort descriptors, which Foundation on Linux cannot archive, an initializer for coders.
 public protocol _SortDescriptorCoding: NSSecureCoding {}
 
 extension _SortDescriptorCoding {
+    /// Returns true: sort descriptors archive securely.
     public static var supportsSecureCoding: Bool { true }
 
-    /// Fails when the archive holds no sort descriptor.
+    /// Unarchives a sort descriptor.
+    ///
+    /// - Returns: nil for another archive.
     public init?(coder: NSCoder) {
-        // Foundation's decoder fails at a value that is missing, so each is asked for first.
+        // Foundation's decoder fails for a missing value, so each is checked first.
         guard coder.containsValue(forKey: "ascending"), coder.containsValue(forKey: "selector"),
             let selector = coder.decodeObject(of: NSString.self, forKey: "selector") as String?,
             TextCollation.selectors.keys.contains(selector)
@@ -70,8 +73,9 @@ extension _SortDescriptorCoding {
         self = made
     }
 
-    /// Archives the descriptor's key, order and selector, not in Apple's layout. One with a comparator, or whose key path
-    /// has no name, cannot be archived; it ends the process.
+    /// Archives the descriptor's key, order and selector, not in Apple's layout.
+    ///
+    /// - Precondition: The descriptor has no comparator, and its key path has names.
     public func encode(with coder: NSCoder) {
         guard let descriptor = self as? NSSortDescriptor else { return }
         guard let selector = descriptor.selector, descriptor.method?.property == nil || descriptor.key != nil else {

@@ -3,14 +3,17 @@
 
 public import Foundation
 
-/// Gives predicates, which Foundation on Linux cannot archive, an initialiser for coders: a protocol may add one where
-/// an extension of a class may not.
+/// Gives predicates, which Foundation on Linux cannot archive, an initializer for coders: a protocol may add one, an
+/// extension of a class may not.
 public protocol _PredicateCoding: NSSecureCoding {}
 
 extension _PredicateCoding {
+    /// Returns true: predicates archive securely.
     public static var supportsSecureCoding: Bool { true }
 
-    /// Fails when the archive holds no predicate, or one of another class.
+    /// Unarchives a predicate.
+    ///
+    /// - Returns: nil for another archive, or a predicate of another class.
     public init?(coder: NSCoder) {
         guard let text = coder.decodeObject(of: NSString.self, forKey: "format") as String?,
             let tree = try? Predicate(format: text), let made = NSPredicate.made(tree) as? Self
@@ -18,8 +21,9 @@ extension _PredicateCoding {
         self = made
     }
 
-    /// Archives the predicate as its format, not in Apple's layout. One that has objects or blocks in it cannot be
-    /// archived; it ends the process.
+    /// Archives the predicate as its format, not in Apple's layout.
+    ///
+    /// - Precondition: The predicate has neither objects nor blocks.
     ///
     /// Source: `NSPredicate`, "init(block:)": block predicates cannot be encoded.
     public func encode(with coder: NSCoder) {
@@ -33,9 +37,12 @@ extension _PredicateCoding {
 extension NSPredicate: @retroactive NSCoding, @retroactive NSSecureCoding, _PredicateCoding {}
 
 extension NSExpression: NSSecureCoding {
+    /// Returns true: expressions archive securely.
     public static var supportsSecureCoding: Bool { true }
 
-    /// Archives the expression as its format; one that has objects or blocks in it ends the process.
+    /// Archives the expression as its format.
+    ///
+    /// - Precondition: The expression has neither objects nor blocks.
     public func encode(with coder: NSCoder) {
         precondition(tree.isFormat, "an expression with objects or blocks in it cannot be archived: \(description)")
         coder.encode(tree.formatDescription as NSString, forKey: "format")
@@ -43,7 +50,7 @@ extension NSExpression: NSSecureCoding {
 }
 
 extension Predicate {
-    /// Whether the predicate's format says all of it.
+    /// Whether the predicate's format represents all of it.
     var isFormat: Bool {
         switch self {
         case .value: true

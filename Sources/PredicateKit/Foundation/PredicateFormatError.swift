@@ -3,16 +3,16 @@
 
 public import Foundation
 
-/// A format string that can't be parsed, or whose placeholders don't fit its arguments.
+/// A format string that can't be parsed, or has placeholders that don't fit its arguments.
 ///
-/// `NSPredicate(parsing:)` and `NSExpression(parsing:)` throw it. Differs: Apple's framework has no throwing initialiser; its
-/// `init(format:)` raises `NSInvalidArgumentException`, which Swift can't catch.
+/// `NSPredicate(parsing:)` and `NSExpression(parsing:)` throw it. Differs: Apple's framework has no throwing initializer;
+/// its `init(format:)` raises `NSInvalidArgumentException`, which Swift can't catch.
 public struct PredicateFormatError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
-    /// The format as it was given.
+    /// The invalid format.
     public let format: String
-    /// Where parsing stopped, counted in characters from 1; nil where no place is to blame.
+    /// The column where parsing stopped, counted in characters from 1; nil for an error without a position.
     public let column: Int?
-    /// What was expected and what was found.
+    /// The expected and the actual token.
     public let reason: String
 
     init(_ failure: PredicateFailure, format: String) {
@@ -21,10 +21,13 @@ public struct PredicateFormatError: LocalizedError, Hashable, Sendable, CustomSt
         reason = failure.detail
     }
 
+    /// The reason, the format and the column.
     public var description: String {
         "Unable to parse the format string \"\(format)\"\(column.map { ", column \($0)" } ?? ""): \(reason)"
     }
 
+    /// The reason, the format and the column.
     public var errorDescription: String? { description }
+    /// The reason.
     public var failureReason: String? { reason }
 }

@@ -4,7 +4,7 @@
 import Foundation
 
 extension PredicateValue {
-    /// The value of an argument, of an object under test, or of what key-value coding returned.
+    /// The value of an argument, of an evaluated object, or of a result of key-value coding.
     ///
     /// Numbers, text, dates, data, UUIDs, URLs and collections become values; any other object stays an object.
     package init(_ value: Any?) {
@@ -12,7 +12,7 @@ extension PredicateValue {
             self = .null
             return
         }
-        // On Linux a cast also bridges, so that any number would pass for a Boolean; classes are looked at apart.
+        // On Linux a cast also bridges, so any number would pass for a Boolean; classes are handled separately.
         if type(of: value) is AnyClass {
             self = Self.ofObject(value as AnyObject)
         } else if let optional = value as? any OptionalValue {
@@ -22,12 +22,12 @@ extension PredicateValue {
         }
     }
 
-    /// The value of a constant in a predicate, where `NSNull` is told from nil.
+    /// The value of a constant in a predicate, which distinguishes `NSNull` from nil.
     package init(constant value: Any?) {
         self = value is NSNull ? .nullObject : PredicateValue(value)
     }
 
-    /// One object for all: instances of `NSNull` are not the same on Linux.
+    /// One shared object: instances of `NSNull` are not identical on Linux.
     static let nullObject = PredicateValue.object(PredicateObject(NSNull()))
 
     private static func ofValue(_ value: Any) -> PredicateValue {
@@ -79,10 +79,10 @@ extension PredicateValue {
     }
 }
 
-/// A dictionary as the object under test: its text keys are those of a key path.
+/// A dictionary as the evaluated object: its text keys are the keys of a key path.
 final class DictionarySubject: PredicateSubject {
     private var values: [String: Any] = [:]
-    /// What was given.
+    /// The dictionary, of any Swift or Foundation type.
     let dictionary: Any
 
     init(_ dictionary: [AnyHashable: Any]) {
@@ -103,7 +103,7 @@ final class DictionarySubject: PredicateSubject {
 }
 
 extension PredicateValue {
-    /// The value as apps get it: numbers as `NSNumber`, which casts to every type of number; nil for null.
+    /// The value in an app's types: numbers as `NSNumber`, which casts to every numeric type; nil for null.
     package var foundationValue: Any? {
         switch self {
         case .null: nil
@@ -123,7 +123,7 @@ extension PredicateValue {
 }
 
 extension FormatArgument {
-    /// An argument of a format: predicates go in as conditions, expressions as they are, all else as values.
+    /// An argument of a format: predicates become conditions, expressions stay, other values become constants.
     package init(_ value: Any?) {
         switch value {
         case let predicate as NSPredicate: self = .predicate(predicate.tree)
@@ -133,7 +133,7 @@ extension FormatArgument {
     }
 }
 
-/// What may hide in an `Any`.
+/// An optional inside an `Any`.
 private protocol OptionalValue {
     var wrapped: Any? { get }
 }

@@ -5,42 +5,42 @@ import Foundation
 package import ManagedModel
 package import PredicateKit
 
-/// What a batch request did to the rows of one store.
+/// The effect of a batch request on the rows of one store.
 package struct BatchOutcome: Sendable {
-    /// Rows that the request itself inserted, updated or deleted.
+    /// The number of rows that the request itself inserted, updated or deleted.
     package var count = 0
-    /// The keys below are listed only when somebody wants them, or history does.
+    /// The keys below are listed only if the caller or history needs them.
     package var inserted: [RowKey] = []
     package var updated: [RowKey] = []
     package var deleted: [RowKey] = []
-    /// Rows whose to-many relationships lost or gained members.
+    /// Owners of to-many relationships that lost or gained members.
     package var relationshipOwners: Set<RowKey> = []
 
     package init() {}
 }
 
-/// What becomes of a row of a batch insert when a uniqueness constraint finds another row with its values.
+/// The resolution of a batch insert's collision with a uniqueness constraint.
 package enum BatchConflictRule: Sendable {
     /// The whole request fails.
     case refuse
-    /// The stored row stays as it is.
+    /// The stored row is unchanged.
     case keepStored
-    /// The stored row gets the values that were given.
+    /// The stored row gets the given values.
     case update
-    /// The stored row gets all values, defaults included.
+    /// The stored row gets all values, including defaults.
     case overwrite
 }
 
-/// Gives the rows of a batch insert one after the other. It must not use the store meanwhile.
+/// The source of a batch insert's rows. It must not use the store during the insert.
 package protocol BatchRowSource: AnyObject {
-    /// - Returns: One value per slot of the entity; nil when there are no more rows.
+    /// - Returns: One value per slot of the entity; nil at the end.
     func next() throws -> ContiguousArray<StoredValue>?
 
-    /// The slots of the last row that were given a value; the others have their default.
+    /// The slots of the last row with given values; the others have their defaults.
     var givenSlots: [Int] { get }
 }
 
-/// New values for every row that a query finds.
+/// New values for all rows of a query.
 package struct BatchUpdate: Sendable {
     package enum Value: Sendable {
         case constant(StoredValue)
@@ -48,9 +48,9 @@ package struct BatchUpdate: Sendable {
         case expression(PredicateKit.Expression)
     }
 
-    /// Its limit, offset and order play no part.
+    /// Its limit, offset and order have no effect.
     package var query: StoreQuery
-    /// Attributes, and to-one relationships that can be told by one column.
+    /// Attributes, and to-one relationships that need only one column.
     package var values: [(slot: Int, value: Value)]
 
     package init(_ query: StoreQuery, values: [(slot: Int, value: Value)]) {
@@ -59,7 +59,7 @@ package struct BatchUpdate: Sendable {
     }
 }
 
-/// Primary keys as one argument of a statement, however many they are.
+/// Any number of primary keys as one argument of a statement.
 struct KeyList {
     static let condition = "IN (SELECT value FROM json_each(?))"
 

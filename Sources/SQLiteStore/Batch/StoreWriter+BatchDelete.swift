@@ -4,16 +4,17 @@
 package import ManagedModel
 
 extension StoreWriter {
-    /// Deletes the rows that a query finds, window included, and applies delete rules among rows.
+    /// Deletes the rows of a query, window included, and applies delete rules to rows.
     ///
-    /// - Throws: ``StoreError`` with `.denied` when a relationship whose rule is Deny still has members that stay.
+    /// - Throws: ``StoreError`` with `.denied` when a relationship with the rule Deny still has members that aren't
+    ///   deleted.
     package func deleteBatch(
         _ query: StoreQuery, author: String?, contextName: String?, listsKeys: Bool
     ) throws -> BatchOutcome {
         try deleteBatch(try fetchKeys(query), author: author, contextName: contextName, listsKeys: listsKeys)
     }
 
-    /// Deletes the rows with these keys; keys without a row do no harm.
+    /// Deletes the rows with these keys; ignores keys without a row.
     package func deleteBatch(
         _ keys: [RowKey], author: String?, contextName: String?, listsKeys: Bool
     ) throws -> BatchOutcome {
@@ -39,9 +40,9 @@ extension StoreWriter {
         outcome.count = requested
         for (entity, keys) in doomed.groups {
             try eachRelationship(of: entity, rule: .deny) { relationship in
-                let left = try destinations(of: keys, relationship).filter { !doomed.contains($0) }
-                if left.isEmpty { return }
-                throw StoreError(.denied, "a relationship whose delete rule is Deny still has members", detail: relationship.name)
+                let remainingMembers = try destinations(of: keys, relationship).filter { !doomed.contains($0) }
+                if remainingMembers.isEmpty { return }
+                throw StoreError(.denied, "a relationship with the delete rule Deny still has members", detail: relationship.name)
             }
         }
         for (entity, keys) in doomed.groups {
@@ -62,9 +63,9 @@ extension StoreWriter {
 
     // MARK: Finding rows
 
-    /// The keys that have a row, each with its concrete entity.
+    /// The keys of existing rows, with their concrete entities.
     private func present(_ keys: [RowKey]) throws -> [RowKey] {
-        var found: [RowKey] = []
+        var existingKeys: [RowKey] = []
         let own = keys.filter { $0.store == store.number }
         for (entity, group) in DoomedRows.grouped(own) {
             let entity = try layout.entity(entity)
@@ -72,10 +73,10 @@ extension StoreWriter {
                 "SELECT Z_PK, Z_ENT FROM \(identifier(entity.table)) WHERE Z_PK \(KeyList.condition)", [KeyList(group).argument]
             ) { row in
                 guard let index = layout.entityIndex(number: row.int(1)), entity.hierarchyNumbers.contains(row.int(1)) else { return }
-                found.append(RowKey(store: store.number, entity: index, primaryKey: row.int(0)))
+                existingKeys.append(RowKey(store: store.number, entity: index, primaryKey: row.int(0)))
             }
         }
-        return found
+        return existingKeys
     }
 
     private struct Relationship {
@@ -96,7 +97,7 @@ extension StoreWriter {
         }
     }
 
-    /// The rows at the other end that are there.
+    /// The existing rows at the other end of a relationship.
     private func destinations(of keys: [Int64], _ relationship: Relationship) throws -> [RowKey] {
         let owner = try layout.entity(relationship.owner)
         if let index = relationship.toMany {
@@ -105,7 +106,7 @@ extension StoreWriter {
         }
         guard let slot = relationship.slot, case .reference(let reference) = owner.slots[slot] else { return [] }
         let destination = try layout.entity(reference.destination)
-        var found: [RowKey] = []
+        var existingKeys: [RowKey] = []
         try connection.query(
             """
             SELECT d.Z_PK, d.Z_ENT FROM \(identifier(owner.table)) o JOIN \(identifier(destination.table)) d \
@@ -113,12 +114,12 @@ extension StoreWriter {
             """, [KeyList(keys).argument]
         ) { row in
             guard let index = layout.entityIndex(number: row.int(1)) else { return }
-            found.append(RowKey(store: store.number, entity: index, primaryKey: row.int(0)))
+            existingKeys.append(RowKey(store: store.number, entity: index, primaryKey: row.int(0)))
         }
-        return found
+        return existingKeys
     }
 
-    /// Rows whose to-many relationships lose the rows that go.
+    /// Owners of to-many relationships that lose deleted rows.
     private func collectOwners(of keys: [Int64], _ index: Int, _ owners: inout Set<RowKey>) throws {
         let entity = try layout.entity(index)
         for (slot, definition) in layout.model.entities[index].slots.enumerated() {
@@ -128,9 +129,9 @@ extension StoreWriter {
         }
     }
 
-    // MARK: Rows that stay
+    // MARK: Remaining rows
 
-    /// Empties what leads from the destinations of a relationship back to the rows that go.
+    /// Clears the references from a relationship's destinations to deleted rows.
     private func nullify(
         _ keys: [Int64], _ relationship: Relationship, _ outcome: inout BatchOutcome, listsKeys: Bool
     ) throws {
@@ -149,7 +150,7 @@ extension StoreWriter {
             case .foreignKey(let key):
                 let destination = try layout.entity(key.destination)
                 guard case .slot(let inverse)? = declared.inverse, case .reference(let reference) = destination.slots[inverse] else {
-                    // Nobody reads the column but this relationship, whose owner goes.
+                    // Only this relationship reads the column, and its owner is deleted.
                     let column = identifier(key.column)
                     return try connection.execute(
                         "UPDATE \(identifier(key.table)) SET \(column) = NULL WHERE \(column) \(KeyList.condition)",
@@ -158,11 +159,11 @@ extension StoreWriter {
                 try empty(reference, of: destination, keys, { $0.slotBits[inverse] }, &touched)
             case .join(let side):
                 let destination = try layout.entity(side.destination)
-                let (pairs, own, other) = (identifier(side.table), identifier(side.ownColumn), identifier(side.otherColumn))
+                let (pairs, own, otherColumn) = (identifier(side.table), identifier(side.ownColumn), identifier(side.otherColumn))
                 try touch(
                     """
                     UPDATE \(identifier(destination.table)) SET Z_OPT = Z_OPT + 1 \
-                    WHERE Z_PK IN (SELECT \(other) FROM \(pairs) WHERE \(own) \(KeyList.condition)) RETURNING Z_PK, Z_ENT
+                    WHERE Z_PK IN (SELECT \(otherColumn) FROM \(pairs) WHERE \(own) \(KeyList.condition)) RETURNING Z_PK, Z_ENT
                     """, keys, { $0.toManyBits[side.inverse] }, &touched)
                 if listsKeys { outcome.relationshipOwners.formUnion(touched) }
             }
@@ -171,7 +172,7 @@ extension StoreWriter {
     }
 
     private func empty(
-        _ reference: ReferenceColumn, of entity: EntityLayout, _ keys: [Int64], _ bit: (EntityLayout) -> Int?,
+        _ reference: ReferenceColumn, of entity: StoredEntity, _ keys: [Int64], _ bit: (StoredEntity) -> Int?,
         _ touched: inout Set<RowKey>
     ) throws {
         let columns = [reference.column] + [reference.entityColumn, reference.orderColumn].compactMap(\.self)
@@ -184,7 +185,7 @@ extension StoreWriter {
     }
 
     private func touch(
-        _ sql: String, _ keys: [Int64], _ bit: (EntityLayout) -> Int?, _ touched: inout Set<RowKey>
+        _ sql: String, _ keys: [Int64], _ bit: (StoredEntity) -> Int?, _ touched: inout Set<RowKey>
     ) throws {
         try connection.query(sql, [KeyList(keys).argument]) { row in
             guard let index = layout.entityIndex(number: row.int(1)), let entity = layout.entities[index] else { return }
@@ -194,7 +195,7 @@ extension StoreWriter {
         }
     }
 
-    // MARK: Rows that go
+    // MARK: Deleted rows
 
     private func removePairs(of keys: [Int64], _ index: Int) throws {
         let root = try layout.entity(index).root
@@ -226,31 +227,31 @@ extension StoreWriter {
     }
 }
 
-/// Rows that a request deletes, by their concrete entity.
+/// Rows that a request deletes, by concrete entity.
 private struct DoomedRows {
-    /// A row is known by its table and key, whatever entity it was asked for by.
+    /// A row's identity is its table and key, whatever entity it was requested by.
     private struct Place: Hashable {
         let root: Int
         let primaryKey: Int64
     }
 
     private let root: (Int) -> Int
-    private var places: Set<Place> = []
+    private var rowIdentities: Set<Place> = []
     private var byEntity: [Int: [Int64]] = [:]
 
     init(root: @escaping (Int) -> Int) { self.root = root }
 
-    var count: Int { places.count }
+    var count: Int { rowIdentities.count }
 
     /// In order of entity.
     var groups: [(entity: Int, keys: [Int64])] { byEntity.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
 
-    func contains(_ key: RowKey) -> Bool { places.contains(Place(root: root(key.entityIndex), primaryKey: key.primaryKey)) }
+    func contains(_ key: RowKey) -> Bool { rowIdentities.contains(Place(root: root(key.entityIndex), primaryKey: key.primaryKey)) }
 
-    /// - Returns: The keys that were not there before.
+    /// - Returns: The keys that were new.
     mutating func add(_ keys: [RowKey]) -> [RowKey] {
         keys.filter { key in
-            guard places.insert(Place(root: root(key.entityIndex), primaryKey: key.primaryKey)).inserted else { return false }
+            guard rowIdentities.insert(Place(root: root(key.entityIndex), primaryKey: key.primaryKey)).inserted else { return false }
             byEntity[key.entityIndex, default: []].append(key.primaryKey)
             return true
         }

@@ -4,13 +4,13 @@
 import ManagedModel
 
 extension StoreWriter {
-    /// Inserts rows one after the other through one statement, as fast as they come.
+    /// Inserts rows one after the other through one statement.
     ///
     /// Relationships stay empty. History gets one transaction.
     ///
-    /// - Parameter listsKeys: Whether the outcome names the rows.
-    /// - Throws: What the source throws, or ``StoreError`` with `.constraint` when a row is not unique and the rule refuses
-    ///   that.
+    /// - Parameter listsKeys: Whether the outcome lists the rows' keys.
+    /// - Throws: The source's error, or ``StoreError`` with `.constraint` when a row violates a uniqueness constraint and
+    ///   the rule is to refuse.
     package func insertBatch(
         of index: Int, author: String?, contextName: String?, onConflict rule: BatchConflictRule, listsKeys: Bool,
         rows source: some BatchRowSource
@@ -23,14 +23,14 @@ extension StoreWriter {
         var outcome = BatchOutcome()
         while let values = try source.next() {
             precondition(values.count == entity.slots.count, "an inserted row has one value per slot of its entity")
-            let before = external.made.count
+            let fileCount = external.made.count
             try bind(values, entity, primaryKey, statement)
             do throws(StoreError) {
                 try statement.run()
             } catch {
                 guard error.code == .constraint else { throw error }
-                // The row does not stand, so nobody names its files.
-                external.dropped += external.made[before...]
+                // The row was not inserted, so no row names its files.
+                external.dropped += external.made[fileCount...]
                 try resolve(error, values, source, entity, rule, listsKeys: listsKeys, &outcome)
                 continue
             }
@@ -46,55 +46,55 @@ extension StoreWriter {
     }
 
     private func bind(
-        _ values: ContiguousArray<StoredValue>, _ entity: EntityLayout, _ primaryKey: Int64, _ statement: PreparedStatement
+        _ values: ContiguousArray<StoredValue>, _ entity: StoredEntity, _ primaryKey: Int64, _ statement: PreparedStatement
     ) throws(StoreError) {
         statement.bind(primaryKey, 1)
         statement.bind(entity.number, 2)
-        var place: Int32 = 3
+        var argument: Int32 = 3
         for slot in 0..<values.count {
             switch entity.bindings[slot] {
             case .none: continue
             case .external:
-                try statement.bind(try encodeExternal(values[slot]), place)
-                place += 1
+                try statement.bind(try encodeExternal(values[slot]), argument)
+                argument += 1
             case .value:
                 if values[slot].reference == nil {
-                    try StoredValueEncoding.bind(values[slot], statement, place)
+                    try StoredValueEncoding.bind(values[slot], statement, argument)
                 } else {
-                    statement.bindNull(place)
+                    statement.bindNull(argument)
                 }
-                place += 1
+                argument += 1
             case .keyAndEntity:
-                statement.bindNull(place)
-                statement.bindNull(place + 1)
-                place += 2
+                statement.bindNull(argument)
+                statement.bindNull(argument + 1)
+                argument += 2
             }
         }
     }
 
-    // MARK: Rows that are not unique
+    // MARK: Uniqueness
 
     private func resolve(
-        _ error: StoreError, _ values: ContiguousArray<StoredValue>, _ source: some BatchRowSource, _ entity: EntityLayout,
+        _ error: StoreError, _ values: ContiguousArray<StoredValue>, _ source: some BatchRowSource, _ entity: StoredEntity,
         _ rule: BatchConflictRule, listsKeys: Bool, _ outcome: inout BatchOutcome
     ) throws {
         if rule == .refuse { throw error }
         let rivals = try rivals(of: values, entity)
-        guard let kept = rivals.first else { throw error }
+        guard let survivor = rivals.first else { throw error }
         if rule == .keepStored { return }
         for rival in rivals.dropFirst() {
-            let gone = try deleteRows([rival], listsKeys: listsKeys)
-            outcome.deleted += gone.deleted
+            let deletion = try deleteRows([rival], listsKeys: listsKeys)
+            outcome.deleted += deletion.deleted
         }
         let slots = rule == .overwrite ? Array(entity.slots.indices) : source.givenSlots
-        try write(values, slots.filter { if case .attribute = entity.slots[$0] { true } else { false } }, to: kept)
-        if listsKeys { outcome.updated.append(kept) }
+        try write(values, slots.filter { if case .attribute = entity.slots[$0] { true } else { false } }, to: survivor)
+        if listsKeys { outcome.updated.append(survivor) }
         outcome.count += 1
     }
 
-    /// Rows that have the same values under some uniqueness constraint, the oldest first.
-    private func rivals(of values: ContiguousArray<StoredValue>, _ entity: EntityLayout) throws -> [RowKey] {
-        var found: Set<RowKey> = []
+    /// Rows with equal values under some uniqueness constraint, oldest first.
+    private func rivals(of values: ContiguousArray<StoredValue>, _ entity: StoredEntity) throws -> [RowKey] {
+        var rivalKeys: Set<RowKey> = []
         var index: Int? = entity.index
         while let current = index {
             let resolved = layout.model.entities[current]
@@ -103,17 +103,17 @@ extension StoreWriter {
                 let slots = constraint.compactMap { name in
                     if case .slot(let slot)? = resolved.location(of: name) { slot } else { nil }
                 }
-                // Null is like nothing else, not even like null.
+                // Null equals nothing, not even null.
                 guard slots.count == constraint.count, !slots.contains(where: { values[$0].isNull }) else { continue }
-                found.formUnion(try rows(of: owner, with: values, at: slots))
+                rivalKeys.formUnion(try rows(of: owner, with: values, at: slots))
             }
             index = resolved.superentity
         }
-        return found.sorted { $0.primaryKey < $1.primaryKey }
+        return rivalKeys.sorted { $0.primaryKey < $1.primaryKey }
     }
 
     private func rows(
-        of entity: EntityLayout, with values: ContiguousArray<StoredValue>, at slots: [Int]
+        of entity: StoredEntity, with values: ContiguousArray<StoredValue>, at slots: [Int]
     ) throws -> [RowKey] {
         let tests = slots.compactMap { slot in
             if case .attribute(let column, _) = entity.slots[slot] { "\(identifier(column)) = ?" } else { nil }

@@ -5,10 +5,10 @@ import ManagedModel
 import PredicateKit
 
 extension StoreWriter {
-    /// Gives every row that a query finds new values, in one statement.
+    /// Sets new values of all rows of a query, in one statement.
     ///
-    /// - Throws: ``StoreError`` with `.unsupportedPredicate` for what SQL cannot express, or `.constraint` when rows
-    ///   would not be unique any more.
+    /// - Throws: ``StoreError`` with `.unsupportedPredicate` for an expression without SQL, or `.constraint` when rows
+    ///   would violate a uniqueness constraint.
     package func updateBatch(
         _ batch: BatchUpdate, author: String?, contextName: String?, listsKeys: Bool
     ) throws -> BatchOutcome {
@@ -25,10 +25,10 @@ extension StoreWriter {
         }
         var query = batch.query
         (query.sort, query.limit, query.offset) = ([], nil, 0)
-        let found = try StoreQueryTranslation(query, layout, store).primaryKeys()
+        let matchingKeys = try StoreQueryTranslation(query, layout, store).primaryKeys()
         let update =
-            "UPDATE \(identifier(entity.table)) AS \(scope.alias) SET " + assignments + " WHERE Z_PK IN (" + found + ")"
-        try dropFiles(of: entity, slots: batch.values.map(\.slot), where: "Z_PK IN (" + found + ")")
+            "UPDATE \(identifier(entity.table)) AS \(scope.alias) SET " + assignments + " WHERE Z_PK IN (" + matchingKeys + ")"
+        try dropFiles(of: entity, slots: batch.values.map(\.slot), where: "Z_PK IN (" + matchingKeys + ")")
         var outcome = BatchOutcome()
         let isListed = listsKeys || history.isEnabled
         let statement = try connection.statement(update.text + (isListed ? " RETURNING Z_PK, Z_ENT" : ""))
@@ -47,13 +47,13 @@ extension StoreWriter {
     }
 
     private func assignment(
-        _ entity: EntityLayout, _ slot: Int, _ value: BatchUpdate.Value, _ translator: PredicateTranslator
+        _ entity: StoredEntity, _ slot: Int, _ value: BatchUpdate.Value, _ translator: PredicateTranslator
     ) throws(StoreError) -> SQLFragment {
         let name = layout.model.entities[entity.index].slots[slot].name
         switch (entity.slots[slot], value) {
         case (.transient, _): throw translator.refusal("\(entity.name).\(name) is transient, so it is not in the store")
         case (.attribute(let column, .external), .constant(let value)):
-            // Rows do not share files, so that one statement leaves the value in each row.
+            // Rows do not share files, so one statement cannot write a file: the value stays in each row.
             var encoded = StoredValueEncoding.encode(value)
             if case .blob(let data) = encoded { encoded = .blob(ExternalValue.inline(data).column) }
             return SQLFragment("\(identifier(column)) = ?", [encoded])

@@ -4,10 +4,9 @@
 import Dispatch
 import Synchronization
 
-/// Lets calls through until it is closed. Closing waits for those that are under way.
+/// Admits calls until it is closed. Closing waits for the calls in flight.
 ///
-/// GRDB's connections are not safe to use while they are being closed: a read that has waited for its turn meanwhile
-/// gets a connection that is none any more.
+/// GRDB's connections must not be used during close: a read queued behind `close()` would use a closed connection.
 final class CallGate: Sendable {
     private let isClosed = Mutex(false)
     private let calls = DispatchGroup()
@@ -19,7 +18,7 @@ final class CallGate: Sendable {
         return try body()
     }
 
-    /// - Returns: false after the gate was closed. Else ``leave()`` ends the call.
+    /// - Returns: false after the gate was closed. Otherwise the caller must call ``leave()``.
     func enter() -> Bool {
         isClosed.withLock { isClosed in
             if !isClosed { calls.enter() }
@@ -29,7 +28,7 @@ final class CallGate: Sendable {
 
     func leave() { calls.leave() }
 
-    /// Waits for calls that are under way; there are no later ones.
+    /// Waits for the calls in flight, and rejects later ones.
     ///
     /// - Returns: false if it was closed before.
     func close() -> Bool {

@@ -4,25 +4,25 @@
 import GRDB
 import GRDBSQLite
 
-/// One SQLite connection, inside the closure in which GRDB lends it. Never kept outside.
+/// One SQLite connection, valid only inside the closure that GRDB passes it to.
 struct Connection {
     private let database: Database
 
     init(_ database: Database) { self.database = database }
 
-    /// - Returns: The connection's kept statement for this text, ready to be bound; a fresh one while the kept one
-    ///   is still giving rows to somebody up the stack.
+    /// - Returns: The connection's cached statement for this text, ready to be bound; a new one while a caller up the
+    ///   stack is still reading rows of the cached one.
     func statement(_ sql: String) throws(StoreError) -> PreparedStatement {
         do {
-            let kept = PreparedStatement(try database.cachedStatement(sql: sql))
-            if !kept.isBusy { return kept }
+            let cached = PreparedStatement(try database.cachedStatement(sql: sql))
+            if !cached.isBusy { return cached }
             return PreparedStatement(try database.makeStatement(sql: sql))
         } catch {
             throw StoreError(error)
         }
     }
 
-    /// A statement that is not kept: for texts that will hardly come again.
+    /// An uncached statement: for texts that are unlikely to recur.
     func passingStatement(_ sql: String) throws(StoreError) -> PreparedStatement {
         do { return PreparedStatement(try database.makeStatement(sql: sql)) } catch { throw StoreError(error) }
     }
@@ -32,8 +32,8 @@ struct Connection {
         case writing = "BEGIN IMMEDIATE TRANSACTION"
     }
 
-    /// Runs `body` in one transaction, which is undone when `body` throws. GRDB's own compile their statements anew each time,
-    /// which takes longer than a small transaction does.
+    /// Runs `body` in one transaction, and rolls back when `body` throws. GRDB's transaction methods compile their
+    /// statements each time, which takes longer than a small transaction does.
     ///
     /// - Parameter path: Named by errors of the transaction itself.
     func transaction<T>(_ kind: Transaction, about path: String? = nil, _ body: () throws -> T) throws -> T {
@@ -43,7 +43,7 @@ struct Connection {
             do { try execute("COMMIT TRANSACTION") } catch { throw path.map(error.about) ?? error }
             return result
         } catch {
-            // SQLite has ended it itself after some errors.
+            // After some errors SQLite has rolled back by itself.
             if database.isInsideTransaction { try? execute("ROLLBACK TRANSACTION") }
             throw error
         }
@@ -51,7 +51,7 @@ struct Connection {
 
     func execute(_ sql: String, _ arguments: [SQLValue] = []) throws(StoreError) { _ = try change(sql, arguments) }
 
-    /// - Returns: How many rows an INSERT, UPDATE or DELETE changed.
+    /// - Returns: The number of rows that an INSERT, UPDATE or DELETE changed.
     func change(_ sql: String, _ arguments: [SQLValue]) throws(StoreError) -> Int {
         let statement = try statement(sql)
         try statement.bind(arguments)
@@ -59,7 +59,7 @@ struct Connection {
         return statement.changes
     }
 
-    /// Hands each row to `each`.
+    /// Passes each row to `each`.
     func query(_ sql: String, _ arguments: [SQLValue] = [], _ each: (SQLRow) throws -> Void) throws {
         let statement = try statement(sql)
         defer { statement.reset() }
@@ -67,7 +67,7 @@ struct Connection {
         while try statement.step() { try each(SQLRow(statement: statement)) }
     }
 
-    /// - Returns: What `read` makes of the first row, nil when there is none.
+    /// - Returns: The result of `read` for the first row, or nil without rows.
     func first<Value>(
         _ sql: String, _ arguments: [SQLValue] = [], _ read: (SQLRow) -> Value?
     ) throws(StoreError) -> Value? {

@@ -5,8 +5,8 @@ import Foundation
 
 /// Decimals in a column of numeric affinity.
 ///
-/// SQLite turns text that looks like a number into an integer or a double there, and a double tells 15 digits.
-/// What fits goes in as a number; the rest as a blob of its text, which SQLite leaves alone.
+/// SQLite converts numeric text into an integer or a double, and a double represents 15 digits. Values with up to 15
+/// digits are stored as numbers; others as a blob of their text, which SQLite does not convert.
 enum DecimalStorage {
     static func encode(_ value: Decimal) -> SQLValue {
         if value.isNaN { return .null }
@@ -21,7 +21,7 @@ enum DecimalStorage {
         switch value {
         case .null: nil
         case .int(let value): Decimal(value)
-        // As many digits as a double tells for certain; more would show that it is binary.
+        // The digits that a double represents exactly; more would expose its binary fraction.
         case .double(let value): parse(String(format: "%.15g", value))
         case .text(let value): parse(value)
         case .blob(let value): parse(String(decoding: value, as: UTF8.self))

@@ -5,14 +5,14 @@ import Foundation
 import GRDBSQLite
 import ManagedModel
 
-/// A connection for single rows by their keys: what firing a fault asks for.
+/// A connection that reads single rows by key: the reads of fired faults.
 ///
-/// The pool's readers begin and end a transaction around each read and take turns by queues, which costs several times
-/// what finding a row does. Here a statement is its own transaction and a lock is the turn. Each row is read as it was
-/// last committed.
+/// The pool's readers bracket each read by a transaction and serialize by queues, which costs several times as much as
+/// finding a row. Here a statement is its own transaction, and a lock serializes. Each read returns the last committed
+/// row.
 final class PointReader: @unchecked Sendable {
-    // Unchecked: database and statements are used under the lock only. Contexts do wait for each other here, and the
-    // thread sanitizer sees that of this lock, while it does not of a Mutex.
+    // Unchecked: database and statements are used under the lock only. Contexts do contend for it, and the thread
+    // sanitizer understands this lock but not a Mutex.
     private let lock = NSLock()
     private var database: OpaquePointer?
     /// By entity index.
@@ -34,7 +34,7 @@ final class PointReader: @unchecked Sendable {
 
     deinit { close() }
 
-    /// Later reads throw.
+    /// Closes the connection. Later reads throw.
     func close() {
         lock.withLock {
             for case let statement? in statements { sqlite3_finalize(statement.handle) }
@@ -44,14 +44,14 @@ final class PointReader: @unchecked Sendable {
         }
     }
 
-    /// - Returns: nil when there is no such row.
-    func row(_ primaryKey: Int64, _ entity: EntityLayout, _ layout: StoreLayout, store: UInt16) throws(StoreError) -> Row? {
+    /// - Returns: nil for a missing row.
+    func row(_ primaryKey: Int64, _ entity: StoredEntity, _ layout: StoreLayout, store: UInt16) throws(StoreError) -> Row? {
         lock.lock()
         defer { lock.unlock() }
         guard let database else { throw StoreError(.other, "the store was closed") }
         let statement: PreparedStatement
-        if let kept = statements[entity.index] {
-            statement = kept
+        if let cached = statements[entity.index] {
+            statement = cached
         } else {
             statement = try PreparedStatement(kept: entity.rowSQL, in: database)
             statements[entity.index] = statement

@@ -7,10 +7,10 @@ import GRDBSQLite
 
 /// A prepared statement, bound, stepped and read through SQLite's own handle.
 ///
-/// GRDB keeps and finalizes the statement; its boxed values are bypassed because a bulk read or write spends most
-/// of its time in them (measured: 2.2 times faster a row).
+/// GRDB retains and finalizes the statement. Its boxed values are bypassed, because a bulk read or write spends most of
+/// its time in them (measured: 2.2 times faster per row).
 struct PreparedStatement {
-    /// Keeps `handle` alive; nil where whoever prepared the statement does.
+    /// Retains `handle`; nil if the creator finalizes it.
     private let owner: GRDB.Statement?
     let handle: OpaquePointer
     let columnCount: Int32
@@ -35,13 +35,13 @@ struct PreparedStatement {
 
     // MARK: Running
 
-    /// - Returns: Whether the statement stands on a row.
+    /// - Returns: Whether there is another row.
     func step() throws(StoreError) -> Bool {
         switch sqlite3_step(handle) {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
         default:
-            // The message belongs to the connection and is lost with the reset.
+            // The message belongs to the connection and is lost at the reset.
             let database = sqlite3_db_handle(handle)
             let error = StoreError(
                 sqlite: sqlite3_extended_errcode(database), message: String(cString: sqlite3_errmsg(database)))
@@ -50,24 +50,24 @@ struct PreparedStatement {
         }
     }
 
-    /// Runs a statement that returns no rows, and makes it ready to be bound again.
+    /// Runs a statement without rows, and resets it for the next binding.
     func run() throws(StoreError) {
         defer { reset() }
         while try step() {}
     }
 
-    /// Ends the statement's hold on its rows. Bound values stay.
+    /// Releases the statement's rows. Bindings stay.
     func reset() { sqlite3_reset(handle) }
 
-    /// Ends the hold on rows and forgets what was bound, which may not stand any more.
-    func forget() {
+    /// Releases the rows and clears the bindings, whose bytes may be deallocated next.
+    func clearBindings() {
         sqlite3_reset(handle)
         sqlite3_clear_bindings(handle)
     }
 
     var isBusy: Bool { sqlite3_stmt_busy(handle) != 0 }
 
-    /// How many rows the last INSERT, UPDATE or DELETE of this connection changed.
+    /// The number of rows that the last INSERT, UPDATE or DELETE of this connection changed.
     var changes: Int { Int(sqlite3_changes(sqlite3_db_handle(handle))) }
 
     // MARK: Binding. Indices start at 1.
@@ -76,12 +76,11 @@ struct PreparedStatement {
     func bind(_ value: Int64, _ index: Int32) { sqlite3_bind_int64(handle, index, value) }
     func bind(_ value: Double, _ index: Int32) { sqlite3_bind_double(handle, index, value) }
 
-    /// - Throws: ``StoreError`` with `.constraint` for more bytes than SQLite takes, a billion unless it was built
-    ///   otherwise.
+    /// - Throws: ``StoreError`` with `.constraint` for more bytes than SQLite's limit, by default a billion.
     func bind(_ value: String, _ index: Int32) throws(StoreError) {
         var value = value
         let code = value.withUTF8 { bytes in
-            // An empty buffer may have no address, and a missing address would mean null.
+            // An empty buffer may have a nil address, which would bind null.
             let start = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
             guard let start else { return sqlite3_bind_text(handle, index, "", 0, Self.transient) }
             return sqlite3_bind_text64(
@@ -90,20 +89,20 @@ struct PreparedStatement {
         try check(code)
     }
 
-    /// Binds a text whose bytes stay where they are until the statement is bound anew or reset with nothing bound.
+    /// Binds a text without a copy: its bytes must stay valid until the next binding or ``clearBindings()``.
     ///
-    /// - Throws: As the copying form.
+    /// - Throws: The errors of the copying form.
     func bind(standing bytes: UnsafeBufferPointer<UInt8>, _ index: Int32) throws(StoreError) {
-        // An empty buffer may have no address, and a missing address would mean null.
+        // An empty buffer may have a nil address, which would bind null.
         guard let start = bytes.baseAddress else { return try check(sqlite3_bind_text(handle, index, "", 0, Self.transient)) }
         try check(sqlite3_bind_text64(
             handle, index, UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self), UInt64(bytes.count), nil, UInt8(SQLITE_UTF8)))
     }
 
-    /// Throws as text does.
+    /// Binds a copy of the bytes. Throws as for text.
     func bind(_ value: Data, _ index: Int32) throws(StoreError) {
         let code = value.withUnsafeBytes { bytes in
-            // A nil pointer would bind null, and empty data is not nil.
+            // A nil pointer would bind null, and empty data isn't nil.
             guard let start = bytes.baseAddress, !bytes.isEmpty else { return sqlite3_bind_zeroblob(handle, index, 0) }
             return sqlite3_bind_blob64(handle, index, start, UInt64(bytes.count), Self.transient)
         }
@@ -137,7 +136,7 @@ struct PreparedStatement {
         for (index, value) in values.enumerated() { try bind(value, Int32(index + 1)) }
     }
 
-    /// Tells SQLite to copy what is bound; a macro in C that Swift does not import.
+    /// Makes SQLite copy the bound value; a C macro that Swift does not import.
     static var transient: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 
     // MARK: Reading. Columns start at 0.
@@ -178,7 +177,7 @@ struct PreparedStatement {
         return Data(bytes: start, count: Int(sqlite3_column_bytes(handle, column)))
     }
 
-    /// - Returns: nil for null and for anything but 16 bytes.
+    /// - Returns: nil for null and for values other than 16 bytes.
     func uuid(_ column: Int32) -> UUID? {
         guard let start = sqlite3_column_blob(handle, column), sqlite3_column_bytes(handle, column) == 16 else {
             return nil

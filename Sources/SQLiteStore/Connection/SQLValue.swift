@@ -3,7 +3,7 @@
 
 package import Foundation
 
-/// A value as SQLite keeps it.
+/// A value in SQLite's storage classes.
 package enum SQLValue: Hashable, Sendable {
     case null
     case int(Int64)
@@ -13,13 +13,13 @@ package enum SQLValue: Hashable, Sendable {
     case blob(Data)
 }
 
-/// The row a statement stands on. Valid only inside the closure it was handed to.
+/// The current row of a statement. Valid only inside the closure that receives it.
 package struct SQLRow {
     let statement: PreparedStatement
 
     package var count: Int { Int(statement.columnCount) }
 
-    /// SQLite converts: text that is no number reads as 0, null as 0.
+    /// SQLite converts: non-numeric text reads as 0, null as 0.
     package func int(_ column: Int) -> Int64 { statement.int(Int32(column)) }
     package func double(_ column: Int) -> Double { statement.double(Int32(column)) }
     package func isNull(_ column: Int) -> Bool { statement.isNull(Int32(column)) }

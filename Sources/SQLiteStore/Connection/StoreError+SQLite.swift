@@ -5,7 +5,7 @@ import GRDB
 import GRDBSQLite
 
 extension StoreError {
-    /// What SQLite's result code means for whoever uses the store.
+    /// Translates SQLite's result code.
     ///
     /// Source: sqlite.org, "Result and Error Codes".
     init(sqlite code: Int32, message: String) {
@@ -28,7 +28,7 @@ extension StoreError {
         }
     }
 
-    /// Anything thrown below the store; a `StoreError` passes through.
+    /// Wraps any error from below the store; a `StoreError` stays the same.
     init(_ error: any Error) {
         switch error {
         case let error as StoreError: self = error
@@ -38,7 +38,7 @@ extension StoreError {
         }
     }
 
-    /// The same error, with the file it is about.
+    /// The same error, with the path of its file.
     func about(_ path: String) -> StoreError {
         StoreError(code, what, detail: detail.isEmpty ? path : "\(path): \(detail)", conflicts: conflicts, collisions: collisions,
             obstacles: obstacles)

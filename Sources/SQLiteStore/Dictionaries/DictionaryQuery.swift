@@ -3,7 +3,7 @@
 
 package import PredicateKit
 
-/// Values computed from rows, or from groups of rows, instead of the rows themselves.
+/// A query for values computed from rows, or from groups of rows.
 package struct DictionaryQuery: Sendable {
     package struct Column: Sendable {
         package var name: String
@@ -15,12 +15,12 @@ package struct DictionaryQuery: Sendable {
         }
     }
 
-    /// Which rows, in which order; a key of the order may be the name of a column.
+    /// The rows and their order; a sort key may be the name of a column.
     package var rows: StoreQuery
     package var columns: [Column]
-    /// Rows with equal values of these are one group.
+    /// Expressions that group rows: equal values form one group.
     package var groups: [Expression] = []
-    /// Which groups; columns may be named by their name or as variables.
+    /// The condition on groups; it may name columns, also as variables.
     package var having: PredicateKit.Predicate?
     package var isDistinct = false
 
@@ -29,7 +29,7 @@ package struct DictionaryQuery: Sendable {
         self.columns = columns
     }
 
-    /// Whether the results are not one for each row.
+    /// Whether results are groups, not rows.
     package var isGrouped: Bool { !groups.isEmpty || columns.contains { $0.expression.isAggregate } }
 }
 
@@ -37,8 +37,8 @@ extension Expression {
     static let aggregateFunctions: Set<String> = ["sum:", "count:", "min:", "max:", "average:"]
     static let aggregateOperators = ["@sum": "sum:", "@count": "count:", "@min": "min:", "@max": "max:", "@avg": "average:"]
 
-    /// Whether the value comes from many rows. What is computed over the members of a row's own relationship is taken
-    /// for such a value, too; that is found out when it is translated.
+    /// Whether the value is computed from many rows. Values over the members of a row's own relationship count, too,
+    /// until the translation tells them apart.
     package var isAggregate: Bool {
         switch self {
         case .function(let name, let arguments):

@@ -6,11 +6,11 @@ import PredicateKit
 
 /// A query for dictionaries as SQL.
 struct DictionaryTranslation {
-    /// How a column of the result is read.
+    /// The decoding of a result column.
     enum Reading {
         case value(SQLOperand.Kind)
         case attribute(StorageKind)
-        /// A key, and in the next column the number of its entity if the row tells it.
+        /// A key, and in the next column the number of its entity if the row has it.
         case object(entity: Int, hasNumber: Bool)
     }
 
@@ -40,7 +40,7 @@ struct DictionaryTranslation {
         let conditions = try StoreQueryTranslation.conditions(query.rows, entity, translator)
         var groups: [SQLFragment] = []
         for group in query.groups { groups.append(try translator.operand(group).sql) }
-        let aliases = Dictionary(query.columns.map { ($0.name, $0.expression) }, uniquingKeysWith: { first, _ in first })
+        let aliases = Dictionary(keepingFirst: query.columns.map { ($0.name, $0.expression) })
         var having: SQLFragment?
         if let predicate = query.having { having = try aggregating.condition(predicate.naming(aliases)) }
         let isRows = !query.isGrouped && !query.isDistinct
@@ -59,7 +59,7 @@ struct DictionaryTranslation {
         self.readings = readings
     }
 
-    /// - Returns: How the column is read, and the column to read beside it.
+    /// - Returns: The decoding of the column, and an additional column to read.
     private static func reading(
         _ expression: Expression, _ operand: SQLOperand, _ translator: PredicateTranslator
     ) throws(StoreError) -> (Reading, SQLFragment?) {
@@ -81,35 +81,35 @@ struct DictionaryTranslation {
         case .attribute(_, let kind): return (.attribute(kind), nil)
         case .transient: return (.value(operand.kind), nil)
         case .reference(let reference):
-            let rest = keys.dropFirst()
-            if rest.isEmpty || rest == ["objectID"] || rest == ["self"] {
+            let remainingKeys = keys.dropFirst()
+            if remainingKeys.isEmpty || remainingKeys == ["objectID"] || remainingKeys == ["self"] {
                 let number = reference.entityColumn.map { SQLFragment("\(scope.alias).\(identifier($0))") }
                 return (.object(entity: reference.destination, hasNumber: number != nil), number)
             }
             let table = try translator.layout.entity(reference.destination).table
-            return try reading(rest, scope.destination(key, reference, table: table), operand, translator)
+            return try reading(remainingKeys, scope.destination(key, reference, table: table), operand, translator)
         }
     }
 
-    /// Reads one row of the result.
+    /// Decodes one row of the result.
     func values(_ statement: PreparedStatement, _ layout: StoreLayout, store: UInt16) -> [StoredValue] {
-        var place: Int32 = 0
+        var column: Int32 = 0
         return readings.map { reading in
-            defer { place += 1 }
-            if statement.isNull(place) {
-                if case .object(_, true) = reading { place += 1 }
+            defer { column += 1 }
+            if statement.isNull(column) {
+                if case .object(_, true) = reading { column += 1 }
                 return .null
             }
             switch reading {
-            case .attribute(.external): return ReadShape.external(place, statement, layout)
-            case .attribute(let kind): return kind.decode(statement, place)
-            case .value(let kind): return Self.value(statement, place, kind)
+            case .attribute(.external): return ReadShape.external(column, statement, layout)
+            case .attribute(let kind): return kind.decode(statement, column)
+            case .value(let kind): return Self.value(statement, column, kind)
             case .object(let entity, let hasNumber):
-                let key = statement.int(place)
+                let key = statement.int(column)
                 guard hasNumber else { return .reference(RowKey(store: store, entity: entity, primaryKey: key)) }
-                place += 1
+                column += 1
                 return .reference(
-                    RowKey(store: store, entity: layout.entityIndex(number: statement.int(place)) ?? entity, primaryKey: key))
+                    RowKey(store: store, entity: layout.entityIndex(number: statement.int(column)) ?? entity, primaryKey: key))
             }
         }
     }
@@ -129,7 +129,7 @@ struct DictionaryTranslation {
 }
 
 extension StoreReader {
-    /// - Returns: For each result one value per column.
+    /// - Returns: One value per column, for each result.
     package func values(_ query: DictionaryQuery) throws -> [[StoredValue]] {
         let translation = try DictionaryTranslation(query, layout, store)
         let statement = try connection.statement(translation.sql.text)
@@ -140,7 +140,7 @@ extension StoreReader {
         return results
     }
 
-    /// How many results there are.
+    /// Returns the number of results.
     package func count(_ query: DictionaryQuery) throws -> Int {
         let sql = try DictionaryTranslation(query, layout, store).sql
         return try connection.first("SELECT COUNT(*) FROM (\(sql.text))", sql.arguments) { Int($0.int(0)) } ?? 0
@@ -148,7 +148,7 @@ extension StoreReader {
 }
 
 extension PredicateKit.Predicate {
-    /// The predicate with the names of columns, also as variables, replaced by what they stand for.
+    /// The predicate with column names, also as variables, replaced by the columns' expressions.
     fileprivate func naming(_ columns: [String: Expression]) -> PredicateKit.Predicate {
         mapExpressions { expression in
             switch expression {

@@ -4,9 +4,9 @@
 import PredicateKit
 
 extension PredicateTranslator {
-    /// A function over all rows of a group, such as `sum:(amount)` or `@max.amount`.
+    /// Translates a function over all rows of a group, such as `sum:(amount)` or `@max.amount`.
     ///
-    /// - Returns: nil for anything else, functions over the members of a relationship included.
+    /// - Returns: nil for other expressions, including functions over the members of a relationship.
     func aggregated(_ expression: Expression) throws(StoreError) -> SQLOperand? {
         let (name, argument): (String, Expression)
         switch expression {
@@ -14,12 +14,12 @@ extension PredicateTranslator {
             guard Expression.aggregateFunctions.contains(function), arguments.count == 1 else { return nil }
             (name, argument) = (function, arguments[0])
         case .keyPath(let keys):
-            guard let place = keys.firstIndex(where: { Expression.aggregateOperators[$0] != nil }),
-                let function = Expression.aggregateOperators[keys[place]]
+            guard let operatorIndex = keys.firstIndex(where: { Expression.aggregateOperators[$0] != nil }),
+                let function = Expression.aggregateOperators[keys[operatorIndex]]
             else { return nil }
-            var rest = keys
-            rest.remove(at: place)
-            (name, argument) = (function, rest.isEmpty ? .selfObject : .keyPath(rest))
+            var remainingKeys = keys
+            remainingKeys.remove(at: operatorIndex)
+            (name, argument) = (function, remainingKeys.isEmpty ? .selfObject : .keyPath(remainingKeys))
         default: return nil
         }
         switch argument {
@@ -36,7 +36,7 @@ extension PredicateTranslator {
         if name == "count:" { return SQLOperand("COUNT(" + operand.sql + ")", .number) }
         var value = operand.sql
         if operand.kind == .decimal {
-            // Decimals are added and compared as doubles: those that SQLite cannot see as numbers are kept as text.
+            // Decimals are summed and compared as doubles: those beyond 15 digits are stored as text in blobs.
             value = "CASE typeof(" + value + ") WHEN 'blob' THEN CAST(CAST(" + value + " AS TEXT) AS REAL) ELSE " + value + " END"
         }
         switch name {

@@ -5,7 +5,7 @@ import Foundation
 import ManagedModel
 import SystemSupport
 
-/// The folder beside a store with large values, each a file of its own. Files are made and removed, never changed.
+/// The folder of a store's large values, one file each. Files are created and removed, never changed.
 ///
 /// Source: core-data-sqlite-format, "External binary storage".
 struct ExternalFolder: Sendable {
@@ -15,7 +15,7 @@ struct ExternalFolder: Sendable {
         url = SQLiteStore.supportFolder(of: store).appendingPathComponent("_EXTERNAL_DATA", isDirectory: true)
     }
 
-    /// Names of the values' files, sorted; anything else in the folder is none of the store's.
+    /// Names of the values' files, sorted; ignores other files in the folder.
     var names: [String] {
         let present = (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []
         return present.filter { UUID(uuidString: $0) != nil }.sorted()
@@ -25,15 +25,15 @@ struct ExternalFolder: Sendable {
 
     func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 
-    /// - Returns: nil when there is no such file. Its bytes stay readable when it is removed meanwhile.
+    /// - Returns: nil for a missing file. The bytes stay readable after a concurrent removal.
     func contents(_ name: String) -> Data? {
         MappedFile.contents(of: URL(fileURLWithPath: path(name)))
     }
 
-    /// Makes a file whose bytes are on the disk when this returns; its name is after ``settle()``.
+    /// Creates a file and syncs its bytes; its name is durable after ``syncFolders()``.
     ///
     /// - Returns: Its name, upper case.
-    /// - Throws: ``StoreError``; there is no file then.
+    /// - Throws: ``StoreError``; the file does not exist then.
     func add(_ value: Data) throws(StoreError) -> String {
         do {
             try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
@@ -51,8 +51,8 @@ struct ExternalFolder: Sendable {
         return name
     }
 
-    /// Waits until the names of new files are on the disk, and those of the folders above.
-    func settle() throws(StoreError) {
+    /// Syncs the names of new files, and of the folders above.
+    func syncFolders() throws(StoreError) {
         do {
             for folder in [url, url.deletingLastPathComponent(), url.deletingLastPathComponent().deletingLastPathComponent()] {
                 try DurableFile.synchronize(folder: folder)

@@ -3,21 +3,21 @@
 
 import Foundation
 
-/// How a column holds a value that may be kept in a file: a tag, then the value's bytes or the file's name and a zero.
+/// The content of a column with a possibly external value: a tag, then the value's bytes or the file's name and a zero.
 ///
 /// Source: core-data-sqlite-format, "External binary storage" (forensic readers; the threshold is reported only).
 enum ExternalValue: Equatable {
     case inline(Data)
     case file(String)
 
-    /// Values with more bytes are kept in files.
+    /// Values with more bytes are stored in files.
     static let inlineMax = 128 * 1024
     static let inlineTag: UInt8 = 1
     static let fileTag: UInt8 = 2
     /// A tag, a UUID's text, a zero.
     static let referenceSize = 38
 
-    /// Bytes without a known tag are taken as they are: a store may be older than the model's wish for files.
+    /// Bytes without a known tag are the value itself: a store may predate the attribute's external storage.
     init(_ column: Data) {
         if column.first == Self.fileTag, let name = Self.name(column) {
             self = .file(name)
@@ -42,10 +42,10 @@ enum ExternalValue: Equatable {
     }
 }
 
-/// The files that one transaction made, and those that nobody needs once it is committed.
+/// The files created by one transaction, and those to remove once it is committed.
 struct ExternalDraft {
     var made: [String] = []
     var dropped: [String] = []
-    /// The transaction's closure ended well, so that what happens now is up to SQLite.
+    /// The transaction's closure has returned: only the commit can still fail.
     var isReady = false
 }

@@ -7,8 +7,8 @@ import Synchronization
 import SystemSupport
 
 extension ExternalFolder {
-    /// Copies what this folder lacks of another one. Files with one name have one value.
-    func take(from other: ExternalFolder) throws {
+    /// Copies missing files from another folder. Files with equal names have equal contents.
+    func copyMissingFiles(from other: ExternalFolder) throws {
         let missing = Set(other.names).subtracting(names)
         if missing.isEmpty { return }
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
@@ -23,15 +23,15 @@ extension ExternalFolder {
             }
             try FileManager.default.moveItem(atPath: draft, toPath: path(name))
         }
-        try settle()
+        try syncFolders()
     }
 }
 
 extension SQLiteStore {
-    /// Removes files that no committed row names any more, as soon as nobody can see an earlier state of the store.
+    /// Removes files that no committed row names any more, once no reader can see an earlier state of the store.
     ///
-    /// When all of the log is in the file, no reader of any process uses what was before; and what the log says is on
-    /// the disk. Until then files stay, at the latest until the store is closed and opened for a clean-up.
+    /// When the whole log was checkpointed, no reader of any process uses an earlier state, and the log's contents are
+    /// durable. Until then files stay, at the latest until the store is closed and opened for a clean-up.
     func removeFiles(_ dropped: [String], on database: Database) {
         guard let folder = layout.external else { return }
         let waiting = unneededFiles.withLock { names in
@@ -46,7 +46,7 @@ extension SQLiteStore {
         })
     }
 
-    /// Removes every file that no row names: what a crash left behind. Reads all columns that may name one.
+    /// Removes files that no row names: leftovers of a crash. Scans all columns that may name files.
     func removeUnnamedFiles(on database: Database) throws {
         guard let folder = layout.external else { return }
         let present = folder.names

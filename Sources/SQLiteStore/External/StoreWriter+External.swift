@@ -5,7 +5,7 @@ import Foundation
 import ManagedModel
 
 extension StoreWriter {
-    /// What the column of a slot holds for a value; a large one is written to a file of its own.
+    /// Encodes a value for a slot's column; writes a large one to a file.
     func encode(_ value: StoredValue, of slot: SlotLayout) throws(StoreError) -> SQLValue {
         guard case .attribute(_, .external) = slot else { return StoredValueEncoding.encode(value) }
         return try encodeExternal(value)
@@ -21,11 +21,11 @@ extension StoreWriter {
         return .blob(ExternalValue.file(name).column)
     }
 
-    /// Marks the files that rows name as of no more use, before the rows go or get other values.
+    /// Marks the files of rows as unneeded, before the rows are deleted or updated.
     ///
-    /// - Parameter rows: Which rows, as a condition of SQL.
+    /// - Parameter rows: The rows, as an SQL condition.
     func dropFiles(
-        of entity: EntityLayout, slots: some Sequence<Int>, where rows: SQLFragment
+        of entity: StoredEntity, slots: some Sequence<Int>, where rows: SQLFragment
     ) throws(StoreError) {
         for slot in slots {
             guard let sql = entity.filesSQL(slot) else { continue }
@@ -39,11 +39,11 @@ extension StoreWriter {
     }
 }
 
-extension EntityLayout {
-    /// Reads a slot's column of all rows whose value may be in a file; nil when the slot has no such values.
+extension StoredEntity {
+    /// Selects a slot's column in all rows with possibly external values; nil for a slot without such values.
     func filesSQL(_ slot: Int) -> String? {
         guard case .attribute(let column, .external) = slots[slot] else { return nil }
-        let place = identifier(column)
-        return "SELECT \(place) FROM \(identifier(table)) WHERE length(\(place)) = \(ExternalValue.referenceSize)"
+        let quotedColumn = identifier(column)
+        return "SELECT \(quotedColumn) FROM \(identifier(table)) WHERE length(\(quotedColumn)) = \(ExternalValue.referenceSize)"
     }
 }

@@ -3,7 +3,7 @@
 
 package import Foundation
 
-/// Something in a store that must not be.
+/// A violated invariant of a store.
 package struct StoreViolation: Codable, Hashable, Sendable {
     package enum Rule: String, Codable, Sendable, CaseIterable {
         case fileDamaged, tableMissing, columnMissing, indexMissing, entityListBroken
@@ -16,42 +16,43 @@ package struct StoreViolation: Codable, Hashable, Sendable {
 
     package var rule: Rule
     package var table: String
-    /// Primary key of the row; nil for what is not about one row.
+    /// Primary key of the row; nil for a violation without a single row.
     package var key: Int64?
-    /// What is wrong, without stored values.
+    /// The violation, without stored values.
     package var message: String
 }
 
-/// Looks for everything that must never be in a store, without its model and without changing anything.
+/// Checks the invariants of a store, without its model and without changing anything.
 ///
 /// Invariants:
-/// - the file is sound, and every table of the entity list and of the recorded model is there
-/// - every row is of an entity that its table holds, with a version, and a key that was given out
-/// - every reference leads to a row, of the entity that stands beside it; both sides of a one-to-one agree
-/// - every pair of a many-to-many relationship joins two rows, and what is ordered has places of its own
-/// - history belongs to transactions, names entities, and agrees with what rows there are
-/// - every file that holds a large value is there, and a row names it
+/// - the file is sound, and every table of the entity list and of the recorded model exists
+/// - every row is of an entity that its table holds, with a version, and a key that was assigned
+/// - every reference leads to a row, of the entity recorded with it; both sides of a one-to-one match
+/// - every join record of a many-to-many relationship joins two rows, and ordered members have distinct positions
+/// - history belongs to transactions, names entities, and matches the existing rows
+/// - every file of a large value exists, and a row names it
 ///
 /// Slow: it reads every table.
 package struct StoreCheck {
     package private(set) var violations: [StoreViolation] = []
-    /// How many there are of each rule, also of those that are not listed.
+    /// Number of violations by rule, including unlisted ones.
     package private(set) var counts: [StoreViolation.Rule: Int] = [:]
-    /// How many of one rule are listed; the rest is only counted.
+    /// The largest number of listed violations per rule; more are only counted.
     package static let listedMax = 100
 
     private let connection: Connection
     private let outline: StoreOutline
     private let external: ExternalFolder
 
-    /// - Returns: The check, done.
-    /// - Throws: ``StoreError``: `.notFound`, `.notPermitted`, `.corrupt` for what is no store or too damaged to read.
+    /// - Returns: The finished check.
+    /// - Throws: ``StoreError``: `.notFound`, `.notPermitted`, `.corrupt` for a file that isn't a store or is too damaged
+    ///   to read.
     package static func run(on url: URL) throws(StoreError) -> StoreCheck {
         let file = try StoreFile(url)
         return try file.read { connection in
             var check = StoreCheck(connection, try StoreOutline(connection), ExternalFolder(of: url))
             try check.file()
-            // Nothing else can be believed then.
+            // Further checks would be meaningless then.
             if !check.violations.isEmpty { return check }
             try check.entities()
             try check.rows()
@@ -69,63 +70,63 @@ package struct StoreCheck {
         self.external = external
     }
 
-    private mutating func note(_ rule: StoreViolation.Rule, _ table: String, _ key: Int64? = nil, _ message: String) {
+    private mutating func record(_ rule: StoreViolation.Rule, _ table: String, _ key: Int64? = nil, _ message: String) {
         counts[rule, default: 0] += 1
         if counts[rule, default: 0] <= Self.listedMax {
             violations.append(StoreViolation(rule: rule, table: table, key: key, message: message))
         }
     }
 
-    /// Notes a violation for each row that a statement gives; its first column is the key.
+    /// Records a violation for each row of a statement; its first column is the key.
     private mutating func each(
         _ rule: StoreViolation.Rule, _ table: String, _ sql: String, _ message: (SQLRow) -> String
     ) throws {
-        var found: [(Int64?, String)] = []
-        try connection.query(sql) { found.append(($0.optionalInt(0), message($0))) }
-        for (key, message) in found { note(rule, table, key, message) }
+        var rows: [(Int64?, String)] = []
+        try connection.query(sql) { rows.append(($0.optionalInt(0), message($0))) }
+        for (key, message) in rows { record(rule, table, key, message) }
     }
 
     // MARK: The file and the entity list
 
     private mutating func file() throws {
-        var found: [String] = []
+        var messages: [String] = []
         do {
             try connection.query("PRAGMA integrity_check") { row in
-                if let text = row.text(0), text != "ok" { found.append(text) }
+                if let text = row.text(0), text != "ok" { messages.append(text) }
             }
         } catch let error as StoreError where error.code == .corrupt {
-            found.append(error.detail)
+            messages.append(error.detail)
         }
-        for text in found { note(.fileDamaged, "", nil, text) }
+        for text in messages { record(.fileDamaged, "", nil, text) }
     }
 
     private mutating func entities() throws {
         for index in (outline.recorded?.indexes ?? [:]).keys.sorted() where !outline.indexes.contains(index) {
-            note(.indexMissing, "", nil, "the index \(index) is missing")
+            record(.indexMissing, "", nil, "the index \(index) is missing")
         }
         for entity in outline.modelEntities {
             if entity.parent != 0, outline.entities[entity.parent] == nil {
-                note(.entityListBroken, "Z_PRIMARYKEY", entity.number, "the parent of \(entity.name) is not in the list")
+                record(.entityListBroken, "Z_PRIMARYKEY", entity.number, "the parent of \(entity.name) is not in the list")
             }
             if outline.root(of: entity.number) == entity.number, outline.table(of: entity.number) == nil {
-                note(.tableMissing, "Z" + entity.name.uppercased(), nil, "the table of \(entity.name) is missing")
+                record(.tableMissing, "Z" + entity.name.uppercased(), nil, "the table of \(entity.name) is missing")
             }
         }
         for (name, entity) in (outline.recorded?.entities ?? [:]).sorted(by: { $0.key < $1.key }) {
             guard let listed = outline.entity(named: name) else {
-                note(.entityListBroken, "Z_PRIMARYKEY", entity.number, "\(name) is recorded but not in the list")
+                record(.entityListBroken, "Z_PRIMARYKEY", entity.number, "\(name) is recorded but not in the list")
                 continue
             }
             for (property, record) in entity.properties.sorted(by: { $0.key < $1.key }) where record.kind == .toManyByTable {
                 guard let join = record.table else { continue }
                 guard let columns = outline.tables[join] else {
-                    note(.tableMissing, join, nil, "the table of \(name).\(property) is missing")
+                    record(.tableMissing, join, nil, "the table of \(name).\(property) is missing")
                     continue
                 }
                 let present = Set(columns.map { $0.name.uppercased() })
                 for column in [record.column, record.otherColumn, record.orderColumn].compactMap(\.self)
                 where !present.contains(column.uppercased()) {
-                    note(.columnMissing, join, nil, "the column \(column) of \(name).\(property) is missing")
+                    record(.columnMissing, join, nil, "the column \(column) of \(name).\(property) is missing")
                 }
             }
             guard let table = outline.table(of: listed.number) else { continue }
@@ -134,7 +135,7 @@ package struct StoreCheck {
             where [.attribute, .toOne].contains(record.kind) {
                 for column in [record.column, record.entityColumn, record.orderColumn].compactMap(\.self)
                 where !present.contains(column.uppercased()) {
-                    note(.columnMissing, table, nil, "the column \(column) of \(name).\(property) is missing")
+                    record(.columnMissing, table, nil, "the column \(column) of \(name).\(property) is missing")
                 }
             }
         }
@@ -148,7 +149,7 @@ package struct StoreCheck {
             let table = identifier(name)
             let numbers = outline.numbers(inTableOf: root.number).map { String($0) }.joined(separator: ", ")
             try each(.rowOfUnknownEntity, name, "SELECT Z_PK FROM \(table) WHERE Z_ENT IS NULL OR Z_ENT NOT IN (\(numbers))") { _ in
-                "the row's entity is none of its table"
+                "the row's entity is not stored in its table"
             }
             try each(.keyNotGivenOut, name, "SELECT Z_PK FROM \(table) WHERE Z_PK > \(root.lastKey) OR Z_PK < 1") { _ in
                 "the key was not given out; the last one was \(root.lastKey)"
@@ -200,7 +201,7 @@ package struct StoreCheck {
         try oneToOne()
     }
 
-    /// Both sides of a one-to-one relationship lead to each other. Only the record tells which columns belong together.
+    /// Both sides of a one-to-one relationship reference each other. Only the recorded model pairs their columns.
     private mutating func oneToOne() throws {
         guard let recorded = outline.recorded else { return }
         for (name, entity) in recorded.entities.sorted(by: { $0.key < $1.key }) {
@@ -218,7 +219,7 @@ package struct StoreCheck {
                     SELECT r.Z_PK FROM \(identifier(table)) r JOIN \(identifier(far)) d ON d.Z_PK = r.\(identifier(column)) \
                     WHERE d.\(identifier(back)) IS NOT r.Z_PK
                     """
-                ) { _ in "\(name).\(property) leads to a row whose \(inverseName) does not lead back" }
+                ) { _ in "\(name).\(property) leads to a row, and \(inverseName) does not lead back" }
             }
         }
     }
@@ -251,7 +252,7 @@ package struct StoreCheck {
         let tables = ["ATRANSACTION", "ACHANGE", "ATRANSACTIONSTRING"].filter { outline.tables[$0] != nil }
         if tables.isEmpty { return }
         guard tables.count == 3 else {
-            return note(.tableMissing, "ATRANSACTION", nil, "only some tables of the history are there: \(tables.joined(separator: ", "))")
+            return record(.tableMissing, "ATRANSACTION", nil, "only some tables of the history are there: \(tables.joined(separator: ", "))")
         }
         try each(
             .changeWithoutTransaction, "ACHANGE",
@@ -265,10 +266,10 @@ package struct StoreCheck {
                 "the number was not given out; the last one was \(last)"
             }
         }
-        let known = outline.entities.keys.sorted().map { String($0) }.joined(separator: ", ")
+        let entityNumbers = outline.entities.keys.sorted().map { String($0) }.joined(separator: ", ")
         try each(
             .changeUnreadable, "ACHANGE",
-            "SELECT Z_PK FROM ACHANGE WHERE ZCHANGETYPE IS NULL OR ZCHANGETYPE NOT IN (0, 1, 2) OR ZENTITY NOT IN (\(known))"
+            "SELECT Z_PK FROM ACHANGE WHERE ZCHANGETYPE IS NULL OR ZCHANGETYPE NOT IN (0, 1, 2) OR ZENTITY NOT IN (\(entityNumbers))"
         ) { _ in "the change is of an unknown kind or entity" }
         for column in ["ZAUTHORTS", "ZBUNDLEIDTS", "ZCONTEXTNAMETS", "ZPROCESSIDTS"] where has("ATRANSACTION", column) {
             try each(
@@ -282,7 +283,7 @@ package struct StoreCheck {
         try lastChanges()
     }
 
-    /// What history says last of a row is whether it is there.
+    /// The last change of a row in history must match the row's existence.
     private mutating func lastChanges() throws {
         for root in outline.roots {
             guard let name = outline.table(of: root.number) else { continue }
@@ -307,13 +308,13 @@ package struct StoreCheck {
         for root in outline.roots {
             guard let name = outline.table(of: root.number), let columns = outline.tables[name] else { continue }
             for column in columns where column.type.uppercased() == "BLOB" {
-                let place = identifier(column.name)
+                let quotedColumn = identifier(column.name)
                 var missing: [Int64] = []
-                // A tag, a UUID's text, a zero: nothing else of this length begins and ends so by chance.
+                // A tag, a UUID's text, a zero: other values of this length do not match by chance.
                 try connection.query(
                     """
-                    SELECT Z_PK, \(place) FROM \(identifier(name)) \
-                    WHERE typeof(\(place)) = 'blob' AND length(\(place)) = \(ExternalValue.referenceSize)
+                    SELECT Z_PK, \(quotedColumn) FROM \(identifier(name)) \
+                    WHERE typeof(\(quotedColumn)) = 'blob' AND length(\(quotedColumn)) = \(ExternalValue.referenceSize)
                     """
                 ) { row in
                     guard case .file(let file)? = row.blob(1).map(ExternalValue.init) else { return }
@@ -321,10 +322,10 @@ package struct StoreCheck {
                     if !present.contains(file) { missing.append(row.int(0)) }
                 }
                 for key in missing {
-                    note(.externalFileMissing, name, key, "the file that holds the value of \(column.name) is missing")
+                    record(.externalFileMissing, name, key, "the file that holds the value of \(column.name) is missing")
                 }
             }
         }
-        for file in unnamed.sorted() { note(.externalFileUnused, "", nil, "no row names the file \(file)") }
+        for file in unnamed.sorted() { record(.externalFileUnused, "", nil, "no row names the file \(file)") }
     }
 }

@@ -15,7 +15,7 @@ package struct StoreContents: Sendable {
     package let model: ResolvedModel
     private let store: SQLiteStore
 
-    /// - Throws: ``StoreError``: as ``DerivedModel``, or `.incompatibleModel` for tables that the model does not describe.
+    /// - Throws: ``StoreError``: those of ``DerivedModel``, or `.incompatibleModel` for tables that do not fit the model.
     package init(of url: URL, options: SQLiteStore.Options) throws(StoreError) {
         derived = try DerivedModel(ofStoreAt: url)
         do throws(ModelError) { model = try ResolvedModel(derived.model) } catch {
@@ -32,7 +32,7 @@ package struct StoreContents: Sendable {
 
     /// - Parameters:
     ///   - format: A predicate in Apple's format; nil for all rows.
-    ///   - sort: Key paths with commas between them, each with a minus before it for descending order; nil for the order of keys.
+    ///   - sort: Comma-separated key paths, each with a leading minus for descending order; nil for the order of keys.
     /// - Throws: ``StoreError``: `.notFound` for an unknown entity, `.unsupportedPredicate` with the reason.
     package func query(
         _ entity: String, where format: String? = nil, sort: String? = nil, limit: Int? = nil, offset: Int = 0
@@ -59,9 +59,10 @@ package struct StoreContents: Sendable {
 }
 
 extension StoreReader {
-    /// Hands the rows of one entity to `body`, without those of its subentities, in the order of their keys and without keeping them.
+    /// Passes the rows of one entity to `body`, without those of its subentities, in order of their keys and without
+    /// caching them.
     ///
-    /// - Throws: What `body` throws, or ``StoreError`` with `.corrupt` for a table whose keys do not ascend.
+    /// - Throws: The error of `body`, or ``StoreError`` with `.corrupt` for a table with keys that do not ascend.
     package func forEachRow(of index: Int, _ body: (Row) throws -> Void) throws {
         let entity = try layout.entity(index)
         let statement = try connection.passingStatement(
@@ -73,7 +74,7 @@ extension StoreReader {
         var last: Int64?
         while try statement.step() {
             guard let row = entity.shape.decode(statement, layout, store: store.number) else { continue }
-            // A damaged file may lead to the same page again and again.
+            // A damaged file may repeat the same page endlessly.
             if let last, row.key.primaryKey <= last {
                 throw StoreError(.corrupt, "the keys of a table do not ascend", detail: entity.table)
             }

@@ -3,7 +3,7 @@
 
 package import Foundation
 
-/// What is in a store's file, whoever wrote it and whatever its model.
+/// The contents of a store's file, regardless of its framework and model.
 package struct StoreDescription: Codable, Sendable {
     package struct File: Codable, Sendable {
         package var name: String
@@ -16,7 +16,7 @@ package struct StoreDescription: Codable, Sendable {
         package var parent: String?
         package var table: String?
         package var rows: Int64
-        /// The last primary key that was given out; the root's for all of a hierarchy.
+        /// The last assigned primary key; the root's for a whole hierarchy.
         package var lastKey: Int64
     }
 
@@ -29,7 +29,7 @@ package struct StoreDescription: Codable, Sendable {
     package struct Column: Codable, Sendable {
         package var name: String
         package var type: String
-        /// Name of the entity whose rows it leads to; "unknown" when names do not tell. nil for a plain value.
+        /// The destination entity; "unknown" if names do not reveal it. nil for a plain value.
         package var leadsTo: String?
     }
 
@@ -51,7 +51,7 @@ package struct StoreDescription: Codable, Sendable {
     }
 
     package struct Mirroring: Codable, Sendable {
-        /// `tarn`, or `apple` for the bookkeeping of Apple's framework.
+        /// `tarn`, or `apple` for the metadata tables of Apple's framework.
         package var bookkeeping: String
         package var rows: [String: Int64]
     }
@@ -63,13 +63,13 @@ package struct StoreDescription: Codable, Sendable {
     package var freePages: Int64
     package var journalMode: String
     package var identifier: String
-    /// Version of the layout if the store was opened here; nil for one that only Apple's framework wrote.
+    /// Version of the layout if the store was opened here; nil for a store that only Apple's framework wrote.
     package var format: Int?
     package var frameworkVersion: String?
     package var modelIdentifiers: [String]
-    /// Keys of the metadata with values that are short enough to show.
+    /// Metadata with values short enough to show.
     package var metadata: [String: String]
-    /// Whether relationships are known from the store's record of its model; they are guessed from names else.
+    /// Whether relationships come from the store's record of its model; otherwise they are guessed from names.
     package var isModelRecorded: Bool
     package var entities: [Entity]
     package var tables: [Table]
@@ -81,7 +81,7 @@ package struct StoreDescription: Codable, Sendable {
     package var externalFiles: Int
     package var externalBytes: Int64
 
-    /// - Throws: ``StoreError``: `.notFound`, `.notPermitted`, `.corrupt` for what is no store.
+    /// - Throws: ``StoreError``: `.notFound`, `.notPermitted`, `.corrupt` for a file that isn't a store.
     package init(of url: URL) throws(StoreError) {
         self = try StoreFile(url).read { connection in
             try StoreDescription(url, connection, StoreOutline(connection))
@@ -91,7 +91,7 @@ package struct StoreDescription: Codable, Sendable {
     private init(_ url: URL, _ connection: Connection, _ outline: StoreOutline) throws {
         func number(_ sql: String) throws -> Int64 { try connection.first(sql) { $0.int(0) } ?? 0 }
         let rowsMax = StoreFile.size(url.path) + StoreFile.size(url.path + "-wal")
-        // A row takes a byte at least. A count of a whole table is one step for SQLite, which no budget ends.
+        // A row takes at least one byte. A count of a whole table is one step for SQLite, which no budget ends.
         func count(_ table: String) throws -> Int64 { try number("SELECT COUNT(*) FROM (SELECT 1 FROM \(quoted(table)) LIMIT \(rowsMax))") }
         path = url.path
         files = ["", "-wal", "-shm", "-journal"].compactMap { suffix in

@@ -7,12 +7,12 @@ import GRDBSQLite
 
 /// A store's file, opened without changing anything in its folder, while an app has it open or not.
 ///
-///     log and its index        → read with the locks of a reader; the index is mapped read-only
+///     log and its index        → read with a reader's locks; the index is mapped read-only
 ///     log without its index    → a copy is read, since reading creates an index
 ///     log mode, but no log     → no connection is open: read as an immutable file
-///     rollback journal         → read with the locks of a reader; a copy if a journal has to be rolled back
+///     rollback journal         → read with a reader's locks; a copy if a journal must be rolled back
 ///
-/// The file may come from anywhere: functions in its schema do not run, and triggers and views are not used.
+/// The file is untrusted: functions in its schema do not run, and triggers and views are not used.
 ///
 /// Source: sqlite.org, "Write-Ahead Logging", section 5 (read-only databases); "Defense Against The Dark Arts".
 struct StoreFile {
@@ -20,7 +20,7 @@ struct StoreFile {
     let database: DatabaseQueue
     private let copy: TemporaryCopy?
 
-    /// - Throws: ``StoreError``: `.notFound`, `.notPermitted`, or `.corrupt` for what is no database.
+    /// - Throws: ``StoreError``: `.notFound`, `.notPermitted`, or `.corrupt` for a file that isn't a database.
     init(_ url: URL) throws(StoreError) {
         self.url = url
         try Self.checkHeader(url)
@@ -42,7 +42,7 @@ struct StoreFile {
         }
     }
 
-    /// - Returns: nil if the index would have to be written to read the log.
+    /// - Returns: nil if reading the log would write its index.
     private static func openBesideLog(_ url: URL) throws -> DatabaseQueue? {
         do {
             let database = try open(url.absoluteURI + "?readonly_shm=1")
@@ -54,7 +54,7 @@ struct StoreFile {
         }
     }
 
-    /// Whether the file's header says that changes go to a write-ahead log.
+    /// Whether the file's header selects a write-ahead log.
     private static func usesLog(_ url: URL) -> Bool {
         guard let file = FileHandle(forReadingAtPath: url.path) else { return false }
         defer { try? file.close() }
@@ -86,17 +86,17 @@ struct StoreFile {
             budget.watch(database)
             try database.execute(sql: "PRAGMA trusted_schema = OFF")
             try database.execute(sql: "PRAGMA cell_size_check = ON")
-            // Another process may cut the file off under a mapping.
+            // Another process may truncate the file under a mapping.
             try database.execute(sql: "PRAGMA mmap_size = 0")
         }
         return try DatabaseQueue(path: path, configuration: configuration)
     }
 
-    /// Says what else it may be before SQLite only says that it is no database.
+    /// Reports a more specific cause before SQLite reports only that the file isn't a database.
     private static func checkHeader(_ url: URL) throws(StoreError) {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else {
-            throw StoreError(.notFound, "there is no such file", detail: url.path)
+            throw StoreError(.notFound, "the file does not exist", detail: url.path)
         }
         if isFolder.boolValue { throw StoreError(.notFound, "this is a folder and not a store's file", detail: url.path) }
         guard let file = FileHandle(forReadingAtPath: url.path) else {
@@ -117,20 +117,20 @@ struct StoreFile {
     static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 }
 
-/// How many steps SQLite may take on a connection. Pages of a damaged file may lead to each other in ways that make a few of
-/// them billions of rows.
+/// The number of steps that SQLite may take on a connection. Pages of a damaged file may reference each other so that a
+/// few of them yield billions of rows.
 private final class ReadBudget: @unchecked Sendable {
     // Unchecked: SQLite calls back on the thread that uses the connection, one at a time.
     private var steps: Int
 
     private static let stepsBetweenCalls = 100_000
-    /// An export takes about ten for a byte.
+    /// An export takes about ten steps per byte.
     private static let stepsPerByte = 500
     private static let stepsMin = 100_000_000
 
     init(bytes: Int64) { steps = Self.stepsMin + Int(clamping: bytes) * Self.stepsPerByte }
 
-    /// The budget lives as long as the configuration that the connection keeps.
+    /// The budget lives as long as the connection's configuration.
     func watch(_ database: Database) {
         sqlite3_progress_handler(
             database.sqliteConnection, Int32(Self.stepsBetweenCalls),
@@ -144,11 +144,11 @@ private final class ReadBudget: @unchecked Sendable {
 }
 
 extension URL {
-    /// The file as SQLite's URI names it.
+    /// The file in SQLite's URI syntax.
     fileprivate var absoluteURI: String { URL(fileURLWithPath: path).absoluteString }
 }
 
-/// A file with its log in a folder that goes with this value's last owner.
+/// A copy of a file and its log, in a folder that is deleted with this object.
 private final class TemporaryCopy: Sendable {
     let url: URL
     private let folder: URL

@@ -3,8 +3,8 @@
 
 import Foundation
 
-/// What a store's tables say of its model, when nobody brings the model: exactly where the store was opened here once
-/// and has a record of it, guessed from names else.
+/// The model that a store's tables imply: exact if the store was opened here and has a record of its model, otherwise
+/// guessed from names.
 ///
 /// Source: core-data-sqlite-format, "Entity tables" and "Relationships" (published schema dumps).
 struct StoreOutline {
@@ -20,19 +20,19 @@ struct StoreOutline {
         let lastKey: Int64
     }
 
-    /// A column that holds keys of another table's rows.
+    /// A column with keys of another table's rows.
     struct Reference {
         let table: String
         let column: String
         let entityColumn: String?
         let orderColumn: String?
-        /// Root of the destination; nil when names do not tell.
+        /// Root of the destination; nil if names do not reveal it.
         let destination: Int64?
     }
 
     struct Join {
         let table: String
-        /// Columns and the roots whose keys they hold.
+        /// Columns, and the roots of their keys.
         let columns: [(name: String, root: Int64)]
         let orderColumns: [String]
     }
@@ -50,7 +50,7 @@ struct StoreOutline {
     private let rootNumbers: [Int64: Int64]
     private let tableNames: [String: String]
 
-    /// Entities of the largest model that is described, and levels of its deepest hierarchy.
+    /// Limits of the described model: number of entities, and levels of the deepest hierarchy.
     static let entitiesMax = 2000
     static let depthMax = 64
     private static let tablesMax = 20_000
@@ -59,7 +59,7 @@ struct StoreOutline {
     init(_ connection: Connection) throws(StoreError) {
         do {
             var names: [String] = []
-            var other: [String: [String]] = [:]
+            var indexesByTable: [String: [String]] = [:]
             try connection.query(
                 """
                 SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \
@@ -68,9 +68,9 @@ struct StoreOutline {
             ) { row in
                 guard let name = row.text(1) else { return }
                 if names.count == Self.tablesMax { throw StoreError(.corrupt, "the database has too many tables for a store") }
-                if row.text(0) == "table" { names.append(name) } else { other[row.text(0) ?? "", default: []].append(name) }
+                if row.text(0) == "table" { names.append(name) } else { indexesByTable[row.text(0) ?? "", default: []].append(name) }
             }
-            (indexes, triggers) = (other["index"] ?? [], other["trigger"] ?? [])
+            (indexes, triggers) = (indexesByTable["index"] ?? [], indexesByTable["trigger"] ?? [])
             var tables: [String: [Column]] = [:]
             for name in names {
                 var columns: [Column] = []
@@ -109,10 +109,10 @@ struct StoreOutline {
 
     // MARK: Entities
 
-    /// The model's own: neither those of the history nor those of Apple's mirroring.
+    /// The model's entities, without those of history and of Apple's mirroring.
     var modelEntities: [Entity] { entities.values.filter { $0.number < 16_000 }.sorted { $0.number < $1.number } }
 
-    /// - Returns: The entity itself when its parents are missing, go round in circles or are too many.
+    /// - Returns: The entity itself when its parents are missing, circular or too many.
     func root(of number: Int64) -> Int64 { rootNumbers[number] ?? number }
 
     private static func root(of entity: Entity, _ entities: [Int64: Entity]) -> Int64 {
@@ -152,19 +152,19 @@ struct StoreOutline {
                             table: table, column: column, entityColumn: property.entityColumn,
                             orderColumn: property.orderColumn, destination: destination))
                 case .toManyByKey:
-                    // Without an inverse the key stands at the other end under a name of its own.
+                    // Without an inverse the key is at the other end, in a column of its own name.
                     guard let column = property.column, let destination, let far = self.table(of: destination) else { continue }
                     references.append(
                         Reference(
                             table: far, column: column, entityColumn: nil, orderColumn: property.orderColumn,
                             destination: root(of: own.number)))
                 case .toManyByTable:
-                    guard let join = property.table, let column = property.column, let other = property.otherColumn,
+                    guard let join = property.table, let column = property.column, let otherColumn = property.otherColumn,
                         let destination
                     else { continue }
                     let orders = (pairs[join]?.orderColumns ?? []) + (property.orderColumn.map { [$0] } ?? [])
                     pairs[join] = Join(
-                        table: join, columns: [(column, root(of: own.number)), (other, destination)], orderColumns: orders)
+                        table: join, columns: [(column, root(of: own.number)), (otherColumn, destination)], orderColumns: orders)
                 }
             }
         }
@@ -199,7 +199,7 @@ struct StoreOutline {
                 table: table, column: column, entityColumn: nil, orderColumn: orderColumn, destination: root(of: number))
         }
         guard name.hasPrefix("Z"), !name.hasPrefix("Z_"), !name.dropFirst().prefix(1).allSatisfy(\.isNumber) else { return nil }
-        // Z2_OWNER beside ZOWNER: its destination has heirs and is entity 2.
+        // Z2_OWNER next to ZOWNER: its destination has subentities and is entity 2.
         let companion = names.first { candidate in
             Self.number(after: "Z", in: candidate) != nil && candidate.hasPrefix("Z")
                 && String(candidate.dropFirst().drop(while: \.isNumber)) == "_" + name.dropFirst()
@@ -208,7 +208,7 @@ struct StoreOutline {
         guard companion != nil || isIndexed || orderColumn != nil else { return nil }
         let far = companion.flatMap { Self.number(after: "Z", in: $0) }.map { root(of: $0) }
             ?? modelEntities.first { $0.name.uppercased() == name.dropFirst() }.map { root(of: $0.number) }
-            // There is no other place to lead to.
+            // The only possible destination.
             ?? (roots.count == 1 ? roots[0].number : nil)
         return Reference(
             table: table, column: column, entityColumn: companion, orderColumn: orderColumn, destination: far)

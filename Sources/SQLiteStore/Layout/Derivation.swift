@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// What a derived attribute is computed from, as its expression's text says.
+/// The source of a derived attribute, parsed from its expression.
 ///
 /// Source: developer.apple.com/documentation/coredata/nsderivedattributedescription
 enum Derivation: Equatable {
     case now
-    /// A value of the row itself or, over a to-one relationship, of another; perhaps through a function of texts.
+    /// A value of the row itself or, across a to-one relationship, of another row; optionally through a text function.
     case copy(path: [String], function: String?)
-    /// `@count` and the like over a to-many relationship; without attribute for counts.
+    /// `@count` or another operator over a to-many relationship; without attribute for counts.
     case aggregate(relationship: String, operation: String, attribute: String?)
 
     /// - Returns: nil for an expression that a store cannot compute.

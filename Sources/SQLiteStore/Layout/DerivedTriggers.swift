@@ -3,8 +3,8 @@
 
 import ManagedModel
 
-/// The triggers by which a store keeps derived columns right by itself. A model may change them without changing a table,
-/// so they are compared at every opening.
+/// The triggers that update derived columns. A model may change them without changing a table, so they are compared at
+/// every opening.
 struct DerivedTriggers {
     static let triggerPrefix = "TARN_DA_"
 
@@ -12,26 +12,26 @@ struct DerivedTriggers {
     let layout: StoreLayout
 
     private func present(_ pattern: String) throws(StoreError) -> [String: String] {
-        var found: [String: String] = [:]
+        var existing: [String: String] = [:]
         do {
             try connection.query(
                 "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND name LIKE ? ESCAPE '\\'", [.text(pattern)]
-            ) { row in if let name = row.text(0) { found[name] = row.text(1) ?? "" } }
+            ) { row in if let name = row.text(0) { existing[name] = row.text(1) ?? "" } }
         } catch { throw StoreError(error) }
-        return found
+        return existing
     }
 
-    /// Makes what is missing, and takes away what the model does not ask for any more.
+    /// Creates missing triggers, and drops those that the model no longer needs.
     func bringUpToDate() throws(StoreError) {
         let present = try present("TARN\\_DA\\_%")
         let apples = layout.derivedColumns.isEmpty ? [:] : try self.present("Z\\_DA\\_%")
-        var wanted: Set<String> = []
+        var neededNames: Set<String> = []
         for column in layout.derivedColumns {
-            // A store of Apple's keeps the column right by its own triggers.
+            // In Apple's stores its own triggers update the column.
             if apples.keys.contains(where: { $0.contains("_\(column.name)_") }) { continue }
             var isNew = false
             for trigger in column.triggers {
-                wanted.insert(trigger.name)
+                neededNames.insert(trigger.name)
                 if present[trigger.name] == trigger.sql { continue }
                 isNew = true
                 try connection.execute("DROP TRIGGER IF EXISTS \"\(trigger.name)\"")
@@ -39,6 +39,6 @@ struct DerivedTriggers {
             }
             if isNew { try connection.execute(column.fill) }
         }
-        for name in present.keys.sorted() where !wanted.contains(name) { try connection.execute("DROP TRIGGER \"\(name)\"") }
+        for name in present.keys.sorted() where !neededNames.contains(name) { try connection.execute("DROP TRIGGER \"\(name)\"") }
     }
 }

@@ -3,17 +3,17 @@
 
 import ManagedModel
 
-/// What a store of Apple's framework tells of the model it was made for: entity names, tables and columns.
+/// The model of a store of Apple's framework as far as the store reveals it: entity names, tables and columns.
 ///
-/// Its version hashes stand in the metadata too, but how they are computed is not public: only their names are used.
+/// The metadata has version hashes, too, but their computation is not public: only the entity names in them are used.
 struct ForeignStore: Codable {
     /// Names of the entities it was made for.
     private let entities: Set<String>
     /// Upper-case table and column to the declared type.
     private let types: [String: [String: String]]
-    /// Columns of properties that are no longer in the model may be there, since a migration was put off.
+    /// Whether columns of removed properties may exist, since a migration was deferred.
     private let isMigrationDeferred: Bool
-    /// Identifiers that the developer gave to the version of the model, without empty ones.
+    /// The developer's version identifiers of the model, without empty ones.
     private let identifiers: Set<String>
     /// From the store's own archive of its model; nil if there is none, or none of a known form.
     private let version: ModelVersionFlags?
@@ -46,8 +46,8 @@ struct ForeignStore: Codable {
         version = ModelVersionFlags(archived)
     }
 
-    /// Whether a developer gave a model's version the identifiers of the store's. Of versions with the same tables, such as those
-    /// that differ in optionality, they tell which it is.
+    /// Whether a model has the store's version identifiers. They distinguish versions with equal tables, such as those
+    /// that differ in optionality.
     func hasIdentifiers(of model: Model) -> Bool { !identifiers.isEmpty && identifiers == Set(model.versionIdentifiers) }
 
     /// - Throws: ``StoreError`` with `.incompatibleModel` that names the first entity or property that differs, and how.
@@ -87,8 +87,8 @@ struct ForeignStore: Codable {
         }
         if isMigrationDeferred { return }
         for table in layout.tables {
-            let known = Set(["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map { $0.name.uppercased() })
-            let unknown = (types[table.name.uppercased()] ?? [:]).keys.filter { !known.contains($0) }
+            let modelColumns = Set(["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map { $0.name.uppercased() })
+            let unknown = (types[table.name.uppercased()] ?? [:]).keys.filter { !modelColumns.contains($0) }
             if let first = unknown.min() {
                 throw refusal(
                     "a property of the store is not in the model",
@@ -104,16 +104,16 @@ struct ForeignStore: Codable {
         case .attribute, .toOne:
             for column in [record.column, record.entityColumn, record.orderColumn].compactMap({ $0 }) {
                 guard let type = present[column.uppercased()] else {
-                    let what: StaticString =
+                    let summary: StaticString =
                         column == record.column
                         ? "a property of the model is not in the store" : "a relationship is stored in another way"
-                    throw refusal(what, "\(name), no column \(table).\(column)")
+                    throw refusal(summary, "\(name), no column \(table).\(column)")
                 }
-                let wanted = record.kind == .attribute ? record.storage?.declaredType ?? "" : "INTEGER"
-                if type != wanted {
+                let modelType = record.kind == .attribute ? record.storage?.declaredType ?? "" : "INTEGER"
+                if type != modelType {
                     throw refusal(
                         "a property has another type than in the store",
-                        "\(name) is \(wanted) in the model, and column \(table).\(column) is \(type)")
+                        "\(name) is \(modelType) in the model, and column \(table).\(column) is \(type)")
                 }
             }
         case .toManyByKey: return
@@ -128,7 +128,7 @@ struct ForeignStore: Codable {
         }
     }
 
-    private func refusal(_ what: StaticString, _ detail: String) -> StoreError {
-        StoreError(.incompatibleModel, what, detail: detail)
+    private func refusal(_ summary: StaticString, _ detail: String) -> StoreError {
+        StoreError(.incompatibleModel, summary, detail: detail)
     }
 }

@@ -4,9 +4,9 @@
 import Foundation
 package import ManagedModel
 
-/// What the tables of a store that Apple's framework wrote say of its model, in the metadata that apps read.
+/// The tables of a store written by Apple's framework, as part of the metadata that apps read.
 ///
-/// With it, a model is compared with a store of which only the metadata is at hand, as the opening of the store would.
+/// With them, a model is compared with the store's metadata alone, with the same result as opening the store.
 package struct ForeignTables: Codable {
     private let store: ForeignStore
     private let numbers: [String: Int64]
@@ -24,9 +24,9 @@ package struct ForeignTables: Codable {
         store = try ForeignStore(connection, metadata, numbers)
     }
 
-    /// Whether a store opens with a model as it is, without a migration.
+    /// Whether a store opens with a model without a migration.
     ///
-    /// - Parameter metadata: What ``SQLiteStore/metadata(at:)`` returned.
+    /// - Parameter metadata: The result of ``SQLiteStore/metadata(at:)``.
     /// - Returns: nil for metadata without a description of tables.
     package static func fit(_ metadata: [String: Any], _ model: Model, configuration: String?) -> Bool? {
         guard let data = metadata[StoreFormat.MetadataKey.tables] as? Data,
@@ -51,7 +51,7 @@ package struct ForeignTables: Codable {
 }
 
 extension StoreMetadata {
-    /// What an app sees, with a description of the tables of a store that was not opened here yet.
+    /// The metadata that apps see, with a description of the tables of a store that was not opened here yet.
     func visible(identifier: String, _ connection: Connection) -> [String: Any] {
         var visible = visible(identifier: identifier)
         if formatVersion == nil, let tables = try? ForeignTables(connection, self), let data = try? JSONEncoder().encode(tables) {

@@ -5,14 +5,14 @@ import PredicateKit
 
 /// The condition of a partial index as SQL: comparisons of attributes with constants, joined by AND, OR and NOT.
 ///
-/// SQLite takes no parameters and no functions of ours there, so constants are written out.
+/// SQLite accepts neither parameters nor application-defined functions there, so constants are literals.
 ///
 /// Source: sqlite.org, "Partial Indexes".
 struct PartialIndexCondition {
-    /// Column by property name; nil for what has none.
+    /// Column by property name; nil for a property without one.
     let column: (String) -> String?
 
-    /// - Returns: nil for what SQLite does not take; the index is made over all rows then, which is as correct.
+    /// - Returns: nil for a condition that SQLite does not accept; the index covers all rows then, which is as correct.
     func sql(_ predicate: PredicateKit.Predicate) -> String? {
         switch predicate {
         case .value(let value): value ? "1" : "0"
@@ -35,22 +35,22 @@ struct PartialIndexCondition {
             case .keyPath(let path) = comparison.left, path.count == 1, let column = column(path[0]),
             case .constant(let value) = comparison.right
         else { return nil }
-        let place = identifier(column)
+        let quotedColumn = identifier(column)
         if value.comparable.isNull {
             switch comparison.operator {
-            case .equalTo: return "\(place) IS NULL"
-            case .notEqualTo: return "\(place) IS NOT NULL"
+            case .equalTo: return "\(quotedColumn) IS NULL"
+            case .notEqualTo: return "\(quotedColumn) IS NOT NULL"
             default: return nil
             }
         }
         guard let literal = literal(value) else { return nil }
         switch comparison.operator {
-        case .equalTo: return "\(place) = \(literal)"
-        case .notEqualTo: return "(\(place) <> \(literal) OR \(place) IS NULL)"
-        case .lessThan: return "\(place) < \(literal)"
-        case .lessThanOrEqualTo: return "\(place) <= \(literal)"
-        case .greaterThan: return "\(place) > \(literal)"
-        case .greaterThanOrEqualTo: return "\(place) >= \(literal)"
+        case .equalTo: return "\(quotedColumn) = \(literal)"
+        case .notEqualTo: return "(\(quotedColumn) <> \(literal) OR \(quotedColumn) IS NULL)"
+        case .lessThan: return "\(quotedColumn) < \(literal)"
+        case .lessThanOrEqualTo: return "\(quotedColumn) <= \(literal)"
+        case .greaterThan: return "\(quotedColumn) > \(literal)"
+        case .greaterThanOrEqualTo: return "\(quotedColumn) >= \(literal)"
         default: return nil
         }
     }

@@ -4,7 +4,7 @@
 import Foundation
 import ManagedModel
 
-/// How rows of an entity and its heirs are read: which columns, and what becomes of them for each concrete entity.
+/// The columns to read for rows of an entity and its subentities, and their decoding for each concrete entity.
 struct ReadShape: Sendable {
     struct Decoder: Sendable {
         let number: Int64
@@ -19,20 +19,20 @@ struct ReadShape: Sendable {
         case reference(Int32, entityColumn: Int32?, destination: Int)
     }
 
-    /// `Z_PK`, `Z_ENT` and `Z_OPT` stand before these.
+    /// `Z_PK`, `Z_ENT` and `Z_OPT` precede these.
     static let fixedColumns = ["Z_PK", "Z_ENT", "Z_OPT"]
     let columns: [String]
     let decoders: [Decoder]
 
     init(_ hierarchy: [(number: Int64, entity: Int, slots: [SlotLayout])]) {
         var columns: [String] = []
-        var places: [String: Int32] = [:]
+        var columnIndexes: [String: Int32] = [:]
         func place(_ column: String) -> Int32 {
-            if let place = places[column] { return place }
-            let place = Int32(Self.fixedColumns.count + columns.count)
+            if let existingIndex = columnIndexes[column] { return existingIndex }
+            let newIndex = Int32(Self.fixedColumns.count + columns.count)
             columns.append(column)
-            places[column] = place
-            return place
+            columnIndexes[column] = newIndex
+            return newIndex
         }
         decoders = hierarchy.map { number, entity, slots in
             Decoder(
@@ -56,7 +56,7 @@ struct ReadShape: Sendable {
         (Self.fixedColumns + columns).map { "\(alias).\(identifier($0))" }.joined(separator: ", ")
     }
 
-    /// - Returns: nil for a row of an entity that the shape was not made for.
+    /// - Returns: nil for a row of another entity.
     func decode(_ statement: PreparedStatement, _ layout: StoreLayout, store: UInt16) -> Row? {
         let number = statement.int(1)
         guard let decoder = decoders.first(where: { $0.number == number }) else { return nil }
@@ -73,9 +73,9 @@ struct ReadShape: Sendable {
             version: statement.int(2), values: values)
     }
 
-    /// Copies the row under the statement, without making values of it.
+    /// Copies the current row without decoding its values.
     ///
-    /// - Returns: Whether the row is of an entity that the shape was made for.
+    /// - Returns: Whether the shape covers the row's entity.
     @discardableResult
     func pack(_ statement: PreparedStatement, _ layout: StoreLayout, into chunks: inout [RowChunk], store: UInt16) -> Bool {
         let number = statement.int(1)
@@ -125,13 +125,13 @@ struct ReadShape: Sendable {
         case .reference(let column, let entityColumn, let destination):
             if statement.isNull(column) { return row.put(.null, 0) }
             var entity = destination
-            // A key without its entity is one of the declared destination.
+            // A key without an entity belongs to the declared destination.
             if let entityColumn, let concrete = layout.entityIndex(number: statement.int(entityColumn)) { entity = concrete }
             row.put(.reference, statement.int(column), aux: entity)
         }
     }
 
-    /// A value whose file is missing reads as none; the check of a store names it.
+    /// A value with a missing file reads as nil; the check of a store reports it.
     static func external(_ column: Int32, _ statement: PreparedStatement, _ layout: StoreLayout) -> StoredValue {
         guard let bytes = statement.blob(column) else { return .null }
         switch ExternalValue(bytes) {
@@ -163,7 +163,7 @@ struct ReadShape: Sendable {
         case .reference(let column, let entityColumn, let destination):
             if statement.isNull(column) { return .null }
             var entity = destination
-            // A key without its entity is one of the declared destination.
+            // A key without an entity belongs to the declared destination.
             if let entityColumn, let concrete = layout.entityIndex(number: statement.int(entityColumn)) {
                 entity = concrete
             }

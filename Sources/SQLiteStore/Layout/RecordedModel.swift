@@ -4,14 +4,14 @@
 import Foundation
 import ManagedModel
 
-/// What a store's tables were made for. It is kept in the store's metadata, and compared with the model that opens
-/// the store: names of entities and properties, how each is stored, and where.
+/// The model of a store's tables, recorded in the store's metadata and compared with the model that opens the store:
+/// names of entities and properties, the storage of each, and its column.
 struct RecordedModel: Codable, Equatable, Sendable {
     var entities: [String: RecordedEntity] = [:]
-    /// Name to statement of the indexes that the model asked for; nil in records of before they were kept.
+    /// Statements of the indexes that the model declares, by name; nil in records from before they were recorded.
     var indexes: [String: String]?
 
-    /// Sorted keys, so that equal models are equal bytes.
+    /// Sorted keys, so that equal models have equal bytes.
     func encoded() throws(StoreError) -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
@@ -20,7 +20,7 @@ struct RecordedModel: Codable, Equatable, Sendable {
 
     init() {}
 
-    /// Without the entities that the model has in another configuration only.
+    /// Without entities that the model has only in another configuration.
     func limited(to layout: RecordedModel, or model: ResolvedModel) -> RecordedModel {
         var limited = self
         limited.indexes = layout.indexes
@@ -38,7 +38,7 @@ struct RecordedModel: Codable, Equatable, Sendable {
 struct RecordedEntity: Codable, Equatable, Sendable {
     var number: Int64
     var superentity: String?
-    /// Declared by the entity itself, persisted only.
+    /// Persistent properties declared by the entity itself.
     var properties: [String: RecordedProperty] = [:]
 }
 
@@ -46,7 +46,7 @@ struct RecordedProperty: Codable, Equatable, Sendable {
     enum Kind: String, Codable {
         case attribute
         case toOne
-        /// A to-many relationship whose inverse is to-one, or that has none.
+        /// A to-many relationship with a to-one inverse, or without an inverse.
         case toManyByKey
         case toManyByTable
     }
@@ -64,10 +64,10 @@ struct RecordedProperty: Codable, Equatable, Sendable {
 
     init(_ kind: Kind) { self.kind = kind }
 
-    /// - Returns: How the other cannot stand where this one stood, or nil when it can.
+    /// - Returns: The reason why the other property cannot use this one's storage, or nil if it can.
     func difference(to other: RecordedProperty) -> String? {
         if kind != other.kind { return "was stored as \(kind.rawValue) and is now \(other.kind.rawValue)" }
-        // Values get a tag, and files, when a model begins to ask for them.
+        // Values get tags, and files, when a model begins to allow external storage.
         if storage != other.storage, (storage, other.storage) != (.blob, .external) {
             return "was stored as \(storage?.rawValue ?? "nothing") and is now \(other.storage?.rawValue ?? "nothing")"
         }

@@ -3,25 +3,25 @@
 
 import ManagedModel
 
-/// How an attribute type is declared and encoded in a table.
+/// The declaration and encoding of an attribute type in a table.
 ///
 /// Source: `core-data-sqlite-format`, "Types and encodings" (published schema dumps).
 enum StorageKind: String, Hashable, Sendable, Codable {
     case integer
-    /// Destination key of a to-one relationship, or a number that orders a relationship.
+    /// Destination key of a to-one relationship, or a position in an ordered relationship.
     case key
     case float
-    /// Numeric where 15 digits tell the value, else its text as a blob: Differs, Apple's store loses digits.
+    /// Numeric for up to 15 digits, else the text as a blob: Differs, Apple's store loses digits.
     case decimal
     case timestamp
     case text
     case uri
     case uuid
     case blob
-    /// A value that is a file of its own when it is large.
+    /// A value stored in a file if it is large.
     case external
 
-    /// - Returns: nil for types that have no column.
+    /// - Returns: nil for types without a column.
     init?(_ attribute: Attribute) {
         switch attribute.type {
         case .integer16, .integer32, .integer64, .boolean: self = .integer
@@ -47,8 +47,8 @@ enum StorageKind: String, Hashable, Sendable, Codable {
         }
     }
 
-    /// Columns of a table stand in groups; in a group those of a parent entity come before those of its heirs, and
-    /// attributes before keys.
+    /// The group of a table's columns; within a group, a parent entity's columns precede those of its subentities, and
+    /// attributes precede keys.
     ///
     /// Source: observed in stores of public test suites (framework versions 1044 to 1344).
     var group: Int {
@@ -63,7 +63,7 @@ enum StorageKind: String, Hashable, Sendable, Codable {
     }
 }
 
-/// Writes a name of a table or column as SQL reads it.
+/// Quotes a name of a table or column for SQL.
 func identifier(_ name: String) -> String {
     let isPlain = name.utf8.allSatisfy { byte in
         byte >= 0x80 || byte == UInt8(ascii: "_") || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Versions of how a store file is laid out. A case is never reused or renumbered; opening an older store brings it
-/// up to date, opening a newer one is refused.
+/// Versions of the layout of a store file. A case is never reused or renumbered; opening an older store upgrades it,
+/// opening a newer one fails.
 ///
-/// The tables follow Core Data's; the version and the model's description stand under names of our own in the
-/// store's metadata, so that nobody takes the file for one of Apple's.
+/// The tables follow Core Data's; the version and the model's description have Tarn's own keys in the store's metadata,
+/// so that the file is not taken for one of Apple's.
 enum StoreFormat: Int, CaseIterable {
     /// First released format.
     case initial = 1
@@ -17,30 +17,30 @@ enum StoreFormat: Int, CaseIterable {
         static let model = "TarnStoreModel"
         static let hashes = "TarnModelVersionHashes"
         static let applesHashes = "NSStoreModelVersionHashes"
-        /// Shown with our hashes, which take the place of Apple's where an app looks.
+        /// Shown with Tarn's hashes, which apps see under Apple's key.
         static let hashVersion = "TarnHashVersion"
         static let versionIdentifiers = "NSStoreModelVersionIdentifiers"
         static let checksum = "NSStoreModelVersionChecksumKey"
-        /// In a store that Apple's framework wrote, in place of its own two keys, which opening leaves alone.
+        /// In a store that Apple's framework wrote, instead of its two keys, which opening leaves unchanged.
         static let ownChecksum = "TarnModelVersionChecksum"
         static let ownIdentifiers = "TarnModelVersionIdentifiers"
-        /// Under which keys apps see them.
+        /// The keys under which apps see them.
         static let shownAs = [ownChecksum: checksum, ownIdentifiers: versionIdentifiers]
-        /// What the tables of a store look like that Apple's framework wrote; only in what apps see.
+        /// The tables of a store that Apple's framework wrote; only in the metadata that apps see.
         static let tables = "TarnTables"
-        /// Set while a migration has left something to do: Apple's key, and what is left.
+        /// Present while a migration is deferred: Apple's key, and the deferred steps.
         static let deferred = "NSPersistentStoreDeferredLightweightMigrationOptionKey"
         static let deferredDrops = "TarnDeferredDrops"
         static let type = "NSStoreType"
         static let identifier = "NSStoreUUID"
-        /// What belongs to the store itself; an app's metadata never replaces it.
+        /// Keys of the store itself; an app's metadata never replaces them.
         static let reserved: Set<String> = [
             format, model, hashes, versionIdentifiers, checksum, ownIdentifiers, ownChecksum, deferred, deferredDrops, type, identifier,
         ]
     }
 }
 
-/// `Z_ENT` of the rows that make up the history.
+/// `Z_ENT` of the history's rows.
 ///
 /// Source: `core-data-sqlite-format`, "Reserved numbers" (published schema dumps).
 enum HistoryEntity {

@@ -3,30 +3,30 @@
 
 import ManagedModel
 
-/// Where each property of a model stands in the tables of one store. A value: made once when the store is opened.
+/// The tables and columns of a model's properties in one store. A value: computed once when the store is opened.
 ///
-///     root entity     → table Z<NAME>, shared by its heirs, told apart by Z_ENT
+///     root entity     → table Z<NAME>, shared by its subentities, which Z_ENT distinguishes
 ///     attribute       → column Z<NAME>, numbered when siblings use a name twice
-///     to-one          → column with the destination's Z_PK, and Z<n>_<NAME> with its Z_ENT where heirs exist
+///     to-one          → column with the destination's Z_PK, and Z<n>_<NAME> with its Z_ENT if the destination has subentities
 ///     one-to-many     → the inverse's column
 ///     many-to-many    → table Z_<n><NAME> with a column for each side
 struct StoreLayout: Sendable {
     let model: ResolvedModel
-    /// By entity index; nil for entities that are not in the store's configuration.
-    let entities: [EntityLayout?]
+    /// By entity index; nil for entities outside the store's configuration.
+    let entities: [StoredEntity?]
     let tables: [TableLayout]
     let joins: [JoinTable]
-    /// What is written into the store, so that a later model can be compared with this one.
+    /// The record written to the store, so that a later model can be compared with this one.
     let recorded: RecordedModel
     let derivedColumns: [DerivedColumn]
-    /// Most attributes any entity keeps in the history of its deleted rows.
+    /// Largest number of attributes that any entity preserves in the history of deleted rows.
     let tombstoneCount: Int
-    /// Where large values are kept; nil for a store in memory, which keeps them in its tables.
+    /// The folder of large values; nil for an in-memory store, which keeps them in its tables.
     var external: ExternalFolder?
     private let indexByNumber: [Int64: Int]
 
     init(
-        model: ResolvedModel, entities: [EntityLayout?], tables: [TableLayout], joins: [JoinTable],
+        model: ResolvedModel, entities: [StoredEntity?], tables: [TableLayout], joins: [JoinTable],
         recorded: RecordedModel, derivedColumns: [DerivedColumn]
     ) {
         self.model = model
@@ -41,8 +41,8 @@ struct StoreLayout: Sendable {
         self.indexByNumber = indexByNumber
     }
 
-    /// - Throws: ``StoreError`` with `.notFound` for an entity that is not in the store's configuration.
-    func entity(_ index: Int) throws(StoreError) -> EntityLayout {
+    /// - Throws: ``StoreError`` with `.notFound` for an entity outside the store's configuration.
+    func entity(_ index: Int) throws(StoreError) -> StoredEntity {
         guard entities.indices.contains(index), let entity = entities[index] else {
             let name = entities.indices.contains(index) ? model.entities[index].name : "entity \(index)"
             throw StoreError(.notFound, "the store has no such entity", detail: name)
@@ -55,8 +55,8 @@ struct StoreLayout: Sendable {
     func entityIndex(number: Int64) -> Int? { indexByNumber[number] }
 }
 
-/// A class, because bulk reads and writes hand it on for each row.
-final class EntityLayout: Sendable {
+/// A class, because bulk reads and writes pass it for each row.
+final class StoredEntity: Sendable {
     let index: Int
     let name: String
     /// `Z_ENT`.
@@ -67,27 +67,27 @@ final class EntityLayout: Sendable {
     let table: String
     let slots: [SlotLayout]
     let toMany: [ToManyLayout]
-    /// Persisted properties sorted by name: what the bits of a history row's `ZCOLUMNS` stand for.
+    /// Persistent properties sorted by name: the bits of a history row's `ZCOLUMNS`.
     let historyProperties: [String]
-    /// Slots of attributes that history keeps when a row is deleted, by attribute name.
+    /// Slots of attributes that history preserves when a row is deleted, by attribute name.
     let tombstoneSlots: [Int]
-    /// `Z_ENT` of this entity and its heirs.
+    /// `Z_ENT` of this entity and its subentities.
     let hierarchyNumbers: [Int64]
-    /// The whole table belongs to this entity and its heirs, so reads need no condition on `Z_ENT`.
+    /// Whether the table has only rows of this entity and its subentities, so that reads need no condition on `Z_ENT`.
     let ownsTable: Bool
-    /// How rows of this entity and its heirs are read.
+    /// The reading of rows of this entity and its subentities.
     let shape: ReadShape
     /// Reads one row by its primary key.
     let rowSQL: String
-    /// Takes `Z_PK`, `Z_ENT`, then what the slots hold.
+    /// Takes `Z_PK`, `Z_ENT`, then the slots' values.
     let insertSQL: String
-    /// What each slot binds; the same as ``slots`` without the names, so that bulk writes copy no text.
+    /// The binding of each slot; like ``slots`` without the names, so that bulk writes copy no text.
     let bindings: [SlotBinding]
-    /// To-one slots whose other end is an ordered relationship.
+    /// To-one slots with an ordered inverse.
     let orderedSlots: [Int]
-    /// Slots whose values may be kept in files.
+    /// Slots with possibly external values.
     let externalSlots: [Int]
-    /// Bits of ``historyProperties`` by slot and by to-many relationship; nil for what is not persisted.
+    /// Bits of ``historyProperties`` by slot and by to-many relationship; nil for properties that aren't persisted.
     let slotBits: [Int?]
     let toManyBits: [Int?]
 
@@ -121,17 +121,17 @@ final class EntityLayout: Sendable {
 }
 
 enum SlotLayout: Hashable, Sendable {
-    /// Transient: lives in memory only.
+    /// Transient: in memory only.
     case transient
     case attribute(column: String, StorageKind)
     case reference(ReferenceColumn)
 }
 
-/// How many arguments of a statement a slot takes.
+/// The number of statement arguments that a slot takes.
 enum SlotBinding: Sendable {
     case none
     case value
-    /// A value that may be kept in a file.
+    /// A possibly external value.
     case external
     /// A key and the number of its entity.
     case keyAndEntity
@@ -147,11 +147,11 @@ enum SlotBinding: Sendable {
 
 struct ReferenceColumn: Hashable, Sendable {
     let column: String
-    /// Holds the destination's `Z_ENT`; nil when the destination has no heirs.
+    /// The column of the destination's `Z_ENT`; nil when the destination has no subentities.
     let entityColumn: String?
     /// Entity index.
     let destination: Int
-    /// Holds the place in the ordered to-many relationship at the other end, if that is ordered.
+    /// The column of the position in the inverse relationship, if that is ordered.
     let orderColumn: String?
 }
 
@@ -161,13 +161,13 @@ enum ToManyLayout: Hashable, Sendable {
     case join(JoinSide)
 }
 
-/// A to-many relationship that is kept in a column of the destination's table.
+/// A to-many relationship stored as a column of the destination's table.
 struct ForeignKey: Hashable, Sendable {
     let destination: Int
     let table: String
     let column: String
     let orderColumn: String?
-    /// No to-one relationship stands behind the column: links write it.
+    /// Whether no to-one relationship uses the column: links write it.
     let isHidden: Bool
 }
 
@@ -178,7 +178,7 @@ struct JoinSide: Hashable, Sendable {
     let ownColumn: String
     let otherColumn: String
     let orderColumn: String?
-    /// The relationship is its own inverse: each pair is kept in both directions.
+    /// Whether the relationship is its own inverse: each join record exists in both directions.
     let isSymmetric: Bool
     /// Index of the inverse in the destination's `toMany`.
     let inverse: Int
@@ -189,7 +189,7 @@ struct JoinTable: Hashable, Sendable {
     let first: String
     let second: String
     let orderColumns: [String]
-    /// Root entities whose keys the two columns hold.
+    /// Root entities of the two columns' keys.
     let firstRoot: Int
     let secondRoot: Int
 }
@@ -205,7 +205,7 @@ struct TableLayout: Sendable {
     struct Index: Sendable {
         let name: String
         let isUnique: Bool
-        /// Text of the indexed columns and of the condition, if any.
+        /// SQL of the indexed columns and of the condition, if any.
         let columns: String
         let condition: String?
     }

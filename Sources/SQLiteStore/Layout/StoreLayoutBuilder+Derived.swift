@@ -3,13 +3,13 @@
 
 import ManagedModel
 
-/// Keeps one derived column right, whoever writes to the tables: while this library has the file open, that is, where
-/// texts are folded, since a plain shell lacks the function.
+/// The triggers of one derived column. They work for any writer that has this library's functions: texts are folded,
+/// which a plain SQLite shell cannot do.
 struct DerivedColumn: Sendable {
-    /// `Entity_attribute`, as triggers of Apple's stores are named by it.
+    /// `Entity_attribute`, as in the names of triggers in Apple's stores.
     let name: String
     let triggers: [(name: String, sql: String)]
-    /// Computes the column of the rows that are there already.
+    /// Computes the column of existing rows.
     let fill: String
 }
 
@@ -42,7 +42,7 @@ extension StoreLayoutBuilder {
         var draft = Draft(name: "\(entity.name)_\(attribute.name)", table: table, column: column, numbers: numbers)
         switch derivation {
         case .now:
-            // The seconds since 2001 that dates are kept as.
+            // Seconds since 2001, the storage of dates.
             draft.value = "(julianday('now') - 2451910.5) * 86400.0"
             draft.on("INSERT ON \(table)", rows: "Z_PK = NEW.Z_PK")
             draft.on("UPDATE OF Z_OPT ON \(table)", rows: "Z_PK = NEW.Z_PK")
@@ -65,20 +65,20 @@ extension StoreLayoutBuilder {
         }
         guard case .slot(let slot)? = entity.location(of: path[0]), case .toOne(let relationship) = entity.slots[slot],
             let key = column(path[0], of: entity.index), let source = column(path[1], of: relationship.destination),
-            let other = tables[model.entities[relationship.destination].root].map({ identifier($0.name) })
+            let destinationTable = tables[model.entities[relationship.destination].root].map({ identifier($0.name) })
         else { return false }
-        draft.value = "(SELECT \(applied("d.\(source)")) FROM \(other) d WHERE d.Z_PK = \(draft.table).\(key))"
+        draft.value = "(SELECT \(applied("d.\(source)")) FROM \(destinationTable) d WHERE d.Z_PK = \(draft.table).\(key))"
         draft.on("INSERT ON \(draft.table)", rows: "Z_PK = NEW.Z_PK")
         draft.on("UPDATE OF \(key) ON \(draft.table)", rows: "Z_PK = NEW.Z_PK")
-        draft.on("UPDATE OF \(source) ON \(other)", rows: "\(key) = NEW.Z_PK")
-        draft.on("INSERT ON \(other)", rows: "\(key) = NEW.Z_PK")
+        draft.on("UPDATE OF \(source) ON \(destinationTable)", rows: "\(key) = NEW.Z_PK")
+        draft.on("INSERT ON \(destinationTable)", rows: "\(key) = NEW.Z_PK")
         return true
     }
 
     private func aggregate(
         _ name: String, _ operation: String, _ attribute: String?, _ entity: ResolvedEntity, _ draft: inout Draft
     ) -> Bool {
-        guard case .toMany(let index)? = entity.location(of: name), let place = toMany[entity.index]?[index] else { return false }
+        guard case .toMany(let index)? = entity.location(of: name), let storage = toMany[entity.index]?[index] else { return false }
         let source = attribute.flatMap { column($0, of: entity.toMany[index].destination) }
         if attribute != nil, source == nil { return false }
         let function =
@@ -88,26 +88,26 @@ extension StoreLayoutBuilder {
             default: "\(operation.dropFirst().uppercased())(d.\(source ?? ""))"
             }
         draft.on("INSERT ON \(draft.table)", rows: "Z_PK = NEW.Z_PK")
-        // One more or less is all that a count needs to know: the members are not counted again for each.
+        // A count is incremented or decremented: the members are not counted again for each change.
         func count(_ change: String) -> String? { source == nil ? "IFNULL(\(draft.column), 0) \(change)" : nil }
-        switch place {
+        switch storage {
         case .transient: return false
         case .foreignKey(let key):
-            let (other, column) = (identifier(key.table), identifier(key.column))
-            draft.value = "(SELECT \(function) FROM \(other) d WHERE d.\(column) = \(draft.table).Z_PK)"
-            draft.on("INSERT ON \(other)", rows: "Z_PK = NEW.\(column)", value: count("+ 1"))
-            draft.on("DELETE ON \(other)", rows: "Z_PK = OLD.\(column)", value: count("- 1"))
+            let (destinationTable, column) = (identifier(key.table), identifier(key.column))
+            draft.value = "(SELECT \(function) FROM \(destinationTable) d WHERE d.\(column) = \(draft.table).Z_PK)"
+            draft.on("INSERT ON \(destinationTable)", rows: "Z_PK = NEW.\(column)", value: count("+ 1"))
+            draft.on("DELETE ON \(destinationTable)", rows: "Z_PK = OLD.\(column)", value: count("- 1"))
             draft.on(
-                "UPDATE OF \(([column] + [source].compactMap { $0 }).joined(separator: ", ")) ON \(other)",
+                "UPDATE OF \(([column] + [source].compactMap { $0 }).joined(separator: ", ")) ON \(destinationTable)",
                 rows: "Z_PK IN (OLD.\(column), NEW.\(column))", value: count("+ (Z_PK IS NEW.\(column)) - (Z_PK IS OLD.\(column))"))
         case .join(let side):
             let (join, own, member) = (identifier(side.table), identifier(side.ownColumn), identifier(side.otherColumn))
-            guard let other = tables[model.entities[side.destination].root].map({ identifier($0.name) }) else { return false }
-            let members = source == nil ? join : "\(join) j JOIN \(other) d ON d.Z_PK = j.\(member)"
+            guard let destinationTable = tables[model.entities[side.destination].root].map({ identifier($0.name) }) else { return false }
+            let members = source == nil ? join : "\(join) j JOIN \(destinationTable) d ON d.Z_PK = j.\(member)"
             draft.value = "(SELECT \(function) FROM \(members) WHERE \(source == nil ? "" : "j.")\(own) = \(draft.table).Z_PK)"
             draft.on("INSERT ON \(join)", rows: "Z_PK = NEW.\(own)", value: count("+ 1"))
             draft.on("DELETE ON \(join)", rows: "Z_PK = OLD.\(own)", value: count("- 1"))
-            if let source { draft.on("UPDATE OF \(source) ON \(other)", rows: "Z_PK IN (SELECT \(own) FROM \(join) WHERE \(member) = NEW.Z_PK)") }
+            if let source { draft.on("UPDATE OF \(source) ON \(destinationTable)", rows: "Z_PK IN (SELECT \(own) FROM \(join) WHERE \(member) = NEW.Z_PK)") }
         }
         return true
     }

@@ -30,7 +30,7 @@ extension StoreLayoutBuilder {
             }
         }
         for index in entity.declaration.indexes {
-            // Expressions and transient properties have no column; an index that only makes reads faster is left out.
+            // Expressions and transient properties have no column; an index is only an optimization, so they are omitted.
             let parts = index.elements.map { element in
                 column(element.property).map {
                     "\(identifier($0)) COLLATE BINARY \(element.isAscending ? "ASC" : "DESC")"
@@ -55,8 +55,8 @@ extension StoreLayoutBuilder {
                     detail: "\(entity.name): \(constraint.joined(separator: ", "))")
             }
             let name = "Z_\(entity.name)_UNIQUE_\(constraint.joined(separator: "_"))"
-            // Other entities have no value in a column of this one, and nulls are never equal. An index of an earlier release
-            // stays as it is.
+            // Other entities have null in a column of this one, and nulls are never equal. An index of an earlier release
+            // stays unchanged.
             let isOwn = constraint.contains { property in
                 entity.declaration.attributes.contains { $0.name == property } || entity.declaration.relationships.contains { $0.name == property }
             }
@@ -70,9 +70,9 @@ extension StoreLayoutBuilder {
         }
     }
 
-    // MARK: The finished entity
+    // MARK: The complete entity
 
-    func entityLayout(_ entity: ResolvedEntity) -> EntityLayout {
+    func entityLayout(_ entity: ResolvedEntity) -> StoredEntity {
         let placed = slots[entity.index] ?? []
         let placedToMany = toMany[entity.index] ?? []
         let slotNames = zip(entity.slots, placed).map { slot, place in place == .transient ? nil : slot.name }
@@ -89,14 +89,14 @@ extension StoreLayoutBuilder {
         }
         let table = tables[entity.root]?.name ?? ""
         let shape = ReadShape(entity.hierarchy.map { (number($0), $0, slots[$0] ?? []) })
-        return EntityLayout(
+        return StoredEntity(
             index: entity.index, name: entity.name, number: number(entity.index), root: entity.root,
             rootNumber: number(entity.root), table: table, slots: placed,
             toMany: placedToMany, historyProperties: properties,
             tombstoneSlots: preserved.sorted { entity.slots[$0].name < entity.slots[$1].name },
             hierarchyNumbers: entity.hierarchy.map(number), ownsTable: entity.root == entity.index,
             shape: shape, rowSQL: "SELECT \(shape.selectList("t0")) FROM \(identifier(table)) t0 WHERE t0.Z_PK = ?",
-            insertSQL: EntityLayout.insertSQL(table, placed), bindings: placed.map(SlotBinding.init),
+            insertSQL: StoredEntity.insertSQL(table, placed), bindings: placed.map(SlotBinding.init),
             orderedSlots: placed.indices.filter { index in
                 if case .reference(let reference) = placed[index] { reference.orderColumn != nil } else { false }
             },

@@ -43,14 +43,14 @@ extension StoreLayoutBuilder {
                     destination: destination.index, table: table, column: reference.column,
                     orderColumn: reference.orderColumn, isHidden: false))
         }
-        let before = earlier(entity, relationship.name)
+        let recorded = earlier(entity, relationship.name)
         let base = "\(number(entity.index))\(relationship.name.uppercased())"
-        let column = before?.column ?? newColumn("Z" + base, destination.root)
+        let column = recorded?.column ?? newColumn("Z" + base, destination.root)
         add(column, .key, of: destination.index, to: destination.root)
         addIndex(on: column, to: destination.root)
         record.column = column
         if relationship.declaration.isOrdered {
-            let order = before?.orderColumn ?? newColumn("Z_FOK_" + base, destination.root)
+            let order = recorded?.orderColumn ?? newColumn("Z_FOK_" + base, destination.root)
             add(order, .key, of: destination.index, to: destination.root)
             record.orderColumn = order
         }
@@ -77,15 +77,15 @@ extension StoreLayoutBuilder {
         let isSymmetric = inverseOwner == entity.index && inverse.name == relationship.name
         let record = joinRecord(relationship, of: entity, inverse: inverse, inverseOwner: inverseOwner)
         recorded.entities[entity.name]?.properties[relationship.name] = record
-        guard let table = record.table, let own = record.column, let other = record.otherColumn else {
+        guard let table = record.table, let own = record.column, let otherColumn = record.otherColumn else {
             preconditionFailure("a join record names its table and both columns")
         }
         if !joins.contains(where: { $0.name == table }) {
-            // The side that names the table stands first.
+            // The side that names the table comes first.
             let names = table.hasPrefix("Z_\(number(entity.index))\(relationship.name.uppercased())")
             joins.append(
                 JoinTable(
-                    name: table, first: names ? own : other, second: names ? other : own,
+                    name: table, first: names ? own : otherColumn, second: names ? otherColumn : own,
                     orderColumns: record.orderColumn.map { [$0] } ?? [],
                     firstRoot: names ? entity.root : destination.root, secondRoot: names ? destination.root : entity.root))
         } else if let order = record.orderColumn, let index = joins.firstIndex(where: { $0.name == table }) {
@@ -97,7 +97,7 @@ extension StoreLayoutBuilder {
         }
         return .join(
             JoinSide(
-                destination: destination.index, table: table, ownColumn: own, otherColumn: other,
+                destination: destination.index, table: table, ownColumn: own, otherColumn: otherColumn,
                 orderColumn: record.orderColumn, isSymmetric: isSymmetric, inverse: inverseIndex))
     }
 
@@ -109,13 +109,13 @@ extension StoreLayoutBuilder {
         var record = RecordedProperty(.toManyByTable)
         record.destination = model.entities[relationship.destination].name
         record.inverse = inverse.name
-        if let before = earlier(entity, relationship.name), before.kind == .toManyByTable {
-            (record.table, record.column, record.otherColumn) = (before.table, before.column, before.otherColumn)
-            if relationship.declaration.isOrdered { record.orderColumn = before.orderColumn }
-        } else if let known = recorded.entities[owner.name]?.properties[inverse.name], known.kind == .toManyByTable,
+        if let recordedRelationship = earlier(entity, relationship.name), recordedRelationship.kind == .toManyByTable {
+            (record.table, record.column, record.otherColumn) = (recordedRelationship.table, recordedRelationship.column, recordedRelationship.otherColumn)
+            if relationship.declaration.isOrdered { record.orderColumn = recordedRelationship.orderColumn }
+        } else if let recordedInverse = recorded.entities[owner.name]?.properties[inverse.name], recordedInverse.kind == .toManyByTable,
             owner.index != entity.index || inverse.name != relationship.name
         {
-            (record.table, record.column, record.otherColumn) = (known.table, known.otherColumn, known.column)
+            (record.table, record.column, record.otherColumn) = (recordedInverse.table, recordedInverse.otherColumn, recordedInverse.column)
         } else {
             let names = joinNames(
                 (entity.index, entity.name, relationship.name, relationship.declaration.isOrdered),
@@ -130,13 +130,13 @@ extension StoreLayoutBuilder {
 
     private typealias Side = (entity: Int, entityName: String, relationship: String, isOrdered: Bool)
 
-    /// The table and the columns that hold the keys of `own` and of `other`.
+    /// The join table, and its columns with the keys of `own` and of `other`.
     ///
-    /// A table found in a file comes first: files of earlier releases, and of older systems, follow other rules. The ordered side
-    /// names a new one, else the side that is first by the names of entity and relationship.
+    /// A table found in the file has priority: files of earlier releases, and of older systems, follow other rules. The
+    /// ordered side names a new one, else the side that sorts first by the names of entity and relationship.
     ///
-    /// Source: core-data-sqlite-format, "Relationships": all published tables follow this rule. None of them is an unordered one
-    /// within one entity, so that this case is a guess.
+    /// Source: core-data-sqlite-format, "Relationships": all published tables follow this rule. None of them is an
+    /// unordered one within one entity, so that case is a guess.
     private func joinNames(_ own: Side, _ other: Side) -> (table: String, own: String, other: String) {
         let ownSuffix = other.relationship.uppercased()
         let otherSuffix = own.relationship.uppercased()
@@ -148,12 +148,12 @@ extension StoreLayoutBuilder {
                 self.fit(columns, ownSuffix, otherSuffix, isFirst).map { (table, $0.0, $0.1) }
             }
             let exact = fitting.first { Set([$0.1, $0.2]) == [ownColumn, otherColumn] }
-            if let found = exact ?? fitting.first(where: { _ in true }) { return found }
+            if let match = exact ?? fitting.first(where: { _ in true }) { return match }
         }
         let isNamer = own.isOrdered == other.isOrdered ? isFirst : own.isOrdered
         let name = isNamer ? "Z_\(number(own.entity))\(otherSuffix)" : "Z_\(number(other.entity))\(ownSuffix)"
         let table = freeTable(name)
-        // Both columns of a relationship within one entity may want one name.
+        // Both columns of a relationship within one entity may have the same name.
         var own = ownColumn
         if own == otherColumn {
             if isFirst { otherColumn += "1" } else { own += "1" }
@@ -161,7 +161,7 @@ extension StoreLayoutBuilder {
         return (table, own, otherColumn)
     }
 
-    /// The name itself, or with the first number that no table of the store has: what is to be dropped is still there.
+    /// The name itself, or with the first free number: tables with a deferred drop still exist.
     private func freeTable(_ base: String) -> String {
         guard let existing, existing.recorded != nil else { return base }
         let taken = Set(joins.map(\.name)).union(existing.columns.keys)
@@ -184,8 +184,8 @@ extension StoreLayoutBuilder {
     /// `TAGS` for `Z_12TAGS`; nil for a name of another form.
     private func joinSuffix(_ column: String) -> String? {
         guard column.hasPrefix("Z_") else { return nil }
-        let rest = column.dropFirst(2)
-        let name = rest.drop { $0.isASCII && $0.isNumber }
-        return name.count < rest.count && !name.isEmpty ? String(name) : nil
+        let suffix = column.dropFirst(2)
+        let name = suffix.drop { $0.isASCII && $0.isNumber }
+        return name.count < suffix.count && !name.isEmpty ? String(name) : nil
     }
 }

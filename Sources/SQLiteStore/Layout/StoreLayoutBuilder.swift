@@ -3,17 +3,17 @@
 
 import ManagedModel
 
-/// Gives every property of a model its place in the tables of a store.
+/// Assigns a table and a column to every property of a model.
 ///
-/// A fresh store follows Core Data's rules for names and numbers. For a store that exists, numbers come from
-/// `Z_PRIMARYKEY` and names from the store's own record, so that nothing moves when a model gains properties;
-/// for a store without our record (one of Apple's) the rules are applied and its join tables are looked up.
+/// A new store follows Core Data's rules for names and numbers. For an existing store, numbers come from `Z_PRIMARYKEY`
+/// and names from the store's own record, so that adding properties to a model moves nothing; for a store without Tarn's
+/// record (one of Apple's) the rules apply and its join tables are looked up.
 struct StoreLayoutBuilder {
-    /// What was found in a file.
+    /// The layout of an existing file.
     struct Existing {
         /// Entity name to `Z_ENT`.
         var numbers: [String: Int64] = [:]
-        /// No new entity gets this number or one below it.
+        /// New entities get greater numbers.
         var lastNumber: Int64 = 0
         var recorded: RecordedModel?
         /// Names of the columns of each table, upper case.
@@ -50,21 +50,19 @@ struct StoreLayoutBuilder {
         for index in included { try placeToMany(of: model.entities[index]) }
         for index in included { try addIndexes(of: model.entities[index]) }
         for index in included { try derive(model.entities[index]) }
-        var layouts: [EntityLayout?] = Array(repeating: nil, count: model.entities.count)
+        var layouts: [StoredEntity?] = Array(repeating: nil, count: model.entities.count)
         for index in included { layouts[index] = entityLayout(model.entities[index]) }
         let ordered = tables.keys.sorted().compactMap { root in
             tables[root].map { table in
                 var table = table
-                // Attributes and keys were added by name, each key before the columns that go with it.
+                // Attributes and keys were added by name, each key before its companion columns.
                 table.columns = table.columns.enumerated().sorted { a, b in
                     Self.place(a.element, a.offset) < Self.place(b.element, b.offset)
                 }.map(\.element)
                 return table
             }
         }
-        recorded.indexes = Dictionary(
-            ordered.flatMap { table in table.indexes.map { ($0.name, StoreSchema.create($0, on: table)) } },
-            uniquingKeysWith: { first, _ in first })
+        recorded.indexes = Dictionary(keepingFirst: ordered.flatMap { table in table.indexes.map { ($0.name, StoreSchema.create($0, on: table)) } })
         return StoreLayout(
             model: model, entities: layouts, tables: ordered, joins: joins, recorded: recorded, derivedColumns: derivedColumns)
     }
@@ -105,7 +103,7 @@ struct StoreLayoutBuilder {
             usedColumns[index] = Set(ReadShape.fixedColumns)
             if existing?.recorded != nil { usedColumns[index]?.formUnion(existing?.columns[name] ?? []) }
         }
-        // Names that a store already uses are taken before anything new is named.
+        // Names that a store already uses are reserved before new ones are assigned.
         for index in included {
             let entity = model.entities[index]
             for property in existing?.recorded?.entities[entity.name]?.properties.values ?? [:].values {
@@ -134,7 +132,7 @@ struct StoreLayoutBuilder {
 
     private mutating func place(_ attribute: Attribute, of entity: ResolvedEntity) throws(StoreError) -> SlotLayout {
         guard !attribute.isTransient, var kind = StorageKind(attribute) else { return .transient }
-        // What files there are stays readable when a model no longer asks for them.
+        // Existing files stay readable when a model no longer allows external storage.
         if kind == .blob, earlier(entity, attribute.name)?.storage == .external { kind = .external }
         var record = RecordedProperty(.attribute)
         record.storage = kind
@@ -148,22 +146,22 @@ struct StoreLayoutBuilder {
 
     private mutating func place(_ relationship: ResolvedRelationship, of entity: ResolvedEntity) -> SlotLayout {
         if relationship.declaration.isTransient { return .transient }
-        let before = earlier(entity, relationship.name)
+        let recordedProperty = earlier(entity, relationship.name)
         let destination = model.entities[relationship.destination]
         let name = relationship.name.uppercased()
         var record = RecordedProperty(.toOne)
         record.destination = destination.name
         record.inverse = relationship.inverseName
-        let column = before?.column ?? newColumn("Z" + name, entity.root)
+        let column = recordedProperty?.column ?? newColumn("Z" + name, entity.root)
         record.column = column
         add(column, .key, of: entity.index, to: entity.root)
         if destination.hierarchy.count > 1 {
-            let companion = before?.entityColumn ?? newColumn("Z\(number(destination.index))_\(name)", entity.root)
+            let companion = recordedProperty?.entityColumn ?? newColumn("Z\(number(destination.index))_\(name)", entity.root)
             record.entityColumn = companion
             add(companion, .key, of: entity.index, to: entity.root)
         }
         if let inverse = relationship.inverse.flatMap(destination.relationship(at:)), inverse.declaration.isOrdered {
-            let order = before?.orderColumn ?? newColumn("Z_FOK_\(name)", entity.root)
+            let order = recordedProperty?.orderColumn ?? newColumn("Z_FOK_\(name)", entity.root)
             record.orderColumn = order
             add(order, .key, of: entity.index, to: entity.root)
         }

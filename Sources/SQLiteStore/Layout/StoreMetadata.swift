@@ -3,7 +3,7 @@
 
 import Foundation
 
-/// The dictionary in `Z_METADATA`: what apps put there, and what the store says about itself.
+/// The dictionary in `Z_METADATA`: the app's values, and the store's own.
 struct StoreMetadata {
     private(set) var values: [String: Any]
 
@@ -22,11 +22,11 @@ struct StoreMetadata {
 
     func encoded() throws(StoreError) -> Data {
         do { return try PropertyListSerialization.data(fromPropertyList: values, format: .binary, options: 0) } catch {
-            throw StoreError(.other, "metadata may only hold what a property list can hold")
+            throw StoreError(.other, "metadata may only have property-list values")
         }
     }
 
-    /// nil for a store that this project has not written yet.
+    /// nil for a store that this framework has not written yet.
     var formatVersion: Int? { (values[StoreFormat.MetadataKey.format] as? NSNumber)?.intValue }
 
     func recordedModel() throws(StoreError) -> RecordedModel? {
@@ -36,13 +36,13 @@ struct StoreMetadata {
 
     /// - Parameters:
     ///   - others: Entities that the model has in another configuration.
-    ///   - earlier: The record they were in.
+    ///   - earlier: Their record.
     mutating func record(
         _ model: RecordedModel, keeping others: [String: RecordedEntity] = [:], of earlier: RecordedModel? = nil
     ) throws(StoreError) {
         var model = model
         model.entities.merge(others) { own, _ in own }
-        // Indexes of another configuration's tables belong to it.
+        // Indexes of another configuration's tables belong to its record.
         for (name, statement) in earlier?.indexes ?? [:] where model.indexes?[name] == nil {
             if others.keys.contains(where: { name.hasPrefix("Z_\($0)_") || name.hasPrefix("Z\($0.uppercased())_") }) {
                 model.indexes?[name] = statement
@@ -52,11 +52,11 @@ struct StoreMetadata {
         values[StoreFormat.MetadataKey.model] = try model.encoded()
     }
 
-    /// What migrations left to do.
+    /// Deferred steps of migrations.
     var deferred: [DeferredDrop] {
         get { (values[StoreFormat.MetadataKey.deferredDrops] as? [String] ?? []).map(DeferredDrop.init(text:)) }
         set {
-            // The key of a migration that Apple's framework deferred is its own.
+            // A migration that Apple's framework deferred has its own key.
             if newValue.isEmpty, values[StoreFormat.MetadataKey.deferredDrops] == nil { return }
             values[StoreFormat.MetadataKey.deferredDrops] = newValue.isEmpty ? nil : newValue.map(\.text)
             values[StoreFormat.MetadataKey.deferred] = newValue.isEmpty ? nil : true
@@ -67,36 +67,36 @@ struct StoreMetadata {
 
     var hasRecordedVersion: Bool { recordedHashes != nil }
 
-    /// Whether the store was made for the version of the model that the options describe.
+    /// Whether the store has the version of the model that the options describe.
     func hasVersion(_ options: SQLiteStore.Options) -> Bool { hasRecordedVersion && differences(from: options).isEmpty }
 
-    /// Entities that the model has in another version.
+    /// Returns the entities that the model has in another version.
     func differences(from options: SQLiteStore.Options) -> [String] {
-        guard let known = recordedHashes else { return [] }
+        guard let storeHashes = recordedHashes else { return [] }
         return options.versionHashes.filter { name, hash in
-            known[name] != hash && known[name] != options.earlierVersionHashes[name]
+            storeHashes[name] != hash && storeHashes[name] != options.earlierVersionHashes[name]
         }.keys.sorted()
     }
 
     private var recordedHashes: [String: Data]? { values[StoreFormat.MetadataKey.hashes] as? [String: Data] }
 
-    /// Entities of other configurations keep the version they were recorded with.
+    /// Entities of other configurations keep their recorded version.
     mutating func recordVersion(_ options: SQLiteStore.Options, besides others: Set<String> = []) {
         guard !options.versionHashes.isEmpty else { return }
         let others = (recordedHashes ?? [:]).filter { others.contains($0.key) }
         values[StoreFormat.MetadataKey.hashes] = others.merging(options.versionHashes) { $1 }
-        // What Apple's framework wrote stays as it is.
+        // Apple's own values stay unchanged.
         let isForeign = values[StoreFormat.MetadataKey.applesHashes] != nil
         values[isForeign ? StoreFormat.MetadataKey.ownChecksum : StoreFormat.MetadataKey.checksum] = options.versionChecksum
         values[isForeign ? StoreFormat.MetadataKey.ownIdentifiers : StoreFormat.MetadataKey.versionIdentifiers] = options.versionIdentifiers
     }
 
-    /// What an app sees.
+    /// The metadata that apps see.
     func visible(identifier: String) -> [String: Any] {
         var visible = values
         visible[StoreFormat.MetadataKey.model] = nil
         visible[StoreFormat.MetadataKey.deferredDrops] = nil
-        // Our hashes stand under a name of their own in the file, so that nobody takes them for Apple's.
+        // The file has Tarn's hashes under Tarn's key, so that they are not taken for Apple's.
         if let hashes = visible.removeValue(forKey: StoreFormat.MetadataKey.hashes) {
             visible[StoreFormat.MetadataKey.applesHashes] = hashes
             visible[StoreFormat.MetadataKey.hashVersion] = 1
@@ -108,13 +108,13 @@ struct StoreMetadata {
         return visible
     }
 
-    /// Replaces what an app may set, keeps what belongs to the store.
+    /// Replaces the app's values, keeps the store's own.
     mutating func replaceVisible(with new: [String: Any]) {
-        let kept = values.filter { StoreFormat.MetadataKey.reserved.contains($0.key) || $0.key == "_NSAutoVacuumLevel" }
+        let storeValues = values.filter { StoreFormat.MetadataKey.reserved.contains($0.key) || $0.key == "_NSAutoVacuumLevel" }
         let applesHashes = values[StoreFormat.MetadataKey.applesHashes]
         var new = new
         new[StoreFormat.MetadataKey.tables] = nil
-        values = new.merging(kept) { _, kept in kept }
+        values = new.merging(storeValues) { _, storeValues in storeValues }
         values[StoreFormat.MetadataKey.identifier] = nil
         values[StoreFormat.MetadataKey.hashVersion] = nil
         values[StoreFormat.MetadataKey.applesHashes] = applesHashes

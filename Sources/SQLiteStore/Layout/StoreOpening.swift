@@ -4,9 +4,9 @@
 import Foundation
 import ManagedModel
 
-/// Makes a new store's tables, or checks an existing store against the model and brings it up to date.
+/// Creates a new store's tables, or checks an existing store against the model and migrates it.
 ///
-/// Everything happens in the caller's transaction: a store is either as it was or as the model wants it.
+/// Everything happens in the caller's transaction: a store has either its former state or the model's.
 struct StoreOpening {
     struct Result: Sendable {
         let layout: StoreLayout
@@ -85,7 +85,7 @@ struct StoreOpening {
             case .infer: break
             case .requireMapping:
                 throw StoreError(
-                    .noMapping, "the store was made with another version of the model, and nothing says how to migrate it",
+                    .noMapping, "the store was made with another version of the model, and no mapping was given",
                     detail: metadata.differences(from: options).joined(separator: ", "))
             case .refuse:
                 throw StoreError(
@@ -93,9 +93,9 @@ struct StoreOpening {
                     detail: metadata.differences(from: options).joined(separator: ", "))
             }
         }
-        let migration = StoreMigration(connection: connection, model: model, configuration: configuration, options: options)
+        let migration = ModelMigration(connection: connection, model: model, configuration: configuration, options: options)
         let source = try migration.source(existing, metadata, layout)
-        // A store of Apple's that fits is read as it is.
+        // A compatible store of Apple's is read without changes.
         if isReadOnly, source == nil { return result }
         if isReadOnly {
             throw StoreError(
@@ -110,13 +110,13 @@ struct StoreOpening {
         return Result(layout: upToDate.layout, identifier: row.0)
     }
 
-    /// What may change without a change of tables.
+    /// Updates indexes and triggers, which may change without a change of tables.
     private func bringRulesUpToDate(
         _ opened: Result, _ existing: StoreLayoutBuilder.Existing, _ metadata: inout StoreMetadata
     ) throws(StoreError) {
         let tables = StoreTables(connection: connection, layout: opened.layout)
         if try tables.bringIndexes(upFrom: existing.recorded) {
-            let migration = StoreMigration(connection: connection, model: model, configuration: configuration, options: options)
+            let migration = ModelMigration(connection: connection, model: model, configuration: configuration, options: options)
             try metadata.record(opened.layout.recorded, keeping: migration.others(existing.recorded), of: existing.recorded)
             try connection.execute("UPDATE Z_METADATA SET Z_PLIST = ?", [.blob(try metadata.encoded())])
         }
@@ -140,11 +140,11 @@ extension StoreLayoutBuilder.Existing {
 
 extension StoreLayout {
     /// - Parameter columns: Upper-case columns by upper-case table.
-    /// - Throws: ``StoreError`` with `.incompatibleModel` for a column that the file does not have.
+    /// - Throws: ``StoreError`` with `.incompatibleModel` for a column that the file lacks.
     fileprivate func checkColumns(_ columns: [String: [String]]) throws(StoreError) {
-        let wanted = tables.flatMap { table in (ReadShape.fixedColumns + table.columns.map(\.name)).map { (table.name, $0) } }
+        let modelColumns = tables.flatMap { table in (ReadShape.fixedColumns + table.columns.map(\.name)).map { (table.name, $0) } }
             + joins.flatMap { join in ([join.first, join.second] + join.orderColumns).map { (join.name, $0) } }
-        for (table, column) in wanted where columns[table.uppercased()]?.contains(column.uppercased()) != true {
+        for (table, column) in modelColumns where columns[table.uppercased()]?.contains(column.uppercased()) != true {
             throw StoreError(.incompatibleModel, "a property of the model is not in the store", detail: "no column \(table).\(column)")
         }
     }

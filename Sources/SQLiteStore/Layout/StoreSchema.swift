@@ -3,17 +3,17 @@
 
 import ManagedModel
 
-/// The statements that make a store's tables, and bring those of an older model up to date.
+/// The statements that create a store's tables, and those that upgrade an older model's.
 enum StoreSchema {
-    /// Apple's framework keeps its model in the third table, in a form of its own; ours stands in ``SourceModel/table``.
+    /// Apple's framework stores its model in the third table, in its own format; Tarn's is in ``SourceModel/table``.
     static let metadata = [
         "CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER)",
         "CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB)",
         "CREATE TABLE Z_MODELCACHE (Z_CONTENT BLOB)",
     ]
 
-    /// Apple's stores have an index for each reference of a transaction, too, and one for authors. Nothing here reads by them, and
-    /// each costs every save a page of the log.
+    /// Apple's stores have an index for each reference of a transaction, too, and one for authors. No query here uses
+    /// them, and each costs every save a page of the log.
     ///
     /// - Parameter tombstones: Columns for values of deleted rows.
     static func history(tombstones: [String]) -> [String] {
@@ -76,7 +76,7 @@ enum StoreSchema {
         ]
     }
 
-    /// Index names mix cases, so they are left as they are unless SQL could not read them.
+    /// Index names are of mixed case, so they are quoted only if SQL requires it.
     static func quoted(_ name: String) -> String {
         identifier(name.uppercased()) == name.uppercased() ? name : identifier(name)
     }

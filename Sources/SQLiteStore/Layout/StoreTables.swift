@@ -3,17 +3,17 @@
 
 import ManagedModel
 
-/// Brings the tables and indexes of a layout into a file.
+/// Creates the tables and indexes of a layout in a file.
 struct StoreTables {
     let connection: Connection
     let layout: StoreLayout
 
-    /// Makes what is missing: tables, columns, rows of the entity list. Indexes come last, when rows are there.
+    /// Creates what is missing: tables, columns, rows of the entity list. Indexes come last, when rows exist.
     ///
     /// - Parameters:
-    ///   - columns: What is there: upper-case columns by upper-case table.
-    ///   - withHistory: A store without history gets no tables for it: Apple's framework opens one that has them for
-    ///     reading only, unless it is told to go on with the history.
+    ///   - columns: Existing upper-case columns by upper-case table.
+    ///   - withHistory: A store without history gets no history tables: Apple's framework opens a store that has them
+    ///     read-only, unless it is configured to continue the history.
     func make(besides columns: [String: [String]], withHistory: Bool) throws(StoreError) {
         for table in layout.tables {
             if let present = columns[table.name.uppercased()] {
@@ -43,9 +43,9 @@ struct StoreTables {
         }
     }
 
-    /// Drops indexes of the layout's tables that it does not want, or wants in another form.
+    /// Drops indexes of the layout's tables that it does not have, or has in another form.
     func dropOtherIndexes(onLeftovers leftovers: [DeferredDrop]) throws(StoreError) {
-        let wanted = Set(
+        let neededNames = Set(
             layout.tables.flatMap { table in table.indexes.map { StoreSchema.create($0, on: table).replacing("IF NOT EXISTS ", with: "") } })
         let joins = layout.joins.map { $0.name.uppercased() }
         let tables = Set(layout.tables.map { $0.name.uppercased() } + leftovers.filter { $0.column == nil }.map { $0.table.uppercased() })
@@ -53,23 +53,23 @@ struct StoreTables {
         do {
             try connection.query("SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL") { row in
                 guard let name = row.text(0), let table = row.text(1)?.uppercased(), let sql = row.text(2) else { return }
-                if tables.contains(table), !joins.contains(table), !wanted.contains(sql) { dropped.append(name) }
+                if tables.contains(table), !joins.contains(table), !neededNames.contains(sql) { dropped.append(name) }
             }
         } catch { throw StoreError(error) }
         for name in dropped { try connection.execute("DROP INDEX \(StoreSchema.quoted(name))") }
     }
 
-    /// Rebuilds tables with a uniqueness constraint in their CREATE TABLE that the model does not ask for, and leaves columns
-    /// out that are to be dropped.
+    /// Rebuilds tables that have a uniqueness constraint in their CREATE TABLE that the model lacks, and omits columns
+    /// with a pending drop.
     ///
-    /// - Returns: Upper-case names of the tables that were rebuilt.
+    /// - Returns: Upper-case names of the rebuilt tables.
     @discardableResult
     func dropInlineConstraints(drops: [DeferredDrop] = []) throws(StoreError) -> Set<String> {
         var rebuilt: Set<String> = []
         for table in layout.tables {
             let rebuild = TableRebuild(connection: connection, table: table.name)
-            let wanted = table.uniqueColumns
-            guard try rebuild.inlineConstraints().contains(where: { !wanted.contains($0) }) else { continue }
+            let declaredUnique = table.uniqueColumns
+            guard try rebuild.inlineConstraints().contains(where: { !declaredUnique.contains($0) }) else { continue }
             let columns = drops.filter { $0.table.uppercased() == table.name.uppercased() }.compactMap { $0.column?.uppercased() }
             try rebuild.run(dropping: Set(columns))
             rebuilt.insert(table.name.uppercased())
@@ -78,36 +78,36 @@ struct StoreTables {
     }
 
     func makeHistory() throws(StoreError) {
-        let before = try connection.columnNames(of: "ACHANGE")
-        let wanted = (0..<layout.tombstoneCount).map { "ZTOMBSTONE\($0)" }
-        if !before.isEmpty, wanted.allSatisfy(before.contains) { return }
-        for statement in StoreSchema.history(tombstones: wanted) { try connection.execute(statement) }
+        let existingColumns = try connection.columnNames(of: "ACHANGE")
+        let tombstones = (0..<layout.tombstoneCount).map { "ZTOMBSTONE\($0)" }
+        if !existingColumns.isEmpty, tombstones.allSatisfy(existingColumns.contains) { return }
+        for statement in StoreSchema.history(tombstones: tombstones) { try connection.execute(statement) }
         let present = try connection.columnNames(of: "ACHANGE")
-        for name in wanted where !present.contains(name) { try connection.execute("ALTER TABLE ACHANGE ADD COLUMN \(name) BLOB") }
+        for name in tombstones where !present.contains(name) { try connection.execute("ALTER TABLE ACHANGE ADD COLUMN \(name) BLOB") }
         for (number, name) in HistoryEntity.names { try list(number, name, 0) }
     }
 
-    /// Drops indexes that the model no longer asks for, and those that it asks for in another way; makes what is
-    /// missing. An index is no part of what a store must agree about.
+    /// Drops indexes that the model no longer declares, or declares differently, and creates missing ones. Indexes do not
+    /// affect compatibility.
     ///
-    /// - Returns: Whether there was anything to do.
+    /// - Returns: Whether anything changed.
     func bringIndexes(upFrom recorded: RecordedModel?) throws(StoreError) -> Bool {
-        let wanted = layout.recorded.indexes ?? [:]
+        let neededIndexes = layout.recorded.indexes ?? [:]
         let tables = Set(layout.tables.map { $0.name.uppercased() })
         let all = try connection.pairs("SELECT name, tbl_name FROM sqlite_master WHERE type = 'index'")
         var present = Set(all.filter { tables.contains($0.1.uppercased()) }.map(\.0))
         var hasChanged = false
         for (name, statement) in (recorded?.indexes ?? [:]).sorted(by: { $0.key < $1.key })
-        where present.contains(name) && wanted[name] != statement {
+        where present.contains(name) && neededIndexes[name] != statement {
             try connection.execute("DROP INDEX \(identifier(name))")
             present.remove(name)
             hasChanged = true
         }
-        for (name, statement) in wanted.sorted(by: { $0.key < $1.key }) where !present.contains(name) {
+        for (name, statement) in neededIndexes.sorted(by: { $0.key < $1.key }) where !present.contains(name) {
             try connection.execute(statement)
             hasChanged = true
         }
-        return hasChanged || recorded?.indexes != wanted
+        return hasChanged || recorded?.indexes != neededIndexes
     }
 
     private func listEntities() throws(StoreError) {
@@ -128,8 +128,8 @@ struct StoreTables {
 }
 
 extension Connection {
-    /// - Returns: Upper-case table names with their upper-case column names, except for SQLite's own tables and virtual ones, which
-    ///   may lack their module.
+    /// - Returns: Upper-case table names with their upper-case column names, except for SQLite's own tables and virtual
+    ///   ones, which may lack their module.
     func tableColumns() throws(StoreError) -> [String: [String]] {
         var columns: [String: [String]] = [:]
         for (name, _) in try pairs(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// A column or a whole table that a migration left in the file, since giving it up means to write the table anew.
+/// A column or a whole table that a migration left in the file, since dropping it would rewrite the table.
 struct DeferredDrop: Equatable {
     let table: String
     /// nil for the whole table.
@@ -12,7 +12,7 @@ struct DeferredDrop: Equatable {
         self.column = column
     }
 
-    /// As it stands in the store's metadata.
+    /// Its form in the store's metadata.
     init(text: String) {
         let parts = text.split(separator: ".", maxSplits: 1).map(String.init)
         table = parts[0]
@@ -30,7 +30,7 @@ struct DeferredDrop: Equatable {
             do throws(StoreError) {
                 try connection.execute("ALTER TABLE \(identifier(table)) DROP COLUMN \(identifier(column))")
             } catch {
-                // Something else in the table's statement names the column, such as a CHECK.
+                // Another part of the table's statement names the column, such as a CHECK.
                 guard error.code == .other || error.code == .corrupt else { throw error }
                 try rebuild.run(dropping: [column.uppercased()])
             }

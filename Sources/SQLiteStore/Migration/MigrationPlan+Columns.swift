@@ -3,7 +3,7 @@
 
 import ManagedModel
 
-// Which columns stay, and what they are called from now on.
+// Columns that stay, and their new names.
 
 extension MigrationPlan {
     mutating func nameColumns() {
@@ -13,18 +13,18 @@ extension MigrationPlan {
             for entity in model.entities[root].hierarchy {
                 let inherited = model.entities[entity].superentity.map { model.entities[$0].slots.count } ?? 0
                 for slot in model.entities[entity].slots.indices where slot >= inherited {
-                    keep(slot, of: entity, root, primary, &claimed)
+                    keepColumn(slot, of: entity, root, primary, &claimed)
                 }
             }
             existing.columns[Self.table(of: model.entities[root])] = physical(primary).map { current($0, of: primary) }
         }
     }
 
-    /// A property keeps the column that the first heir's rows have it in; the rows of others are copied there.
-    private mutating func keep(_ slot: Int, of entity: Int, _ root: Int, _ primary: Int, _ claimed: inout Set<String>) {
+    /// A property keeps the column of the first subentity's rows; other rows' values are copied there.
+    private mutating func keepColumn(_ slot: Int, of entity: Int, _ root: Int, _ primary: Int, _ claimed: inout Set<String>) {
         let new = model.entities[entity].slots[slot]
         if case .attribute = new, hadFiles(slot, of: entity) {
-            // What files there are stays readable when the model no longer asks for them.
+            // Existing files stay readable when the model no longer allows external storage.
             var files = RecordedProperty(.attribute)
             files.storage = .external
             record(new.name, of: entity, files)
@@ -34,10 +34,10 @@ extension MigrationPlan {
             let name = old.model.entities[origin].slots[index].name
             switch (new, oldEntity(origin).slots[index]) {
             case (.attribute(let attribute), .attribute(let column, let kind)):
-                guard !attribute.isTransient, let wanted = StorageKind(attribute), wanted.group == kind.group, claimed.insert(column).inserted
+                guard !attribute.isTransient, let newKind = StorageKind(attribute), newKind.group == kind.group, claimed.insert(column).inserted
                 else { continue }
                 var record = RecordedProperty(.attribute)
-                record.storage = hadFiles(slot, of: entity) ? .external : wanted
+                record.storage = hadFiles(slot, of: entity) ? .external : newKind
                 record.column = renamed(column, from: leaf(name), to: leaf(attribute.name), "Z" + leaf(attribute.name), primary)
                 return self.record(new.name, of: entity, record)
             case (.toOne(let relationship), .reference(let reference)):
@@ -60,7 +60,7 @@ extension MigrationPlan {
         }
     }
 
-    /// Whether values of a property may be files in the old store.
+    /// Whether the old store may have values of a property in files.
     private func hadFiles(_ slot: Int, of entity: Int) -> Bool {
         model.entities[entity].hierarchy.contains { heir in
             guard let origin = origins[heir], case .slot(let index)? = properties[heir]?.slots[slot] else { return false }
@@ -76,7 +76,7 @@ extension MigrationPlan {
     /// `CITY` for `home.city`.
     private func leaf(_ name: String) -> String { (name.split(separator: ".").last ?? "").uppercased() }
 
-    /// Columns follow their properties' names where the new name is free.
+    /// Columns are renamed with their properties if the new name is free.
     private mutating func renamed(_ column: String, from: String, to: String, _ wanted: String, _ root: Int) -> String {
         guard from != to, wanted != column else { return column }
         let taken = physical(root).contains(wanted) || columnRenames[root]?.values.contains(wanted) == true

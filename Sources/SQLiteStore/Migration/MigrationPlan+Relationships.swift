@@ -3,18 +3,18 @@
 
 import ManagedModel
 
-// Where members of to-many relationships are kept apart from their rows, and which of these places stay.
+// Storage of to-many relationships outside of their rows, and which of it stays.
 
 extension MigrationPlan {
-    /// The old relationships whose members a new one takes over. There may be several: heirs' own relationships that
-    /// moved up into one of their parent.
+    /// The old relationships that a new one adopts the members of. There may be several: subentities' relationships that moved
+    /// into one of their parent.
     func sources(of entity: Int, _ location: PropertyLocation) -> [RelationshipPlace] {
         var result: [RelationshipPlace] = []
         for heir in model.entities[entity].hierarchy {
-            guard let origin = origins[heir], let place = properties[heir]?[location],
-                let relationship = old.model.entities[origin].relationship(at: place), !relationship.declaration.isTransient
+            guard let origin = origins[heir], let originLocation = properties[heir]?[location],
+                let relationship = old.model.entities[origin].relationship(at: originLocation), !relationship.declaration.isTransient
             else { continue }
-            let source = RelationshipPlace(entity: relationship.declaringEntity, location: place)
+            let source = RelationshipPlace(entity: relationship.declaringEntity, location: originLocation)
             if !result.contains(source) { result.append(source) }
         }
         return result
@@ -26,13 +26,13 @@ extension MigrationPlan {
             for index in model.entities[entity].toMany.indices where index >= inherited {
                 let relationship = model.entities[entity].toMany[index]
                 let sources = sources(of: entity, .toMany(index))
-                guard !relationship.declaration.isTransient, let source = sources.first, case .toMany(let before) = source.location
+                guard !relationship.declaration.isTransient, let source = sources.first, case .toMany(let formerIndex) = source.location
                 else { continue }
                 let place = RelationshipPlace(entity: entity, location: .toMany(index))
-                switch (relationship.shape, oldEntity(source.entity).toMany[before]) {
-                case (.manyToMany, .join(let side)): keep(side, of: source, as: relationship, place, isOnly: sources.count == 1)
+                switch (relationship.shape, oldEntity(source.entity).toMany[formerIndex]) {
+                case (.manyToMany, .join(let side)): keepJoinTable(side, of: source, as: relationship, place, isOnly: sources.count == 1)
                 case (.oneToMany, .foreignKey(let key)) where key.isHidden && relationship.inverse == nil:
-                    keep(key, of: source, as: relationship, place, isOnly: sources.count == 1)
+                    keepForeignKey(key, of: source, as: relationship, place, isOnly: sources.count == 1)
                 default: continue
                 }
             }
@@ -44,7 +44,7 @@ extension MigrationPlan {
             && primaries[newRoot(new.destination)] == oldRoot(oldDestination)
     }
 
-    private mutating func keep(
+    private mutating func keepForeignKey(
         _ key: ForeignKey, of source: RelationshipPlace, as relationship: ResolvedRelationship, _ place: RelationshipPlace, isOnly: Bool
     ) {
         guard primaries[newRoot(relationship.destination)] == oldRoot(key.destination) else { return }
@@ -52,16 +52,16 @@ extension MigrationPlan {
         record.column = key.column
         if relationship.declaration.isOrdered { record.orderColumn = key.orderColumn }
         self.record(relationship.name, of: place.entity, record)
-        if isOnly, staysInPlace(source, key.destination, relationship) { kept.insert(place) }
+        if isOnly, staysInPlace(source, key.destination, relationship) { unchangedRelationships.insert(place) }
     }
 
-    private mutating func keep(
+    private mutating func keepJoinTable(
         _ side: JoinSide, of source: RelationshipPlace, as relationship: ResolvedRelationship, _ place: RelationshipPlace, isOnly: Bool
     ) {
         guard case .toMany(let inverse)? = relationship.inverse, let inverseOwner = relationship.inverseDeclaringEntity,
             existing.recorded?.entities[model.entities[place.entity].name]?.properties[relationship.name] == nil
         else { return }
-        // The pairs are those of both sides, or of one whose other side is new.
+        // The join records of both sides, or of one side if the other is new.
         let inverseSources = sources(of: inverseOwner, .toMany(inverse))
         let oldInverse = old.model.entities[side.destination].toMany[side.inverse]
         let expected = RelationshipPlace(entity: oldInverse.declaringEntity, location: .toMany(side.inverse))
@@ -70,17 +70,17 @@ extension MigrationPlan {
         (record.table, record.column, record.otherColumn) = (side.table, side.ownColumn, side.otherColumn)
         if relationship.declaration.isOrdered { record.orderColumn = side.orderColumn }
         self.record(relationship.name, of: place.entity, record)
-        let other = model.entities[inverseOwner].toMany[inverse]
-        if other.name != relationship.name || inverseOwner != place.entity {
+        let inverseRelationship = model.entities[inverseOwner].toMany[inverse]
+        if inverseRelationship.name != relationship.name || inverseOwner != place.entity {
             var record = RecordedProperty(.toManyByTable)
             (record.table, record.column, record.otherColumn) = (side.table, side.otherColumn, side.ownColumn)
-            if other.declaration.isOrdered, case .join(let opposite) = oldEntity(side.destination).toMany[side.inverse] {
+            if inverseRelationship.declaration.isOrdered, case .join(let opposite) = oldEntity(side.destination).toMany[side.inverse] {
                 record.orderColumn = opposite.orderColumn
             }
-            self.record(other.name, of: inverseOwner, record)
+            self.record(inverseRelationship.name, of: inverseOwner, record)
         }
         guard isOnly, staysInPlace(source, side.destination, relationship) else { return }
-        kept.insert(place)
-        kept.insert(RelationshipPlace(entity: inverseOwner, location: .toMany(inverse)))
+        unchangedRelationships.insert(place)
+        unchangedRelationships.insert(RelationshipPlace(entity: inverseOwner, location: .toMany(inverse)))
     }
 }

@@ -3,20 +3,20 @@
 
 import ManagedModel
 
-/// What of an old store becomes what of a new one; decided before anything is touched.
+/// The mapping of an old store to a new one; computed before anything is changed.
 ///
-///     entities   keep their numbers; a hierarchy keeps its table, whatever its root is called now
-///     rows       stay where they are, unless their entity changed hierarchies: they move then, and get other keys
-///     columns    of properties that are still there stay, under the new names of their properties
-///     the rest   is made anew, filled, or dropped
+///     entities   keep their numbers; a hierarchy keeps its table, whatever its root's new name
+///     rows       stay, unless their entity changed hierarchies: those move, with new keys
+///     columns    of remaining properties stay, renamed with their properties
+///     others     are created, filled, or dropped
 struct MigrationPlan {
-    /// From one hierarchy to another, each by its root: of the old model, of the new model.
+    /// From one hierarchy to another, each by its root: in the old model, in the new model.
     struct Route: Hashable {
         let from: Int
         let to: Int
     }
 
-    struct Found {
+    struct FileState {
         /// Of each table, upper case.
         let columns: [String: [String]]
         /// Last used keys by `Z_ENT`.
@@ -28,33 +28,33 @@ struct MigrationPlan {
     let model: ResolvedModel
     /// New entities that the store holds.
     let included: [Int]
-    let found: Found
-    /// New entity to the old one that it was.
+    let file: FileState
+    /// New entity to the old one that it derives from.
     private(set) var origins: [Int: Int] = [:]
-    /// Old entity to what became of it; nil for those that are gone.
+    /// Old entity to the new one derived from it; nil for removed ones.
     private(set) var images: [Int: Int] = [:]
     private(set) var properties: [Int: PropertyOrigins] = [:]
     /// New root to the old root whose table it takes over.
     private(set) var primaries: [Int: Int] = [:]
-    /// What is added to keys on a route. Rows travel on these routes only.
+    /// The offset added to keys on a route. Rows move on these routes only.
     private(set) var offsets: [Route: Int64] = [:]
     /// Last used key of each new root.
     private(set) var maxima: [Int: Int64] = [:]
-    /// Old roots of which some rows leave or go, or cannot stand where they stood.
+    /// Old roots with rows that are moved or deleted, or must be rewritten.
     private(set) var disturbed: Set<Int> = []
-    /// What the builder of the new layout has to respect.
+    /// Constraints for the builder of the new layout.
     var existing = StoreLayoutBuilder.Existing()
-    /// By old root: columns that get other names.
+    /// Renamed columns, by old root.
     var columnRenames: [Int: [String: String]] = [:]
-    /// To-many relationships, by new entity and index, whose members stay where they are.
-    var kept: Set<RelationshipPlace> = []
+    /// To-many relationships, by new entity and index, whose members stay in place.
+    var unchangedRelationships: Set<RelationshipPlace> = []
 
     /// - Throws: ``StoreError`` with `.notInferable`.
-    init(old: StoreLayout, model: ResolvedModel, included: [Int], difference: ModelDifference, found: Found) throws(StoreError) {
+    init(old: StoreLayout, model: ResolvedModel, included: [Int], difference: ModelDifference, file: FileState) throws(StoreError) {
         self.old = old
         self.model = model
         self.included = included
-        self.found = found
+        self.file = file
         for index in included {
             guard let name = difference.origin(of: model.entities[index].name)?.name, let origin = old.model.entity(named: name) else { continue }
             origins[index] = origin.index
@@ -70,7 +70,7 @@ struct MigrationPlan {
 
     func oldRoot(_ entity: Int) -> Int { old.model.entities[entity].root }
     func newRoot(_ entity: Int) -> Int { model.entities[entity].root }
-    func oldEntity(_ index: Int) -> EntityLayout {
+    func oldEntity(_ index: Int) -> StoredEntity {
         guard let entity = old.entities[index] else { preconditionFailure("an old layout is made of all entities of its model") }
         return entity
     }
@@ -86,16 +86,16 @@ struct MigrationPlan {
         return primaries[newRoot(entity)] != oldRoot(origin)
     }
 
-    /// What is added to the keys of an old entity's rows; nil when they do not get to the new hierarchy at all.
+    /// The offset added to the keys of an old entity's rows; nil when they do not reach the new hierarchy.
     func offset(_ oldEntity: Int, to newEntity: Int) -> Int64? { offsets[Route(from: oldRoot(oldEntity), to: newRoot(newEntity))] }
 
-    /// A column's name now that columns are renamed.
+    /// A column's name after renames.
     func current(_ column: String, of oldRoot: Int) -> String { columnRenames[oldRoot]?[column] ?? column }
 
-    /// The new root that takes an old root's table over.
+    /// The new root that takes over an old root's table.
     func owner(of oldRoot: Int) -> Int? { primaries.first { $0.value == oldRoot }?.key }
 
-    /// What an old root's table is called while rows are carried over.
+    /// The name of an old root's table during the migration.
     func currentTable(_ oldRoot: Int) -> String {
         owner(of: oldRoot).map { Self.table(of: model.entities[$0]) } ?? Self.leftover(oldRoot)
     }
@@ -104,17 +104,18 @@ struct MigrationPlan {
 
     // MARK: Decisions
 
-    /// What a comparison by declaring entity does not see: a property that moved in its hierarchy and changed its type.
+    /// Checks a case that the comparison by declaring entity misses: a property that moved in its hierarchy and changed
+    /// its type.
     private func checkTypes() throws(StoreError) {
         for (entity, origin) in origins.sorted(by: { $0.key < $1.key }) {
             for (slot, place) in (properties[entity]?.slots ?? []).enumerated() {
                 guard case .attribute(let now) = model.entities[entity].slots[slot], case .slot(let index)? = place,
-                    case .attribute(let before) = old.model.entities[origin].slots[index], !before.type.becomes(now.type)
+                    case .attribute(let formerAttribute) = old.model.entities[origin].slots[index], !formerAttribute.type.becomes(now.type)
                 else { continue }
                 let subject = "\(model.entities[entity].name).\(now.name)"
                 throw StoreError(
                     .notInferable, "how to migrate the store cannot be inferred",
-                    detail: "\(subject) changed from \(before.type) to \(now.type)")
+                    detail: "\(subject) changed from \(formerAttribute.type) to \(now.type)")
             }
         }
     }
@@ -129,10 +130,10 @@ struct MigrationPlan {
             var next: Int64 = 0
             let sources = model.entities[root].hierarchy.compactMap { origins[$0].map(oldRoot) }
             let primary = primaries[root].map { [$0] } ?? []
-            var seen: Set<Int> = []
-            for source in primary + sources where seen.insert(source).inserted {
+            var visited: Set<Int> = []
+            for source in primary + sources where visited.insert(source).inserted {
                 offsets[Route(from: source, to: root)] = next
-                next += found.maxima[oldEntity(source).number] ?? 0
+                next += file.maxima[oldEntity(source).number] ?? 0
             }
             maxima[root] = next
         }
@@ -140,11 +141,11 @@ struct MigrationPlan {
             let stays = images[entity.index].map { !isMoved($0) && keepsAncestors(entity, $0) } ?? false
             if !stays { disturbed.insert(entity.root) }
         }
-        // Keys of rows that come in are new, and so are those of whatever leads to them.
+        // Moved rows get new keys, so rows that reference them must be rewritten.
         for (route, _) in offsets where primaries[route.to] != route.from { disturbed.insert(route.from) }
     }
 
-    /// Whether what led to the entity by way of an ancestor still can.
+    /// Whether references to the entity through an ancestor stay valid.
     private func keepsAncestors(_ old: ResolvedEntity, _ new: Int) -> Bool {
         var ancestor = old.superentity
         while let index = ancestor {
@@ -156,15 +157,15 @@ struct MigrationPlan {
 
     private mutating func number() {
         for (entity, origin) in origins { existing.numbers[model.entities[entity].name] = oldEntity(origin).number }
-        existing.lastNumber = found.numbers.values.filter { $0 < 16_000 }.max() ?? 0
+        existing.lastNumber = file.numbers.values.filter { $0 < 16_000 }.max() ?? 0
         existing.recorded = RecordedModel()
         for index in included { existing.recorded?.entities[model.entities[index].name] = RecordedEntity(number: 0) }
         let tables = Set(old.model.entities.filter { $0.root == $0.index }.map { oldEntity($0.index).table.uppercased() })
-        existing.columns = found.columns.filter { !tables.contains($0.key) }
+        existing.columns = file.columns.filter { !tables.contains($0.key) }
         for (root, primary) in primaries { existing.columns[Self.table(of: model.entities[root])] = physical(primary) }
     }
 
-    func physical(_ oldRoot: Int) -> [String] { found.columns[oldEntity(oldRoot).table.uppercased()] ?? [] }
+    func physical(_ oldRoot: Int) -> [String] { file.columns[oldEntity(oldRoot).table.uppercased()] ?? [] }
 }
 
 /// A relationship of a new entity.

@@ -3,17 +3,17 @@
 
 import ManagedModel
 
-/// Members of a relationship that were kept in another way, or whose keys change: read before anything is touched,
-/// written when the new tables are there.
+/// Members of a relationship whose storage or keys change: read before the migration changes anything, written when the
+/// new tables exist.
 struct RelationshipFill {
     let place: RelationshipPlace
     let number: Int
-    /// Selects owner, member, place among the owner's members, place among the member's owners; with the new keys.
+    /// Selects owner, member, position among the owner's members, position among the member's owners; with the new keys.
     let sources: [String]
 
     var table: String { "temp.TARN_PAIRS_\(number)" }
 
-    /// Every relationship of the new model that has to be filled.
+    /// All relationships of the new model to fill.
     static func all(_ plan: MigrationPlan, _ layout: StoreLayout) -> [RelationshipFill] {
         var fills: [RelationshipFill] = []
         var joins: Set<String> = []
@@ -22,7 +22,7 @@ struct RelationshipFill {
                 guard let relationship = plan.model.entities[entity].relationship(at: location), !relationship.declaration.isTransient
                 else { continue }
                 let place = RelationshipPlace(entity: entity, location: location)
-                if plan.kept.contains(place) { continue }
+                if plan.unchangedRelationships.contains(place) { continue }
                 switch location {
                 case .slot: if plan.sources(of: entity, location).contains(where: { if case .slot = $0.location { true } else { false } }) { continue }
                 case .toMany(let index):
@@ -54,14 +54,14 @@ struct RelationshipFill {
         if !own.isEmpty {
             return own.compactMap { pairs($0, plan, owner: place.entity, member: relationship.destination, isReversed: false) }
         }
-        // A relationship that is new has the members that its inverse says.
+        // A new relationship gets its members from its inverse.
         guard let inverse = relationship.inverse, let inverseOwner = relationship.inverseDeclaringEntity else { return [] }
         return plan.sources(of: inverseOwner, inverse).compactMap {
             pairs($0, plan, owner: relationship.destination, member: place.entity, isReversed: true)
         }
     }
 
-    /// - Parameters: The new entities between which the pairs will be.
+    /// - Parameters: The new entities of the join records.
     private static func pairs(
         _ source: RelationshipPlace, _ plan: MigrationPlan, owner: Int, member: Int, isReversed: Bool
     ) -> String? {
@@ -71,30 +71,30 @@ struct RelationshipFill {
         else { return nil }
         func numbers(_ entity: Int) -> String { plan.oldEntity(entity).hierarchyNumbers.map { String($0) }.joined(separator: ", ") }
         func column(_ name: String?) -> String { name.map(identifier) ?? "NULL" }
-        let (table, first, second, places, condition): (String, String, String, (String, String), String)
+        let (table, first, second, positions, condition): (String, String, String, (String, String), String)
         switch source.location {
         case .slot(let slot):
             guard case .reference(let reference) = entity.slots[slot] else { return nil }
             (table, first, second) = (entity.table, "Z_PK", identifier(reference.column))
-            places = ("NULL", column(reference.orderColumn))
+            positions = ("NULL", column(reference.orderColumn))
             condition = "Z_ENT IN (\(numbers(source.entity))) AND \(second) IS NOT NULL"
         case .toMany(let index):
             switch entity.toMany[index] {
             case .transient: return nil
             case .foreignKey(let key):
                 (table, first, second) = (key.table, identifier(key.column), "Z_PK")
-                places = (column(key.orderColumn), "NULL")
+                positions = (column(key.orderColumn), "NULL")
                 condition = "Z_ENT IN (\(numbers(key.destination))) AND \(first) IS NOT NULL"
             case .join(let side):
                 (table, first, second) = (side.table, identifier(side.ownColumn), identifier(side.otherColumn))
                 var opposite: String?
                 if case .join(let other) = plan.oldEntity(side.destination).toMany[side.inverse] { opposite = other.orderColumn }
-                places = (column(side.orderColumn), column(opposite))
+                positions = (column(side.orderColumn), column(opposite))
                 condition = "\(first) IS NOT NULL AND \(second) IS NOT NULL"
             }
         }
         let pair = ["\(first) + \(ownerOffset)", "\(second) + \(memberOffset)"]
-        let columns = isReversed ? [pair[1], pair[0], places.1, places.0] : pair + [places.0, places.1]
+        let columns = isReversed ? [pair[1], pair[0], positions.1, positions.0] : pair + [positions.0, positions.1]
         return "SELECT \(columns.joined(separator: ", ")) FROM \(identifier(table)) WHERE \(condition)"
     }
 }
@@ -105,7 +105,7 @@ extension StoreMigrator {
         for source in fill.sources { try connection.execute("INSERT OR IGNORE INTO \(fill.table) \(source)") }
     }
 
-    /// - Throws: ``StoreError`` with `.migration` when an object has several members of which one can stay.
+    /// - Throws: ``StoreError`` with `.migration` when an object has several members and only one is allowed.
     func write(_ fill: RelationshipFill) throws(StoreError) {
         guard let entity = layout.entities[fill.place.entity],
             let relationship = plan.model.entities[entity.index].relationship(at: fill.place.location),
@@ -132,7 +132,7 @@ extension StoreMigrator {
         try connection.execute("DROP TABLE \(fill.table)")
     }
 
-    private func write(_ fill: RelationshipFill, to place: ToManyLayout, _ destination: EntityLayout, _ subject: String) throws(StoreError) {
+    private func write(_ fill: RelationshipFill, to place: ToManyLayout, _ destination: StoredEntity, _ subject: String) throws(StoreError) {
         switch place {
         case .transient: return
         case .foreignKey(let key):

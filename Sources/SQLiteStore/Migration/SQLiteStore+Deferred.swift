@@ -6,8 +6,8 @@ import Foundation
 extension SQLiteStore {
     /// Drops columns and tables that a deferred migration left in the file.
     ///
-    /// - Parameter limit: How many; nil for all.
-    /// - Returns: Whether nothing is left.
+    /// - Parameter limit: The largest number of drops; nil for all.
+    /// - Returns: Whether all drops are done.
     package func finishDeferredMigration(limit: Int?) throws -> Bool {
         try write { writer in
             let connection = writer.connection

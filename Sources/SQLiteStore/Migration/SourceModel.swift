@@ -4,25 +4,25 @@
 import Foundation
 import ManagedModel
 
-/// The model that a store was made for: as the store keeps it, else one of those the program knows.
+/// The model that a store was made for: the store's own record, else a model of the program.
 ///
-/// Source: `core-data-sqlite-format`, "Bookkeeping tables": Apple's stores keep their model for the same purpose, in a
-/// form that is not public. For those, a model of the program is looked for that has just the store's tables.
+/// Source: `core-data-sqlite-format`, "Bookkeeping tables": Apple's stores record their model for the same purpose, in a
+/// form that is not public. For those, the program's model with exactly the store's tables is taken.
 struct SourceModel {
     static let table = "TARNSTORE_MODEL"
 
-    /// What a later migration has to know. Default values may be objects, and play no part.
+    /// The part of the model that a later migration needs. Default values may be objects, and are omitted.
     static func record(_ model: Model, in connection: Connection) throws(StoreError) {
-        var kept = Model(entities: model.entities)
-        kept.composites = model.composites
-        for index in kept.entities.indices {
-            for place in kept.entities[index].attributes.indices { kept.entities[index].attributes[place].forgetDefaults() }
+        var recorded = Model(entities: model.entities)
+        recorded.composites = model.composites
+        for index in recorded.entities.indices {
+            for place in recorded.entities[index].attributes.indices { recorded.entities[index].attributes[place].forgetDefaults() }
         }
-        for index in kept.composites.indices {
-            for place in kept.composites[index].attributes.indices { kept.composites[index].attributes[place].forgetDefaults() }
+        for index in recorded.composites.indices {
+            for place in recorded.composites[index].attributes.indices { recorded.composites[index].attributes[place].forgetDefaults() }
         }
         let data: Data
-        do { data = try CompiledModel(currentVersion: "store", versions: ["store": kept]).encoded() } catch {
+        do { data = try CompiledModel(currentVersion: "store", versions: ["store": recorded]).encoded() } catch {
             throw StoreError(.other, "the model cannot be kept in the store", detail: error.description)
         }
         try connection.execute("CREATE TABLE IF NOT EXISTS \(table) (VERSION INTEGER PRIMARY KEY, CONTENT BLOB)")
@@ -39,7 +39,7 @@ struct SourceModel {
         }
     }
 
-    /// A model whose tables are those of the file, no more and no less.
+    /// Returns a model with exactly the tables of the file.
     static func fitting(_ models: [Model], _ store: ForeignStore, _ existing: StoreLayoutBuilder.Existing) throws(StoreError) -> Model? {
         for model in models.filter(store.hasIdentifiers) + models.filter({ !store.hasIdentifiers(of: $0) }) {
             guard let resolved = try? ResolvedModel(model) else { continue }

@@ -4,12 +4,12 @@
 import Foundation
 import ManagedModel
 
-// What the file says about entities elsewhere: the list of entities, and the history.
+// References to entities outside of their tables: the list of entities, and the history.
 
 extension StoreMigrator {
     func rewriteEntityList() throws(StoreError) {
-        let gone = plan.removed.map { plan.oldEntity($0).number }
-        if !gone.isEmpty { try connection.execute("DELETE FROM Z_PRIMARYKEY WHERE Z_ENT IN (\(list(gone)))") }
+        let removedNumbers = plan.removed.map { plan.oldEntity($0).number }
+        if !removedNumbers.isEmpty { try connection.execute("DELETE FROM Z_PRIMARYKEY WHERE Z_ENT IN (\(list(removedNumbers)))") }
         for case let entity? in layout.entities {
             let parent = plan.model.entities[entity.index].superentity.flatMap { layout.entities[$0]?.number } ?? 0
             let maximum = entity.root == entity.index ? plan.maxima[entity.index] ?? 0 : 0
@@ -19,11 +19,11 @@ extension StoreMigrator {
         }
     }
 
-    /// Changes name rows by key and properties by their places in the alphabet; both may have moved. Changes of
-    /// entities that are gone go, since nothing could be said about them.
+    /// Changes identify rows by key and properties by alphabetical position; both may have changed. Changes of removed
+    /// entities are deleted, since they cannot be interpreted any more.
     func rewriteHistory() throws(StoreError) {
-        let gone = plan.removed.map { plan.oldEntity($0).number }
-        if !gone.isEmpty { try connection.execute("DELETE FROM ACHANGE WHERE ZENTITY IN (\(list(gone)))") }
+        let removedNumbers = plan.removed.map { plan.oldEntity($0).number }
+        if !removedNumbers.isEmpty { try connection.execute("DELETE FROM ACHANGE WHERE ZENTITY IN (\(list(removedNumbers)))") }
         for (index, originIndex) in plan.origins.sorted(by: { $0.key < $1.key }) {
             guard let entity = layout.entities[index] else { continue }
             let origin = plan.oldEntity(originIndex)
@@ -36,7 +36,7 @@ extension StoreMigrator {
     }
 
     /// Names of an entity's stored properties: old to new.
-    private func successors(_ entity: EntityLayout, _ origin: EntityLayout) -> [String: String] {
+    private func successors(_ entity: StoredEntity, _ origin: StoredEntity) -> [String: String] {
         let (new, old) = (plan.model.entities[entity.index], plan.old.model.entities[origin.index])
         func name(_ location: PropertyLocation) -> String {
             switch location {
@@ -47,11 +47,10 @@ extension StoreMigrator {
         guard let origins = plan.properties[entity.index] else { return [:] }
         let slots = zip(new.slots.map(\.name), origins.slots)
         let toMany = zip(new.toMany.map(\.name), origins.toMany)
-        return Dictionary(
-            (Array(slots) + Array(toMany)).compactMap { new, place in place.map { (name($0), new) } }, uniquingKeysWith: { first, _ in first })
+        return Dictionary(keepingFirst: (Array(slots) + Array(toMany)).compactMap { new, place in place.map { (name($0), new) } })
     }
 
-    private func rewriteColumns(_ entity: EntityLayout, _ origin: EntityLayout) throws(StoreError) {
+    private func rewriteColumns(_ entity: StoredEntity, _ origin: StoredEntity) throws(StoreError) {
         let successors = successors(entity, origin)
         let bits = origin.historyProperties.map { name in successors[name].flatMap { entity.historyProperties.firstIndex(of: $0) } }
         if origin.historyProperties.count == entity.historyProperties.count, bits == Array(bits.indices) { return }
@@ -78,17 +77,17 @@ extension StoreMigrator {
         try connection.execute("DROP TABLE temp.TARN_BITMAPS")
     }
 
-    private func rewriteTombstones(_ entity: EntityLayout, _ origin: EntityLayout) throws(StoreError) {
+    private func rewriteTombstones(_ entity: StoredEntity, _ origin: StoredEntity) throws(StoreError) {
         let successors = successors(entity, origin)
-        func names(_ entity: EntityLayout, _ model: ResolvedModel) -> [String] {
+        func names(_ entity: StoredEntity, _ model: ResolvedModel) -> [String] {
             entity.tombstoneSlots.map { model.entities[entity.index].slots[$0].name }
         }
-        let (before, now) = (names(origin, plan.old.model).map { successors[$0] }, names(entity, plan.model))
-        if before == now.map(Optional.some) { return }
-        let count = max(before.count, now.count)
+        let (formerNames, now) = (names(origin, plan.old.model).map { successors[$0] }, names(entity, plan.model))
+        if formerNames == now.map(Optional.some) { return }
+        let count = max(formerNames.count, now.count)
         let present = try connection.columnNames(of: "ACHANGE")
         let values = (0..<count).filter { present.contains("ZTOMBSTONE\($0)") }.map { place in
-            let source = place < now.count ? before.firstIndex(of: now[place]) : nil
+            let source = place < now.count ? formerNames.firstIndex(of: now[place]) : nil
             return "ZTOMBSTONE\(place) = \(source.map { "ZTOMBSTONE\($0)" } ?? "NULL")"
         }
         if values.isEmpty { return }

@@ -10,15 +10,15 @@ extension StoreMigrator {
         var argument: SQLValue?
     }
 
-    /// Concrete entities with rows from before.
-    private var survivors: [(entity: EntityLayout, origin: EntityLayout)] {
+    /// Concrete entities with existing rows.
+    private var survivors: [(entity: StoredEntity, origin: StoredEntity)] {
         plan.included.compactMap { index in
             guard let entity = layout.entities[index], let origin = plan.origins[index] else { return nil }
             return (entity, plan.oldEntity(origin))
         }
     }
 
-    /// Rows of entities that changed hierarchies go to another table, with other keys where keys are taken.
+    /// Moves rows of entities that changed hierarchies to another table, with new keys if theirs are used there.
     func moveRows() throws(StoreError) {
         for (entity, origin) in survivors where plan.isMoved(entity.index) {
             let offset = plan.offset(origin.index, to: entity.index) ?? 0
@@ -51,23 +51,23 @@ extension StoreMigrator {
         }
     }
 
-    /// What becomes of each column of an entity's rows; columns that stay as they are are left out.
-    private func assignments(_ entity: EntityLayout, _ origin: EntityLayout, isMoved: Bool) -> [Assignment] {
+    /// Assignments to the columns of an entity's rows, without unchanged columns.
+    private func assignments(_ entity: StoredEntity, _ origin: StoredEntity, isMoved: Bool) -> [Assignment] {
         let slots = plan.model.entities[entity.index].slots
         let physical = plan.existing.columns[entity.table] ?? []
         var result: [Assignment] = []
         for (index, place) in entity.slots.enumerated() {
-            var before: SlotLayout?
+            var formerSlot: SlotLayout?
             var wasOptional = true
             if case .slot(let slot)? = plan.properties[entity.index]?.slots[index] {
-                before = origin.slots[slot]
+                formerSlot = origin.slots[slot]
                 if case .attribute(let attribute) = plan.old.model.entities[origin.index].slots[slot] { wasOptional = attribute.isOptional }
             }
-            switch (place, before, slots[index]) {
+            switch (place, formerSlot, slots[index]) {
             case (.transient, _, _): continue
             case (.attribute(let column, let kind), .attribute(let source, let oldKind)?, .attribute(let attribute)):
                 let current = plan.current(source, of: origin.root)
-                // A value that may be a file has a tag before it.
+                // A possibly external value begins with a tag.
                 let isTagged = kind == .external && oldKind == .blob
                 let expression =
                     isTagged
@@ -96,8 +96,8 @@ extension StoreMigrator {
         return isMoved ? result : result + emptied(entity, origin, besides: Set(result.map(\.column)))
     }
 
-    /// Columns of properties that the rows' entity lost while others of the table have them.
-    private func emptied(_ entity: EntityLayout, _ origin: EntityLayout, besides assigned: Set<String>) -> [Assignment] {
+    /// Columns of properties that the rows' entity lost and other entities of the table have.
+    private func emptied(_ entity: StoredEntity, _ origin: StoredEntity, besides assigned: Set<String>) -> [Assignment] {
         func columns(_ slot: SlotLayout) -> [String] {
             switch slot {
             case .transient: []
@@ -106,13 +106,13 @@ extension StoreMigrator {
             }
         }
         let own = Set(entity.slots.flatMap(columns)).union(assigned)
-        let left = origin.slots.flatMap(columns).map { plan.current($0, of: origin.root) }
+        let formerColumns = origin.slots.flatMap(columns).map { plan.current($0, of: origin.root) }
         let table = layout.tables.first { $0.name == entity.table }
         let present = Set((table?.columns ?? []).map(\.name))
-        return left.filter { present.contains($0) && !own.contains($0) }.map { Assignment(column: $0, expression: "NULL") }
+        return formerColumns.filter { present.contains($0) && !own.contains($0) }.map { Assignment(column: $0, expression: "NULL") }
     }
 
-    private func assignments(_ new: ReferenceColumn, _ source: ReferenceColumn, _ origin: EntityLayout, _ isMoved: Bool) -> [Assignment] {
+    private func assignments(_ new: ReferenceColumn, _ source: ReferenceColumn, _ origin: StoredEntity, _ isMoved: Bool) -> [Assignment] {
         func current(_ column: String) -> String { identifier(plan.current(column, of: origin.root)) }
         let column = current(source.column)
         var values: [(String, String)] = []
@@ -122,7 +122,7 @@ extension StoreMigrator {
             values.append((new.column, "NULL"))
         }
         if let companion = new.entityColumn {
-            // The destination had no heirs, so every key is one of the destination itself.
+            // The destination had no subentities, so every key belongs to the destination itself.
             let number = plan.oldEntity(source.destination).number
             values.append((companion, source.entityColumn.map(current) ?? "CASE WHEN \(column) IS NULL THEN NULL ELSE \(number) END"))
         }
@@ -130,7 +130,7 @@ extension StoreMigrator {
         return values.filter { isMoved || identifier($0.0) != $0.1 }.map { Assignment(column: $0.0, expression: $0.1) }
     }
 
-    /// What rows get that were there before the attribute was; the store computes derived ones.
+    /// The value of existing rows for a new attribute; the store computes derived ones.
     private func value(_ attribute: Attribute, _ kind: StorageKind) -> SQLValue {
         guard attribute.derivationExpression == nil else { return .null }
         let value = StoredValueEncoding.encode(attribute.defaultValue)
@@ -140,7 +140,8 @@ extension StoreMigrator {
 
     // MARK: Checks
 
-    /// - Throws: ``StoreError`` with `.migration` for rows that the difference of the models only warned of.
+    /// - Throws: ``StoreError`` with `.migration` for rows that violate a rule which the difference of the models depends
+    ///   on.
     func checkRows() throws(StoreError) {
         for (entity, origin) in survivors {
             let (table, condition) = (identifier(entity.table), "Z_ENT = \(entity.number)")
@@ -151,17 +152,17 @@ extension StoreMigrator {
             }
             for (index, slot) in plan.model.entities[entity.index].slots.enumerated() {
                 guard case .attribute(let attribute) = slot, case .attribute(let column, _) = entity.slots[index] else { continue }
-                var before: Attribute?
+                var formerAttribute: Attribute?
                 if case .slot(let slot)? = plan.properties[entity.index]?.slots[index],
                     case .attribute(let attribute) = plan.old.model.entities[origin.index].slots[slot], !attribute.isTransient
                 {
-                    before = attribute
+                    formerAttribute = attribute
                 }
-                let isRequiredNow = !attribute.isOptional && attribute.derivationExpression == nil && before?.isOptional != false
+                let isRequiredNow = !attribute.isOptional && attribute.derivationExpression == nil && formerAttribute?.isOptional != false
                 if isRequiredNow, try isAny(table, "\(condition) AND \(identifier(column)) IS NULL") {
                     throw refusal("\(entity.name).\(attribute.name)", "is required and has no default value for rows without one")
                 }
-                if let before, let range = narrower(before.type, attribute.type),
+                if let formerAttribute, let range = narrower(formerAttribute.type, attribute.type),
                     try isAny(table, "\(condition) AND \(identifier(column)) NOT BETWEEN \(range.lowerBound) AND \(range.upperBound)")
                 {
                     throw refusal("\(entity.name).\(attribute.name)", "is \(attribute.type) now, and rows have greater values")
@@ -183,9 +184,9 @@ extension StoreMigrator {
         try connection.first("SELECT 1 FROM \(table) WHERE \(condition) LIMIT 1") { _ in true } ?? false
     }
 
-    /// Relationships that led to rows that are gone, or that are of an entity they cannot lead to any more.
+    /// Clears dangling relationships: to deleted rows, or to rows of an entity that is no longer allowed.
     func cutDanglingEnds() throws(StoreError) {
-        func rows(_ entity: EntityLayout, _ key: String) -> String {
+        func rows(_ entity: StoredEntity, _ key: String) -> String {
             "SELECT 1 FROM \(identifier(entity.table)) d WHERE d.Z_PK = \(key) AND d.Z_ENT IN (\(list(entity.hierarchyNumbers)))"
         }
         for case let entity? in layout.entities {
@@ -213,15 +214,15 @@ extension StoreMigrator {
                             """)
                         continue
                     }
-                    let (other, column) = (identifier(key.table), identifier(key.column))
+                    let (destinationTable, column) = (identifier(key.table), identifier(key.column))
                     try connection.execute(
-                        "UPDATE \(other) SET \(column) = NULL WHERE \(column) IS NOT NULL AND NOT EXISTS (\(rows(entity, "\(other).\(column)")))")
+                        "UPDATE \(destinationTable) SET \(column) = NULL WHERE \(column) IS NOT NULL AND NOT EXISTS (\(rows(entity, "\(destinationTable).\(column)")))")
                 }
             }
         }
     }
 
-    /// Members of relationships that are ordered now, and were not, stand in the order they were made.
+    /// Orders the members of relationships that became ordered by creation.
     func fillOrders() throws(StoreError) {
         var orders: [(table: String, owner: String, order: String)] = []
         for case let entity? in layout.entities {

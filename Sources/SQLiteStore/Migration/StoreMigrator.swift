@@ -3,16 +3,16 @@
 
 import ManagedModel
 
-/// Carries out a ``MigrationPlan`` with SQL, in the caller's transaction: when it throws, or the process ends, the file
-/// is as it was.
+/// Executes a ``MigrationPlan`` with SQL, in the caller's transaction: when it throws, or the process ends, the file is
+/// unchanged.
 struct StoreMigrator {
     let connection: Connection
     let plan: MigrationPlan
     /// Of the new model.
     let layout: StoreLayout
 
-    /// - Parameter isDeferring: Leaves columns and tables that are of no use any more in the file.
-    /// - Returns: What was left.
+    /// - Parameter isDeferring: Leaves unneeded columns and tables in the file.
+    /// - Returns: The deferred drops.
     /// - Throws: ``StoreError`` with `.migration` when rows do not fit the new model.
     func run(isDeferring: Bool, withHistory: Bool) throws(StoreError) -> [DeferredDrop] {
         let fills = RelationshipFill.all(plan, layout)
@@ -44,18 +44,18 @@ struct StoreMigrator {
             || plan.primaries.contains { MigrationPlan.table(of: plan.model.entities[$0.key]) != plan.oldEntity($0.value).table }
     }
 
-    /// Columns, then tables, that the new layout has no use for.
+    /// Columns, then tables, that the new layout does not need.
     private func drops() -> [DeferredDrop] {
         var drops: [DeferredDrop] = []
         for table in layout.tables {
-            let wanted = Set(ReadShape.fixedColumns + table.columns.map { $0.name.uppercased() })
+            let neededColumns = Set(ReadShape.fixedColumns + table.columns.map { $0.name.uppercased() })
             let present = plan.existing.columns[table.name] ?? []
-            drops += present.filter { !wanted.contains($0) }.map { DeferredDrop(table: table.name, column: $0) }
+            drops += present.filter { !neededColumns.contains($0) }.map { DeferredDrop(table: table.name, column: $0) }
         }
         for join in layout.joins {
-            let wanted = Set(([join.first, join.second] + join.orderColumns).map { $0.uppercased() })
+            let neededColumns = Set(([join.first, join.second] + join.orderColumns).map { $0.uppercased() })
             let present = plan.existing.columns[join.name.uppercased()] ?? []
-            drops += present.filter { !wanted.contains($0) }.map { DeferredDrop(table: join.name, column: $0) }
+            drops += present.filter { !neededColumns.contains($0) }.map { DeferredDrop(table: join.name, column: $0) }
         }
         for entity in plan.old.model.entities where entity.root == entity.index && plan.owner(of: entity.index) == nil {
             drops.append(DeferredDrop(table: MigrationPlan.leftover(entity.index), column: nil))
@@ -65,7 +65,7 @@ struct StoreMigrator {
         return drops
     }
 
-    /// Those of derived attributes and of Apple's R-trees know columns by name; what is needed is made again afterwards.
+    /// Triggers of derived attributes and of Apple's R-trees name columns; needed ones are created again afterwards.
     private func dropTriggers() throws(StoreError) {
         let tables = (plan.old.tables.map(\.name) + plan.old.joins.map(\.name)).map { $0.uppercased() }
         for (name, table) in try connection.pairs("SELECT name, tbl_name FROM sqlite_master WHERE type = 'trigger'")
@@ -77,15 +77,15 @@ struct StoreMigrator {
         { try connection.execute("DROP TABLE \(StoreSchema.quoted(name))") }
     }
 
-    /// In two steps, since names may be exchanged.
+    /// In two steps, since names may be swapped.
     private func renameTables() throws(StoreError) {
         var pending: [(from: String, to: String)] = []
         for entity in plan.old.model.entities where entity.root == entity.index {
-            let (table, wanted) = (plan.oldEntity(entity.index).table, plan.currentTable(entity.index))
-            guard table != wanted else { continue }
+            let (table, newTable) = (plan.oldEntity(entity.index).table, plan.currentTable(entity.index))
+            guard table != newTable else { continue }
             let leftover = MigrationPlan.leftover(entity.index)
             try connection.execute("ALTER TABLE \(identifier(table)) RENAME TO \(identifier(leftover))")
-            if wanted != leftover { pending.append((leftover, wanted)) }
+            if newTable != leftover { pending.append((leftover, newTable)) }
         }
         for (from, to) in pending { try connection.execute("ALTER TABLE \(identifier(from)) RENAME TO \(identifier(to))") }
     }
@@ -101,7 +101,7 @@ struct StoreMigrator {
 
     func list(_ numbers: [Int64]) -> String { numbers.map { String($0) }.joined(separator: ", ") }
 
-    func refusal(_ subject: String, _ what: String) -> StoreError {
-        StoreError(.migration, "rows of the store do not fit the new model", detail: "\(subject) \(what)")
+    func refusal(_ subject: String, _ summary: String) -> StoreError {
+        StoreError(.migration, "rows of the store do not fit the new model", detail: "\(subject) \(summary)")
     }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Writes a table anew, without some of its columns and without constraints that stand in its CREATE TABLE.
+/// Rewrites a table, without some of its columns and without constraints in its CREATE TABLE.
 ///
-/// Older systems wrote uniqueness constraints there. SQLite drops neither such a constraint nor a column that it names.
+/// Older systems declared uniqueness constraints there. SQLite drops neither such a constraint nor a column that it
+/// names.
 ///
 /// Source: sqlite.org/lang_altertable.html, "Making Other Kinds Of Table Schema Changes".
 struct TableRebuild {
@@ -19,15 +20,15 @@ struct TableRebuild {
         return Dictionary(grouping: pairs, by: \.0).values.map { Set($0.map { $0.1.uppercased() }) }
     }
 
-    /// - Parameter columns: Those that are left out, upper case. Indexes on them are left out, too.
+    /// - Parameter columns: The omitted columns, upper case. Indexes on them are omitted, too.
     func run(dropping columns: Set<String>) throws(StoreError) {
-        var kept: [(name: String, type: String)] = []
+        var remainingColumns: [(name: String, type: String)] = []
         var key: [(place: Int64, name: String)] = []
         var objects: [String] = []
         do {
             try connection.query("SELECT name, type, pk FROM pragma_table_info('\(text(table))') ORDER BY cid") { row in
                 guard let name = row.text(0), !columns.contains(name.uppercased()) else { return }
-                kept.append((name, row.text(1) ?? ""))
+                remainingColumns.append((name, row.text(1) ?? ""))
                 if row.int(2) > 0 { key.append((row.int(2), name)) }
             }
             try connection.query(
@@ -41,13 +42,13 @@ struct TableRebuild {
             }
         } catch { throw StoreError(error) }
         let copy = identifier("TARNREBUILD_\(table)")
-        let names = kept.map { identifier($0.name) }.joined(separator: ", ")
-        // Copied twice rather than renamed: a rename fails where a trigger of another table names this one.
+        let names = remainingColumns.map { identifier($0.name) }.joined(separator: ", ")
+        // Copied twice rather than renamed: a rename fails if a trigger of another table names this one.
         try connection.execute("DROP TABLE IF EXISTS \(copy)")
         try connection.execute("CREATE TABLE \(copy) AS SELECT \(names) FROM \(identifier(table))")
         try connection.execute("DROP TABLE \(identifier(table))")
-        let isRowKey = key.count == 1 && kept.contains { $0.name == key[0].name && $0.type.uppercased() == "INTEGER" }
-        var parts = kept.map { column in
+        let isRowKey = key.count == 1 && remainingColumns.contains { $0.name == key[0].name && $0.type.uppercased() == "INTEGER" }
+        var parts = remainingColumns.map { column in
             "\(identifier(column.name)) \(column.type)\(isRowKey && column.name == key[0].name ? " PRIMARY KEY" : "")"
         }
         if !isRowKey, !key.isEmpty {
@@ -63,7 +64,7 @@ struct TableRebuild {
 }
 
 extension TableLayout {
-    /// The columns, upper case, of each unique index that is not limited to some rows.
+    /// The columns, upper case, of each unique index without a condition.
     var uniqueColumns: Set<Set<String>> {
         Set(
             indexes.filter { $0.isUnique && $0.condition == nil }.map { index in

@@ -4,14 +4,14 @@
 import ManagedModel
 import PredicateKit
 
-/// What a path with to-many relationships, or a SUBQUERY, goes over: one table after the other, each linked to the one
-/// before, and what a member is.
+/// The tables that a path with to-many relationships, or a SUBQUERY, traverses, each linked to the one before, and the
+/// member that it yields.
 struct CollectionChain {
     fileprivate(set) var steps: [(step: CollectionStep, scope: QueryScope)]
-    /// Where the keys of ``rest`` start: the last table, or what is joined to it.
+    /// The scope where the keys of ``rest`` start: the last table, or one joined to it.
     fileprivate(set) var end: QueryScope
     /// To-one relationships and an attribute after the last to-many step.
-    fileprivate(set) var rest: ArraySlice<String>
+    fileprivate(set) var remainingKeys: ArraySlice<String>
     /// Predicates of subqueries.
     fileprivate(set) var conditions: [SQLFragment] = []
     /// A union of distinct members, which can be searched but not counted.
@@ -24,7 +24,7 @@ extension PredicateTranslator {
         "@distinctUnionOfSets",
     ]
 
-    /// - Returns: The collection that an expression stands for, nil for anything else.
+    /// - Returns: The collection of an expression, nil for other expressions.
     func collection(_ expression: Expression) throws(StoreError) -> CollectionChain? {
         if case .subquery(let inner, let variable, let predicate) = expression {
             return try subquery(inner, variable, predicate)
@@ -33,7 +33,7 @@ extension PredicateTranslator {
             let plain = keys.filter { !Self.unions.contains($0) }
             if plain.contains(where: { $0.hasPrefix("@") }) { return nil }
             guard case .collection(let step) = try target(plain[...], in: scope) else { return nil }
-            var chain = CollectionChain(steps: [], end: scope, rest: [])
+            var chain = CollectionChain(steps: [], end: scope, remainingKeys: [])
             try extend(&chain, by: step)
             chain.isDistinct = keys.contains { $0.hasPrefix("@distinct") }
             return chain
@@ -41,8 +41,8 @@ extension PredicateTranslator {
         guard case .path(let base, let keys) = expression, !keys.contains(where: { $0.hasPrefix("@") }),
             var chain = try collection(base)
         else { return nil }
-        switch try target(chain.rest + keys, in: chain.end) {
-        case .operand: chain.rest += keys
+        switch try target(chain.remainingKeys + keys, in: chain.end) {
+        case .operand: chain.remainingKeys += keys
         case .collection(let step): try extend(&chain, by: step)
         }
         return chain
@@ -54,8 +54,8 @@ extension PredicateTranslator {
             let scope = step.owner.member(of: step.destination)
             chain.steps.append((step, scope))
             chain.end = scope
-            chain.rest = step.rest
-            guard case .collection(let next) = try target(step.rest, in: scope) else { return }
+            chain.remainingKeys = step.remainingKeys
+            guard case .collection(let next) = try target(step.remainingKeys, in: scope) else { return }
             step = next
         }
     }
@@ -66,8 +66,8 @@ extension PredicateTranslator {
         guard var chain = try self.collection(collection) else {
             throw refusal("a SUBQUERY needs a to-many relationship: \(collection.formatDescription)")
         }
-        chain.end = try member(chain.rest, in: chain.end)
-        chain.rest = []
+        chain.end = try member(chain.remainingKeys, in: chain.end)
+        chain.remainingKeys = []
         var inner = self
         inner.variables[variable] = chain.end
         chain.conditions.append(try inner.condition(predicate))
@@ -87,15 +87,15 @@ extension PredicateTranslator {
         return scope
     }
 
-    /// A member as something to compare.
+    /// A member as an operand.
     private func member(of chain: CollectionChain) throws(StoreError) -> SQLOperand {
-        guard case .operand(let operand) = try target(chain.rest, in: chain.end) else {
+        guard case .operand(let operand) = try target(chain.remainingKeys, in: chain.end) else {
             throw refusal("a collection of collections cannot be compared")
         }
         return operand
     }
 
-    /// True when some member meets the condition.
+    /// True if some member meets the condition.
     func exists(
         _ chain: CollectionChain, _ condition: (SQLOperand) throws(StoreError) -> SQLFragment
     ) throws(StoreError) -> SQLFragment {
@@ -103,7 +103,7 @@ extension PredicateTranslator {
         return "EXISTS (SELECT 1" + (try source(of: chain)) + " AND (" + holds + "))"
     }
 
-    /// Call it after everything about the members was translated, since that adds joins.
+    /// Call it after translating all expressions about the members, since that adds joins.
     private func source(of chain: CollectionChain) throws(StoreError) -> SQLFragment {
         var tables: [String] = []
         var links: [String] = []
@@ -142,17 +142,17 @@ extension PredicateTranslator {
     /// `items.@count`, `items.@sum.price`, `items.price.@sum`, `SUBQUERY(…).@count`.
     func aggregate(of base: Expression, _ keys: [String]) throws(StoreError) -> SQLOperand {
         let path = keys.joined(separator: ".")
-        guard let place = keys.firstIndex(where: { $0.hasPrefix("@") && !Self.unions.contains($0) }) else {
+        guard let operatorIndex = keys.firstIndex(where: { $0.hasPrefix("@") && !Self.unions.contains($0) }) else {
             throw toManyRefusal(.keyPath(keys))
         }
-        let name = keys[place]
-        guard name != "@count" || place == keys.count - 1 else { throw refusal("@count is the last key of a path: \(path)") }
-        var rest = keys
-        rest.remove(at: place)
-        if rest.contains(where: { $0.hasPrefix("@") && !Self.unions.contains($0) }) {
+        let name = keys[operatorIndex]
+        guard name != "@count" || operatorIndex == keys.count - 1 else { throw refusal("@count is the last key of a path: \(path)") }
+        var remainingKeys = keys
+        remainingKeys.remove(at: operatorIndex)
+        if remainingKeys.contains(where: { $0.hasPrefix("@") && !Self.unions.contains($0) }) {
             throw refusal("one collection operator is allowed in a path: \(path)")
         }
-        guard let chain = try collection(rest.isEmpty ? base : base.appending(rest)) else {
+        guard let chain = try collection(remainingKeys.isEmpty ? base : base.appending(remainingKeys)) else {
             throw refusal("\(name) needs a to-many relationship: \(path)")
         }
         let functions = ["@count": "count:", "@sum": "sum:", "@avg": "average:", "@min": "min:", "@max": "max:"]
@@ -167,7 +167,7 @@ extension PredicateTranslator {
             "(SELECT " + value + (try source(of: chain)) + ")"
         }
         if function == "count:" {
-            // Looked up, so that unknown keys are refused.
+            // Looked up, so that unknown keys fail.
             _ = try member(of: chain)
             return SQLOperand(try select(SQLFragment("COUNT(*)")), .number)
         }

@@ -22,8 +22,8 @@ extension PredicateTranslator {
         }
     }
 
-    /// Whether values of both sides can be equal and have an order. As in memory, a number and a text, for instance, are
-    /// never equal and have none.
+    /// Whether values of both sides can be equal and ordered. As in memory, values of different kinds, such as a number
+    /// and a text, are never equal and have no order.
     private func areComparable(_ left: SQLOperand, _ right: SQLOperand) throws(StoreError) -> Bool {
         if left.isNull || right.isNull { return true }
         try checkInside(left)
@@ -49,7 +49,7 @@ extension PredicateTranslator {
         var leadToOthers = false
         if case .object(let a) = left.kind, case .object(let b) = right.kind { leadToOthers = a != b }
         if !areComparable || leadToOthers {
-            // Two values that are both nil are equal, whatever they might have been.
+            // Two nil values are equal, regardless of their types.
             let bothNull = left.sql + " IS NULL AND " + right.sql + " IS NULL"
             return (wanted ? "(" : "NOT (") + bothNull + ")"
         }
@@ -59,7 +59,7 @@ extension PredicateTranslator {
         }
         let (a, b) = (folded(left, options), folded(right, options))
         if !wanted { return a.sql + " IS NOT " + b.sql }
-        // A value that is not null is found through an index with either; IS also knows that null is not it.
+        // Both operators find a non-null value through an index; IS also yields false for null.
         let plain = !exact && (a.constant != nil || b.constant != nil)
         return a.sql + (plain ? " = " : " IS ") + b.sql
     }
@@ -99,11 +99,11 @@ extension PredicateTranslator {
         return "TARN_STRING(" + left.sql + ", " + right.sql + ", \(`operator`.rawValue), \(options.rawValue))"
     }
 
-    /// - Returns: The first text after all texts that begin with the prefix; nil when there is none.
+    /// - Returns: The first text after all texts that begin with the prefix; nil if no such text exists.
     static func successor(of prefix: String) -> String? {
         var scalars = Array(prefix.unicodeScalars)
         while let last = scalars.popLast() {
-            // The scalars on both sides of the surrogates' gap are neighbours.
+            // Scalars on both sides of the surrogate range are neighbours.
             let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
             if let next = Unicode.Scalar(next) {
                 scalars.append(next)
@@ -163,11 +163,11 @@ extension PredicateTranslator {
                 parts.append(left.sql + " IS NULL")
                 continue
             }
-            let other = try operand(member)
-            if left.kind == .decimal || other.kind == .decimal {
-                if left.kind.isNumber, other.kind.isNumber { parts.append(call("TARN_EQUAL", left, other)) }
-            } else if left.kind == other.kind {
-                values += folded(other, options).sql.arguments
+            let memberOperand = try operand(member)
+            if left.kind == .decimal || memberOperand.kind == .decimal {
+                if left.kind.isNumber, memberOperand.kind.isNumber { parts.append(call("TARN_EQUAL", left, memberOperand)) }
+            } else if left.kind == memberOperand.kind {
+                values += folded(memberOperand, options).sql.arguments
             }
         }
         if !values.isEmpty || parts.isEmpty {
@@ -179,7 +179,7 @@ extension PredicateTranslator {
 
     // MARK: Pieces
 
-    /// Null becomes 0 where it must not survive.
+    /// Maps null to 0 if the condition must be exact.
     private func closed(_ test: SQLFragment, _ exact: Bool) -> SQLFragment { exact ? "IFNULL(" + test + ", 0)" : test }
 
     private func call(_ function: String, _ left: SQLOperand, _ right: SQLOperand) -> SQLFragment {
@@ -187,7 +187,7 @@ extension PredicateTranslator {
             + ")"
     }
 
-    /// Text under options; constants are folded here, once.
+    /// Text folded by options; constants are folded here, once.
     func folded(_ operand: SQLOperand, _ options: Comparison.Options) -> SQLOperand {
         guard operand.kind == .text, !options.contains(.normalized),
             !options.isDisjoint(with: [.caseInsensitive, .diacriticInsensitive])

@@ -75,7 +75,7 @@ extension PredicateTranslator {
         guard let identified = object.reference as? any RowIdentified else {
             throw refusal("only managed objects and their identifiers can be looked up in a store")
         }
-        // An object of another store, or one that was never saved, equals no row; no key is negative in a table.
+        // An object of another store, or one that was never saved, equals no row; keys in tables are never negative.
         guard let key = identified.rowKey, key.store == storeNumber,
             layout.model.entities.indices.contains(key.entityIndex)
         else { return SQLOperand(SQLFragment("?", [.int(.min)]), .object(root: -1), constant: value) }

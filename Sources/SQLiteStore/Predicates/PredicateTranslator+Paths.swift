@@ -5,7 +5,7 @@ import ManagedModel
 import PredicateKit
 
 extension PredicateTranslator {
-    /// Keys and the object they start from; nil for expressions that are no path from an object of the query.
+    /// Keys and the object they start from; nil unless the expression is a path from an object of the query.
     func path(_ expression: Expression) -> (keys: [String], scope: QueryScope)? {
         switch expression {
         case .keyPath(let keys): return (keys, root)
@@ -22,12 +22,12 @@ extension PredicateTranslator {
         guard let key = keys.first, key != "objectID" || keys.count > 1 else {
             return .operand(SQLOperand(SQLFragment("\(scope.alias).Z_PK"), .object(root: entity.root)))
         }
-        let rest = keys.dropFirst()
-        if key == "self" || key == "SELF" { return try target(rest, in: scope) }
-        if entity.composites[key] != nil, let part = rest.first {
-            return try target(["\(key).\(part)"] + rest.dropFirst(), in: scope)
+        let remainingKeys = keys.dropFirst()
+        if key == "self" || key == "SELF" { return try target(remainingKeys, in: scope) }
+        if entity.composites[key] != nil, let part = remainingKeys.first {
+            return try target(["\(key).\(part)"] + remainingKeys.dropFirst(), in: scope)
         }
-        if key == "entity", entity.location(of: key) == nil { return .operand(try self.entity(of: scope, rest)) }
+        if key == "entity", entity.location(of: key) == nil { return .operand(try self.entity(of: scope, remainingKeys)) }
         guard let location = entity.location(of: key) else {
             throw refusal("keypath \(key) not found in entity \(entity.name)")
         }
@@ -37,30 +37,30 @@ extension PredicateTranslator {
             return .collection(
                 CollectionStep(
                     owner: scope, members: placed.toMany[index], destination: entity.toMany[index].destination,
-                    rest: rest))
+                    remainingKeys: remainingKeys))
         case .slot(let slot):
             switch placed.slots[slot] {
             case .transient: throw refusal("\(entity.name).\(key) is transient, so it is not in the store")
             case .attribute(let column, let kind):
-                guard rest.isEmpty else { throw refusal("\(entity.name).\(key) is an attribute and has no keys") }
+                guard remainingKeys.isEmpty else { throw refusal("\(entity.name).\(key) is an attribute and has no keys") }
                 return .operand(SQLOperand(SQLFragment("\(scope.alias).\(identifier(column))"), .init(kind)))
             case .reference(let reference):
-                if rest.isEmpty || rest == ["objectID"] || rest == ["self"] {
+                if remainingKeys.isEmpty || remainingKeys == ["objectID"] || remainingKeys == ["self"] {
                     let root = layout.model.entities[reference.destination].root
                     return .operand(
                         SQLOperand(SQLFragment("\(scope.alias).\(identifier(reference.column))"), .object(root: root)))
                 }
                 let table = try layout.entity(reference.destination).table
-                return try target(rest, in: scope.destination(key, reference, table: table))
+                return try target(remainingKeys, in: scope.destination(key, reference, table: table))
             }
         }
     }
 
     /// `entity` and `entity.name`.
-    private func entity(of scope: QueryScope, _ rest: ArraySlice<String>) throws(StoreError) -> SQLOperand {
+    private func entity(of scope: QueryScope, _ remainingKeys: ArraySlice<String>) throws(StoreError) -> SQLOperand {
         let number = SQLFragment("\(scope.alias).Z_ENT")
-        if rest.isEmpty { return SQLOperand(number, .entity) }
-        guard rest == ["name"] else { throw refusal("of an entity only its name can be compared") }
+        if remainingKeys.isEmpty { return SQLOperand(number, .entity) }
+        guard remainingKeys == ["name"] else { throw refusal("of an entity only its name can be compared") }
         let root = layout.model.entities[scope.entity].root
         let relatives = layout.entities.compactMap { $0 }.filter { $0.root == root }
         let cases = relatives.map { SQLFragment(" WHEN \($0.number) THEN ?", [.text($0.name)]) }

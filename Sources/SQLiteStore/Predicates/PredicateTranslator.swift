@@ -4,18 +4,18 @@
 import ManagedModel
 import PredicateKit
 
-/// Turns a predicate into a condition of SQL, or says why it cannot.
+/// Translates a predicate into an SQL condition, or reports why it cannot.
 ///
-/// A condition is either *exact*, 1 or 0, or it may be null for false: SQL's third value does no harm in a WHERE
-/// clause but survives a NOT, so everything below a NOT is made exact.
+/// A condition is either *exact*, 1 or 0, or it may be null for false: SQL's third value is harmless in a WHERE clause
+/// but survives a NOT, so everything below a NOT is made exact.
 struct PredicateTranslator {
     let layout: StoreLayout
     let storeNumber: UInt16
     let now: () -> Double
     let root: QueryScope
-    /// Iterators of the subqueries around the place that is being translated.
+    /// Iterators of the subqueries that enclose the translated expression.
     var variables: [String: QueryScope] = [:]
-    /// Whether functions of one row's value are meant over all rows of a group.
+    /// Whether functions apply to all rows of a group instead of one row's value.
     var isAggregating = false
 
     func condition(_ predicate: PredicateKit.Predicate, exact: Bool = false) throws(StoreError) -> SQLFragment {
@@ -27,7 +27,7 @@ struct PredicateTranslator {
         case .comparison(let comparison): return try condition(comparison, exact: exact)
         case .block:
             throw refusal(
-                "a predicate made from a block cannot run in a store; write it as a format, or filter what was fetched")
+                "a predicate made from a block cannot run in a store; write it as a format, or filter the results")
         }
     }
 
@@ -75,14 +75,14 @@ struct PredicateTranslator {
             throw refusal("ANY and ALL need a to-many relationship on the left: \(comparison.left.formatDescription)")
         }
         let isAll = comparison.modifier == .all
-        let found = try exists(collection) { (member) throws(StoreError) in
+        let existence = try exists(collection) { (member) throws(StoreError) in
             let holds = try condition(member, comparison, exact: isAll)
             return isAll ? "NOT (" + holds + ")" : holds
         }
-        return comparison.modifier == .any ? found : "NOT " + found
+        return comparison.modifier == .any ? existence : "NOT " + existence
     }
 
-    // MARK: Refusals
+    // MARK: Errors
 
     func refusal(_ reason: String) -> StoreError {
         StoreError(.unsupportedPredicate, "the predicate cannot be expressed in SQL", detail: reason)

@@ -7,7 +7,7 @@ import PredicateKit
 /// One table of a statement under its alias, and the tables joined to it along to-one relationships.
 final class QueryScope {
     let alias: String
-    /// Index of the entity whose properties are looked up.
+    /// Index of the entity for property lookups.
     let entity: Int
     private var joined: [String: QueryScope] = [:]
     private var order: [(join: String, scope: QueryScope)] = []
@@ -19,9 +19,9 @@ final class QueryScope {
         alias = names.next()
     }
 
-    /// - Returns: The scope at the other end of a to-one relationship, joined once however often it is asked for.
+    /// - Returns: The scope at the other end of a to-one relationship, joined once for all uses.
     func destination(_ key: String, _ reference: ReferenceColumn, table: String) -> QueryScope {
-        if let known = joined[key] { return known }
+        if let existing = joined[key] { return existing }
         let scope = QueryScope(entity: reference.destination, names: names)
         joined[key] = scope
         let condition = "\(scope.alias).Z_PK = \(alias).\(identifier(reference.column))"
@@ -29,10 +29,10 @@ final class QueryScope {
         return scope
     }
 
-    /// Each join stands after the one it starts from.
+    /// Each join follows the one it starts from.
     var joinClauses: String { order.map { $0.join + $0.scope.joinClauses }.joined() }
 
-    /// A scope for members of a collection, in a statement of their own.
+    /// A scope for members of a collection, in a separate statement.
     func member(of entity: Int) -> QueryScope { QueryScope(entity: entity, names: names) }
 }
 
@@ -46,15 +46,15 @@ final class AliasSource {
     }
 }
 
-/// A to-many step of a path: where it starts, where it leads, and the keys after it.
+/// A to-many step of a path: its start, its destination, and the keys after it.
 struct CollectionStep {
     let owner: QueryScope
     let members: ToManyLayout
     let destination: Int
-    let rest: ArraySlice<String>
+    let remainingKeys: ArraySlice<String>
 }
 
-/// What a path leads to.
+/// The end of a path.
 enum PathTarget {
     case operand(SQLOperand)
     case collection(CollectionStep)

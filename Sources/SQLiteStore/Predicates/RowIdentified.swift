@@ -4,8 +4,8 @@
 package import ManagedModel
 package import PredicateKit
 
-/// An object that stands for a row: a managed object, or its identifier. As a constant of a predicate it becomes
-/// the row's key.
+/// An object that represents a row: a managed object, or its identifier. As a constant of a predicate it becomes the
+/// row's key.
 package protocol RowIdentified: PredicateIdentified {
     /// nil for an object that has no row and never had one.
     var rowKey: RowKey? { get }

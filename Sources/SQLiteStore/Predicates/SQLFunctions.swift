@@ -5,16 +5,16 @@ import Foundation
 import GRDBSQLite
 import PredicateKit
 
-/// SQL functions with which the database compares values as predicates do in memory.
+/// SQL functions by which the database compares values as predicates do in memory.
 ///
 /// | Function | Result |
 /// |---|---|
 /// | `TARN_STRING(text, pattern, operator, options)` | 1 or 0: BEGINSWITH … MATCHES |
-/// | `TARN_FOLD(text, options)` | text that is equal for all texts that the options take for the same |
+/// | `TARN_FOLD(text, options)` | text that is equal for all texts equal under the options |
 /// | `TARN_EQUAL(kinds, a, b)` | 1 or 0; null equals null |
 /// | `TARN_ORDER(kinds, a, b)` | -1, 0, 1, or null without an order |
 /// | `TARN_APPLY(kinds, name, …)` | a function of the predicate language |
-/// | `TARN_AGGREGATE(kind, name, value)` | the same for the values of all rows: `sum:`, `median:` … |
+/// | `TARN_AGGREGATE(kind, name, value)` | the same over the values of all rows: `sum:`, `median:` … |
 ///
 /// `kinds` has a letter for each value, see ``SQLOperand/Kind/letter``.
 enum SQLFunctions {
@@ -66,7 +66,7 @@ enum SQLFunctions {
             }
             let values = SQLFunctions.values(arguments, 2..<Int(count), kinds: arguments[0])
             do throws(PredicateFailure) {
-                // now() became a constant before it could come here.
+                // The translation has replaced now() by a constant.
                 SQLFunctions.give(context, SQLFunctions.encode(try PredicateFunctions.apply(name, values, now: { 0 })))
             } catch {
                 sqlite3_result_error(context, error.detail, -1)
@@ -74,7 +74,7 @@ enum SQLFunctions {
         }
     }
 
-    /// Values of the rows that an aggregate has seen.
+    /// The row values that an aggregate has received.
     private final class Members {
         var name = ""
         var values: [PredicateValue] = []
@@ -90,30 +90,30 @@ enum SQLFunctions {
         let code = sqlite3_create_function_v2(
             database, "TARN_AGGREGATE", 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil, nil,
             { context, _, arguments in
-                guard let arguments, let place = SQLFunctions.members(context, bytes: 8) else { return }
+                guard let arguments, let membersPointer = SQLFunctions.members(context, bytes: 8) else { return }
                 let members: Members
-                if let known = place.pointee {
-                    members = known.takeUnretainedValue()
+                if let existing = membersPointer.pointee {
+                    members = existing.takeUnretainedValue()
                 } else {
                     members = Members()
                     members.name = SQLFunctions.text(arguments[1]) ?? ""
-                    place.pointee = Unmanaged.passRetained(members)
+                    membersPointer.pointee = Unmanaged.passRetained(members)
                 }
                 members.values += SQLFunctions.values(arguments, 2..<3, kinds: arguments[0])
             },
             { context in
-                // Without rows there is no place, and no name either: the sum of nothing is 0.
-                guard let kept = SQLFunctions.members(context, bytes: 0)?.pointee else {
+                // Without rows there is neither an aggregate context nor a name: the sum of no values is 0.
+                guard let retainedMembers = SQLFunctions.members(context, bytes: 0)?.pointee else {
                     return sqlite3_result_null(context)
                 }
-                let members = kept.takeRetainedValue()
+                let members = retainedMembers.takeRetainedValue()
                 let result = PredicateFunctions.statistics(members.name, members.values)
                 SQLFunctions.give(context, SQLFunctions.encode(result))
             }, nil)
         precondition(code == SQLITE_OK, "a fresh connection takes functions")
     }
 
-    /// Orders of texts, under the names that indexes of Apple's stores use.
+    /// Text orders, under the names in indexes of Apple's stores.
     private static func registerCollations(on database: OpaquePointer) {
         for (index, collation) in TextCollation.allCases.enumerated() {
             let code = sqlite3_create_collation_v2(
@@ -129,8 +129,8 @@ enum SQLFunctions {
         }
     }
 
-    /// Triggers of Apple's derived attributes report to the framework through these; here nobody listens, and the
-    /// triggers themselves keep the columns right.
+    /// Functions by which triggers of Apple's derived attributes notify the framework. They have no effect here; the
+    /// triggers update the columns by themselves.
     static func registerApples(on database: OpaquePointer) {
         for name in [
             "NSCoreDataDATriggerUpdatedAffectedObjectValue", "NSCoreDataDATriggerInsertUpdatedAffectedObjectValue",
@@ -164,9 +164,9 @@ enum SQLFunctions {
     ) -> [PredicateValue] {
         let letters = Array((text(kinds) ?? "").utf8)
         return range.map { index in
-            let place = index - range.lowerBound
+            let position = index - range.lowerBound
             return PredicateValue(
-                value(arguments[index]), kind: place < letters.count ? letters[place] : UInt8(ascii: "-"))
+                value(arguments[index]), kind: position < letters.count ? letters[position] : UInt8(ascii: "-"))
         }
     }
 
@@ -193,7 +193,7 @@ enum SQLFunctions {
         case .double(let value): sqlite3_result_double(context, value)
         case .text(var value):
             value.withUTF8 { bytes in
-                // An empty buffer may have no address, and a missing address would mean null.
+                // An empty buffer may have a nil address, which would mean null.
                 let start = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
                 guard let start else { return sqlite3_result_text(context, "", 0, PreparedStatement.transient) }
                 sqlite3_result_text(context, start, Int32(bytes.count), PreparedStatement.transient)

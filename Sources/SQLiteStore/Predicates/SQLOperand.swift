@@ -5,24 +5,24 @@ import Foundation
 import ManagedModel
 import PredicateKit
 
-/// An expression of a predicate as SQL, with what is known of its values.
+/// An expression of a predicate as SQL, with the known kind of its values.
 struct SQLOperand {
-    /// What can be compared with what.
+    /// The kind of an operand's values, which decides comparability.
     enum Kind: Hashable {
         case number
-        /// Numbers whose digits SQLite may not see: compared by functions of ours.
+        /// Numbers with more digits than SQLite handles: compared by TARN_ORDER and TARN_EQUAL.
         case decimal
         case text
         case date
         case data
-        /// Binary data that may stand in a file: SQL sees only whether there is any.
+        /// Possibly external binary data: SQL only sees whether a value exists.
         case outside
         case uuid
         /// Primary keys of the table of this root entity.
         case object(root: Int)
         /// Numbers of entities, `Z_ENT`.
         case entity
-        /// The null constant, which may stand beside anything.
+        /// The null constant, comparable with anything.
         case null
 
         init(_ storage: StorageKind) {
@@ -60,7 +60,7 @@ struct SQLOperand {
             }
         }
 
-        /// How the SQL functions are told what their arguments are.
+        /// The kind of an argument, for the SQL functions.
         var letter: String {
             switch self {
             case .number: "n"
@@ -108,7 +108,7 @@ extension PredicateValue {
         }
     }
 
-    /// The way back, for arguments of SQL functions.
+    /// The inverse conversion, for arguments of SQL functions.
     init(_ value: SQLValue, kind: UInt8) {
         switch (value, kind) {
         case (.null, _): self = .null

@@ -6,7 +6,7 @@ import PredicateKit
 
 /// A query as SQL.
 struct StoreQueryTranslation {
-    private let entity: EntityLayout
+    private let entity: StoredEntity
     private let tail: SQLFragment
     private let isCut: Bool
 
@@ -35,7 +35,7 @@ struct StoreQueryTranslation {
     func count() -> SQLFragment { isCut ? "SELECT COUNT(*) FROM (SELECT 1" + tail + ")" : "SELECT COUNT(*)" + tail }
 
     static func conditions(
-        _ query: StoreQuery, _ entity: EntityLayout, _ translator: PredicateTranslator
+        _ query: StoreQuery, _ entity: StoredEntity, _ translator: PredicateTranslator
     ) throws(StoreError) -> [SQLFragment] {
         var conditions: [SQLFragment] = []
         let numbers = query.includesSubentities ? entity.hierarchyNumbers : [entity.number]
@@ -48,8 +48,8 @@ struct StoreQueryTranslation {
     }
 
     /// - Parameters:
-    ///   - aliases: What names of computed columns stand for.
-    ///   - endsByKey: Whether equal rows come in order of their primary key.
+    ///   - aliases: Expressions of computed columns, by name.
+    ///   - endsByKey: Whether ties are ordered by primary key.
     static func order(
         _ keys: [SortKey], _ translator: PredicateTranslator, aliases: [String: Expression] = [:], endsByKey: Bool = true
     ) throws(StoreError) -> SQLFragment? {
@@ -63,7 +63,7 @@ struct StoreQueryTranslation {
             case .object, .entity:
                 throw translator.refusal("objects have no order: \(key.keyPath.joined(separator: "."))")
             case .decimal:
-                // Digits that a double cannot tell do not decide the order. Differs: in memory they do.
+                // Digits beyond a double's precision do not affect the order. Differs: in memory they do.
                 let value = operand.sql
                 let number =
                     "CASE typeof(" + value + ") WHEN 'blob' THEN CAST(CAST(" + value + " AS TEXT) AS REAL) ELSE "
@@ -73,7 +73,7 @@ struct StoreQueryTranslation {
             default: parts.append(translator.folded(operand, key.options).sql + direction)
             }
         }
-        // Rows that are equal by all keys stay in a defined order, the one in which an index gives them.
+        // Ties have a defined order, the one in which an index returns them.
         if endsByKey { parts.append(SQLFragment("t0.Z_PK\(last.ascending ? " ASC" : " DESC")")) }
         return .joined(parts, ", ")
     }

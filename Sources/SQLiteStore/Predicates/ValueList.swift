@@ -3,7 +3,7 @@
 
 import Foundation
 
-/// The right side of IN. Long lists of integers or texts are one argument, so that the statement stays the same.
+/// The right side of IN. Long lists of integers or texts are one argument, so that the statement text stays the same.
 struct ValueList {
     private static let inlineMax = 16
     /// SQLite's default limit of arguments is 32,766.
@@ -32,7 +32,7 @@ struct ValueList {
         return SQLFragment(Array(repeating: "?", count: values.count).joined(separator: ", "), values)
     }
 
-    /// UUIDs one after the other; nil when the values are others.
+    /// Concatenated UUIDs; nil for other values.
     private var pieces: Data? {
         var pieces = Data(capacity: values.count * Self.pieceBytes)
         for value in values {
@@ -42,7 +42,7 @@ struct ValueList {
         return pieces
     }
 
-    /// nil when JSON cannot carry the values: a fraction loses digits, bytes have no form, a text may hold zero.
+    /// nil when JSON cannot represent the values: a fraction loses digits, bytes have no form, a text may contain zero.
     private var json: String? {
         var parts: [String] = []
         parts.reserveCapacity(values.count)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// What the tables of a store's history have, as parts of a SELECT: a store has the columns of the framework that made it.
+/// The columns of a store's history tables, as parts of a SELECT: they depend on the framework version that created the
+/// store.
 struct HistoryColumns: Sendable {
     /// Author, context name, bundle and process: by reference, or inline as older frameworks wrote them.
     let texts: String
-    /// As many as the layout has. A store of Apple's that is only read may have fewer of them.
+    /// As many as the layout has. A read-only store of Apple's may have fewer.
     let tombstones: String
 
     /// - Returns: nil for a store that was never opened with history.

@@ -4,21 +4,21 @@
 import Foundation
 package import ManagedModel
 
-/// Rows as a query read them, packed into one piece of memory: copied once, and made into values when somebody reads.
+/// Rows read by a query, packed into one block of memory: copied once, and decoded when a value is read.
 ///
-/// An object that holds a row of a chunk keeps the chunk, so a chunk is small. Layout of a row, from its offset:
+/// An object that refers to a row of a chunk retains the chunk, so a chunk is small. Layout of a row, from its offset:
 ///
 ///     primary key 8 | version 8 | size 4 | entity 2 | slots 2 | a cell of 8 for each slot | a tag of 4 for each | bytes
 ///
-/// A cell holds a number, or the place and the length of bytes; the tag says which, and of a reference the entity.
+/// A cell holds a number, or the offset and the length of bytes; the tag tells which, and the entity of a reference.
 package final class RowChunk: @unchecked Sendable {
-    // Unchecked: written by the reader that makes it, constant afterwards.
+    // Unchecked: written by the reader that creates it, constant afterwards.
     static let size = 64 * 1024
-    /// Longer texts and blobs are made at once, so that a few big ones do not make a chunk big.
+    /// Longer texts and blobs are decoded right away, so that a few of them do not enlarge a chunk.
     static let bytesMax = 8 * 1024
 
     package let store: UInt16
-    /// What will bring the rows, in a chunk that stands for rows that nobody read so far.
+    /// The batch that reads the rows, in a chunk that represents unread rows.
     package let promise: AnyObject?
     @exclusivity(unchecked) package private(set) var count = 0
     @exclusivity(unchecked) private var memory: UnsafeMutableRawPointer
@@ -80,7 +80,7 @@ package final class RowChunk: @unchecked Sendable {
         }
     }
 
-    /// The destination of a to-one relationship, without making values of the rest.
+    /// The destination of a to-one relationship, without decoding other values.
     package func reference(_ slot: Int, at offset: Int) -> RowKey? {
         value(slot, of: Int(memory.load(fromByteOffset: offset + 22, as: UInt16.self)), at: offset).reference
     }
@@ -112,18 +112,18 @@ package final class RowChunk: @unchecked Sendable {
     }
 
     private func bytes(_ cell: Int, _ offset: Int) -> UnsafeRawBufferPointer {
-        let place = memory.load(fromByteOffset: cell, as: UInt32.self)
+        let byteOffset = memory.load(fromByteOffset: cell, as: UInt32.self)
         let length = memory.load(fromByteOffset: cell + 4, as: UInt32.self)
-        return UnsafeRawBufferPointer(start: memory + offset + Int(place), count: Int(length))
+        return UnsafeRawBufferPointer(start: memory + offset + Int(byteOffset), count: Int(length))
     }
 
     // MARK: Writing
 
     private static let headerSize = 24
-    /// - Returns: false when the chunk may have no room for another row of so many slots.
+    /// - Returns: false when the chunk may not have enough space for another row of that many slots.
     func hasRoom(slots: Int) -> Bool { count == 0 || used + Self.headerSize + slots * 12 + 512 <= Self.size }
 
-    /// Appends a row; `write` puts each slot's value.
+    /// Appends a row; `write` appends each slot's value.
     @inline(__always)
     func append(entity: Int, primaryKey: Int64, version: Int64, slots: Int, _ write: (inout Writer) -> Void) {
         reserve(used + Self.headerSize + slots * 12)

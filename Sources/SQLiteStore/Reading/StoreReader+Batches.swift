@@ -4,22 +4,22 @@
 package import ManagedModel
 
 extension StoreReader {
-    /// Rows of one entity and its heirs by their keys, in one statement.
+    /// Reads rows of one entity and its subentities by key, in one statement.
     ///
-    /// - Returns: The rows in no particular order; missing ones are left out.
+    /// - Returns: The existing rows, in no particular order.
     package func rows(of entity: Int, _ primaryKeys: [Int64]) throws -> [Row] {
         try rows(try layout.entity(entity), primaryKeys)
     }
 
-    func rows(_ entity: EntityLayout, _ primaryKeys: [Int64]) throws -> [Row] {
+    func rows(_ entity: StoredEntity, _ primaryKeys: [Int64]) throws -> [Row] {
         if primaryKeys.isEmpty { return [] }
         return try rows(entity, where: "t0.Z_PK \(KeyList.condition)", KeyList(primaryKeys))
     }
 
-    /// Rows of a to-many relationship's destination for many owners, in one statement, where the rows themselves tell
-    /// their owner.
+    /// Reads the destination rows of a to-many relationship for many owners, in one statement, if the rows have their
+    /// owner's key.
     ///
-    /// - Returns: nil for a relationship whose pairs are kept in a table of their own, or without a to-one inverse.
+    /// - Returns: nil for a relationship with a join table, or without a to-one inverse.
     package func memberRows(of owners: [RowKey], toMany index: Int) throws -> [Row]? {
         guard let first = owners.first else { return [] }
         let entity = try layout.entity(first.entityIndex)
@@ -29,7 +29,7 @@ extension StoreReader {
             KeyList(owners.lazy.map(\.primaryKey)))
     }
 
-    private func rows(_ entity: EntityLayout, where condition: String, _ keys: KeyList) throws -> [Row] {
+    private func rows(_ entity: StoredEntity, where condition: String, _ keys: KeyList) throws -> [Row] {
         let statement = try connection.statement(
             "SELECT \(entity.shape.selectList("t0")) FROM \(identifier(entity.table)) t0 WHERE \(condition)")
         defer { statement.reset() }

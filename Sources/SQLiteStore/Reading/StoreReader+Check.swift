@@ -4,23 +4,23 @@
 import ManagedModel
 
 extension StoreReader {
-    /// Looks for what must never be in a store. Slow: it reads every table.
+    /// Checks the invariants of a store. Slow: it reads every table.
     ///
     /// Invariants:
     /// - the file is sound
-    /// - every row is of an entity that its table holds, and its key is one that was given out
-    /// - every to-one relationship is empty or leads to a row, and every pair joins two rows
-    /// - every change in the history belongs to a transaction, and numbers stay below those given out
+    /// - every row is of an entity that its table holds, and its key was assigned
+    /// - every to-one relationship is empty or leads to a row, and every join record joins two rows
+    /// - every change in the history belongs to a transaction, and numbers stay below those assigned
     ///
-    /// - Returns: A sentence for each broken invariant, without stored values.
+    /// - Returns: A sentence for each violated invariant, without stored values.
     package func problems() throws -> [String] {
         var problems: [String] = []
         try query("PRAGMA integrity_check") { row in
             if let text = row.text(0), text != "ok" { problems.append("the file: \(text)") }
         }
-        func count(_ what: String, _ sql: String) throws {
-            let found = try connection.first("SELECT COUNT(*) FROM \(sql)") { $0.int(0) } ?? 0
-            if found > 0 { problems.append("\(found) \(what)") }
+        func count(_ summary: String, _ sql: String) throws {
+            let violationCount = try connection.first("SELECT COUNT(*) FROM \(sql)") { $0.int(0) } ?? 0
+            if violationCount > 0 { problems.append("\(violationCount) \(summary)") }
         }
         for case let entity? in layout.entities {
             let table = identifier(entity.table)

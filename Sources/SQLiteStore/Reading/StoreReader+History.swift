@@ -5,7 +5,7 @@ import ManagedModel
 import Synchronization
 
 extension StoreReader {
-    /// - Returns: The number of the last history transaction, 0 when there was none.
+    /// - Returns: The number of the last history transaction, 0 for an empty history.
     package func latestTransaction() throws -> Int64 {
         try connection.first("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = ?", [.int(HistoryEntity.transaction)]) {
             $0.int(0)
@@ -48,15 +48,15 @@ extension StoreReader {
         if last - first + 1 == Int64(transactions.count) {
             return try historyChanges("BETWEEN ? AND ?", [.int(first), .int(last)])
         }
-        // One text for lists of every length: it is kept.
+        // One text for lists of any length, so that the statement is cached.
         let list = "[\(transactions.map { String($0) }.joined(separator: ","))]"
         return try historyChanges("IN (SELECT value FROM json_each(?))", [.text(list)])
     }
 
-    /// - Returns: 0 when there is none.
+    /// - Returns: 0 without such a transaction.
     package func lastTransaction(notAfter timestamp: Double) throws -> Int64 { try lastTransaction("<= ?", timestamp) }
 
-    /// - Returns: 0 when there is none.
+    /// - Returns: 0 without such a transaction.
     package func lastTransaction(before timestamp: Double) throws -> Int64 { try lastTransaction("< ?", timestamp) }
 
     private func lastTransaction(_ condition: String, _ timestamp: Double) throws -> Int64 {
@@ -66,13 +66,13 @@ extension StoreReader {
         } ?? 0
     }
 
-    /// Whether the store has the tables of a history. One that was never opened with history has none.
+    /// Whether the store has history tables. A store that was never opened with history has none.
     func hasHistory() throws(StoreError) -> Bool { try historyColumns() != nil }
 
-    /// Read from the file again only when its schema is another, which the pragma says at once.
+    /// Cached until the file's schema version changes.
     private func historyColumns() throws(StoreError) -> HistoryColumns? {
         let version = try connection.first("PRAGMA schema_version") { $0.int(0) } ?? 0
-        if let known = store.historyColumns.withLock({ $0 }), known.schemaVersion == version { return known.columns }
+        if let cached = store.historyColumns.withLock({ $0 }), cached.schemaVersion == version { return cached.columns }
         let columns = try HistoryColumns(connection, tombstones: layout.tombstoneCount)
         store.historyColumns.withLock { $0 = (version, columns) }
         return columns
@@ -92,7 +92,7 @@ extension StoreReader {
         return changes
     }
 
-    /// - Returns: nil for a change of an entity that this store does not have.
+    /// - Returns: nil for a change of an entity outside this store.
     private func change(_ row: SQLRow) throws(StoreError) -> HistoryChange? {
         guard let kind = HistoryChange.Kind(rawValue: Int(row.int(2))),
             let index = layout.entityIndex(number: row.int(3)), let entity = layout.entities[index]

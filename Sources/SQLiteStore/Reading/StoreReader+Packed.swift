@@ -3,14 +3,14 @@
 
 package import ManagedModel
 
-// Rows that are copied without making values of them, other than by a plain query.
+// Reads of packed rows other than plain queries.
 
 extension StoreReader {
     private static let rowsBetweenQuestions = 512
 
-    /// As ``fetchPacked(_:)``, for whoever wants to know how far it is, or to stop it.
+    /// Like ``fetchPacked(_:)``, with progress and cancellation.
     ///
-    /// - Parameter continuing: Hears now and then how many rows were read.
+    /// - Parameter continuing: Receives the number of rows read so far from time to time; returns false to stop.
     /// - Returns: nil when it was stopped.
     package func fetchPacked(_ query: StoreQuery, continuing: (Int) -> Bool) throws -> [RowChunk]? {
         let entity = try layout.entity(query.entity)
@@ -27,17 +27,17 @@ extension StoreReader {
         return chunks
     }
 
-    /// Rows of one entity and its heirs by their keys, in one statement.
+    /// Reads rows of one entity and its subentities by key, in one statement.
     ///
-    /// - Returns: The rows in no particular order; missing ones are left out.
+    /// - Returns: The existing rows, in no particular order.
     package func packedRows(of entity: Int, _ primaryKeys: some Sequence<Int64>) throws -> [RowChunk] {
         try packedRows(try layout.entity(entity), where: "Z_PK", KeyList(primaryKeys))
     }
 
-    /// Rows of a to-many relationship's destination for many owners, in one statement, where the rows themselves tell
-    /// their owner.
+    /// Reads the destination rows of a to-many relationship for many owners, in one statement, if the rows have their
+    /// owner's key.
     ///
-    /// - Returns: nil for a relationship whose pairs or order are kept elsewhere.
+    /// - Returns: nil for a relationship with its members or order outside of the rows.
     package func packedMembers(of owners: [RowKey], toMany index: Int) throws -> [RowChunk]? {
         guard let first = owners.first else { return [] }
         let entity = try layout.entity(first.entityIndex)
@@ -45,7 +45,7 @@ extension StoreReader {
         return try packedRows(try layout.entity(key.destination), where: key.column, KeyList(owners.lazy.map(\.primaryKey)))
     }
 
-    private func packedRows(_ entity: EntityLayout, where column: String, _ keys: KeyList) throws -> [RowChunk] {
+    private func packedRows(_ entity: StoredEntity, where column: String, _ keys: KeyList) throws -> [RowChunk] {
         let statement = try connection.statement(
             "SELECT \(entity.shape.selectList("t0")) FROM \(identifier(entity.table)) t0 WHERE t0.\(identifier(column)) \(KeyList.condition)")
         defer { statement.reset() }

@@ -16,9 +16,9 @@ extension StoreReader {
         return keys
     }
 
-    /// The members for many owners at once.
+    /// Reads the members for many owners.
     ///
-    /// - Returns: An entry for each key that was given, with an empty list where there are no members.
+    /// - Returns: An entry for each given key, with an empty list for owners without members.
     package func destinations(of keys: [RowKey], toMany index: Int) throws -> [RowKey: [RowKey]] {
         var result: [RowKey: [RowKey]] = [:]
         result.reserveCapacity(keys.count)
@@ -33,23 +33,23 @@ extension StoreReader {
     private func memberLists(_ owners: [RowKey], _ entity: Int, _ index: Int) throws -> [[RowKey]] {
         var lists: [[RowKey]] = Array(repeating: [], count: owners.count)
         guard let read = try destinationRead(entity, index) else { return lists }
-        var places: [RowKey: Int] = [:]
-        places.reserveCapacity(owners.count)
-        for (place, owner) in owners.enumerated() { places[owner] = place }
+        var listIndexes: [RowKey: Int] = [:]
+        listIndexes.reserveCapacity(owners.count)
+        for (place, owner) in owners.enumerated() { listIndexes[owner] = place }
         let statement = try connection.statement(read.sql(condition: KeyList.condition, isOrdered: read.orderColumn != nil))
         defer { statement.reset() }
         try statement.bind([KeyList(owners.lazy.map(\.primaryKey)).argument])
-        // Without an order of their own, the members of an owner come together.
-        var (last, place): (Int64, Int?) = (0, nil)
+        // Without a defined order, the members of an owner are adjacent.
+        var (last, listIndex): (Int64, Int?) = (0, nil)
         while try statement.step() {
             let owner = statement.int(2)
-            if place == nil || owner != last {
-                (last, place) = (owner, places[RowKey(store: store.number, entity: entity, primaryKey: owner)])
+            if listIndex == nil || owner != last {
+                (last, listIndex) = (owner, listIndexes[RowKey(store: store.number, entity: entity, primaryKey: owner)])
             }
-            if let place { lists[place].append(read.key(statement, layout, store.number)) }
+            if let listIndex { lists[listIndex].append(read.key(statement, layout, store.number)) }
         }
         guard read.orderColumn == nil else { return lists }
-        for place in lists.indices where !lists[place].isSorted { lists[place].sort { $0.primaryKey < $1.primaryKey } }
+        for listIndex in lists.indices where !lists[listIndex].isSorted { lists[listIndex].sort { $0.primaryKey < $1.primaryKey } }
         return lists
     }
 
@@ -73,7 +73,7 @@ extension StoreReader {
     }
 }
 
-/// How the members of a to-many relationship are read: columns are the member's key, its entity, the owner's key.
+/// The query for the members of a to-many relationship: columns are the member's key, its entity, the owner's key.
 private struct DestinationRead {
     let destination: Int
     let table: String
@@ -82,7 +82,7 @@ private struct DestinationRead {
     let otherColumn: String
     let orderColumn: String?
 
-    /// - Parameter isOrdered: Whether the members come in their order. Sorting those of many owners costs more than reading.
+    /// - Parameter isOrdered: Whether members are sorted. Sorting those of many owners costs more than reading them.
     func sql(condition: String, isOrdered: Bool = true) -> String {
         let own = "j.\(identifier(ownColumn))"
         let from =

@@ -3,7 +3,7 @@
 
 package import ManagedModel
 
-/// What can be read from a store, on one consistent snapshot. It must not leave the closure it was handed to.
+/// Reads of a store in one consistent snapshot. Valid only inside the closure that receives it.
 package class StoreReader {
     let connection: Connection
     let store: SQLiteStore
@@ -17,18 +17,18 @@ package class StoreReader {
 
     // MARK: Rows by key
 
-    /// - Returns: nil when there is no such row. The row's key has the concrete entity, which may be an heir of the
-    ///   one asked for.
+    /// - Returns: nil for a missing row. The row's key has the concrete entity, which may be a subentity of the requested
+    ///   one.
     package func row(_ key: RowKey) throws -> Row? {
         guard key.store == store.number else { return nil }
         return try row(key.primaryKey, try layout.entity(key.entityIndex))
     }
 
-    /// - Returns: The rows in the order of their keys; missing ones are left out.
+    /// - Returns: The existing rows, in order of their keys.
     package func rows(_ keys: [RowKey]) throws -> [Row] {
         var rows: [Row] = []
         rows.reserveCapacity(keys.count)
-        var entity: EntityLayout?
+        var entity: StoredEntity?
         var statement: PreparedStatement?
         defer { statement?.reset() }
         for key in keys where key.store == store.number {
@@ -48,7 +48,7 @@ package class StoreReader {
         return rows
     }
 
-    func row(_ primaryKey: Int64, _ entity: EntityLayout) throws(StoreError) -> Row? {
+    func row(_ primaryKey: Int64, _ entity: StoredEntity) throws(StoreError) -> Row? {
         let statement = try connection.statement(entity.rowSQL)
         defer { statement.reset() }
         statement.bind(primaryKey, 1)
@@ -67,7 +67,7 @@ package class StoreReader {
         return rows
     }
 
-    /// The same rows as ``fetch(_:)``, copied without making values of them.
+    /// Fetches the same rows as ``fetch(_:)`` in packed form.
     package func fetchPacked(_ query: StoreQuery) throws -> [RowChunk] {
         let entity = try layout.entity(query.entity)
         let (shape, layout, number) = (entity.shape, layout, store.number)
@@ -94,7 +94,7 @@ package class StoreReader {
     }
 
     private func run(_ sql: SQLFragment, _ each: (PreparedStatement) -> Void) throws(StoreError) {
-        // Long texts come from long lists of values and will hardly come again: they are not kept.
+        // Long texts come from long lists of values and are unlikely to recur: they are not cached.
         let isKept = sql.text.utf8.count < 4_000
         let statement = isKept ? try connection.statement(sql.text) : try connection.passingStatement(sql.text)
         defer { statement.reset() }
@@ -102,14 +102,14 @@ package class StoreReader {
         while try statement.step() { each(statement) }
     }
 
-    // MARK: Anything else
+    // MARK: Other statements
 
-    /// Runs a statement on tables that are the caller's own, such as the mirror's, and hands each row to `each`.
+    /// Runs a statement on tables of another module, such as the sync metadata, and passes each row to `each`.
     package func query(_ sql: String, _ arguments: [SQLValue] = [], _ each: (SQLRow) throws -> Void) throws {
         try connection.query(sql, arguments, each)
     }
 
-    /// What an app finds in the store's metadata: property-list values, `NSStoreUUID` and `NSStoreType` included.
+    /// The metadata that apps see: property-list values, including `NSStoreUUID` and `NSStoreType`.
     package func metadata() throws -> [String: Any] {
         try storedMetadata().visible(identifier: store.identifier, connection)
     }

@@ -5,21 +5,21 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Tells when a store's file or its log is written, by whichever process of this machine.
+/// Reports writes to a store's file or its log, by any process of this machine.
 ///
 /// The kernel reports writes to files of the folder (`inotify`); nothing is polled. Writes from another machine to a
-/// shared folder are not seen.
+/// shared folder are not reported.
 ///
 /// Source: man7.org, inotify(7).
 final class FileWatch: Sendable {
     private let folders: FolderWatches
     private let watch: FolderWatches.Watch
 
-    /// - Parameter changed: Called on a queue of its own, once for many writes that come together.
+    /// - Parameter changed: Called on a private queue, once for several writes in short succession.
     /// - Throws: ``StoreError`` with `.notPermitted` when the kernel grants no more watches.
     init(url: URL, changed: @escaping @Sendable () -> Void) throws(StoreError) {
         folders = try FolderWatches.shared.get()
-        // The log comes and goes with the connections, so the folder is watched and not the file.
+        // The log is created and deleted with the connections, so the folder is watched instead of the file.
         watch = try folders.add(
             url.deletingLastPathComponent().path, [url.lastPathComponent, url.lastPathComponent + "-wal"], changed)
     }
@@ -29,9 +29,9 @@ final class FileWatch: Sendable {
     deinit { folders.remove(watch) }
 }
 
-/// The one connection of this process to the kernel's reports: a user has few of them, and folders for each in plenty.
+/// This process's one inotify instance: a user's limit of instances is low, that of watches per instance high.
 private final class FolderWatches: @unchecked Sendable {
-    // Unchecked: a dispatch source is only activated here; all else is constant or behind `state`.
+    // Unchecked: a dispatch source is only activated here; other properties are constant or behind `state`.
     struct Watch: Sendable {
         let folder: Int32
         let number: Int
@@ -44,7 +44,7 @@ private final class FolderWatches: @unchecked Sendable {
 
     private struct State: Sendable {
         var next = 0
-        /// By the kernel's number of the folder, then by our own of the watch.
+        /// By the kernel's number of the folder, then by the number of the watch.
         var listeners: [Int32: [Int: Listener]] = [:]
     }
 
@@ -65,8 +65,8 @@ private final class FolderWatches: @unchecked Sendable {
         source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
         source.setEventHandler { [unowned self] in
             for changed in drain() { changed() }
-            // A process that writes much, such as this one, is not told of each write: meanwhile the kernel makes one report
-            // of many.
+            // A process with many writes, such as this one, is not woken for each write: the kernel coalesces the reports
+            // in between.
             source.suspend()
             queue.asyncAfter(deadline: .now() + Self.pause) { self.source.resume() }
         }
@@ -74,7 +74,7 @@ private final class FolderWatches: @unchecked Sendable {
     }
 
     func add(_ folder: String, _ names: Set<String>, _ changed: @escaping @Sendable () -> Void) throws(StoreError) -> Watch {
-        // The same folder has the same number each time.
+        // The kernel returns the same number for the same folder.
         let watch = state.withLock { state -> Watch? in
             let number = inotify_add_watch(descriptor, folder, UInt32(IN_MODIFY))
             guard number >= 0 else { return nil }
@@ -96,7 +96,7 @@ private final class FolderWatches: @unchecked Sendable {
         }
     }
 
-    /// - Returns: What is to be called, each once.
+    /// - Returns: The distinct functions to call.
     private func drain() -> [@Sendable () -> Void] {
         var written: [Int32: Set<String>] = [:]
         var hasLost = false

@@ -4,21 +4,21 @@
 import GRDB
 import Synchronization
 
-// The store as seen by those who share it.
+// Snapshots, checkpoints, and commits of other processes.
 
 extension SQLiteStore {
-    /// The store as it is now, to be read from later; the same object as long as nothing is written.
+    /// Returns the newest state of the store, for later reads; the same object until the next write.
     ///
-    /// - Returns: nil for a store in memory, which keeps no earlier states.
+    /// - Returns: nil for an in-memory store, which keeps no earlier states.
     /// - Throws: ``StoreError``.
     package func currentGeneration() throws -> StoreGeneration? {
         guard let keeper = generations else { return nil }
         do { return try translatingErrors { try keeper.newest() } } catch { throw StoreError(error) }
     }
 
-    /// Moves the log into the file and empties it, as far as readers allow. Stores do so by themselves from time to time.
+    /// Checkpoints and truncates the log, as far as readers allow. Stores also checkpoint by themselves.
     ///
-    /// - Throws: ``StoreError``; what was saved is in the log or in the file then.
+    /// - Throws: ``StoreError``; saved rows are in the log or in the file then.
     package func checkpoint() throws {
         guard let pool = database as? DatabasePool else { return }
         do {
@@ -26,10 +26,10 @@ extension SQLiteStore {
         } catch { throw StoreError(error) }
     }
 
-    /// Calls `changed` after each commit of another process, or of another store on the same file in this one; once
-    /// for several that come together. What this store writes is not reported.
+    /// Calls `changed` after each commit of another process, or of another store on the same file in this one; once for
+    /// several in short succession. Does not report this store's own writes.
     ///
-    /// Asking again replaces the function. A store in memory has no others and never calls.
+    /// Calling it again replaces the function. Never calls for an in-memory store.
     ///
     /// - Throws: ``StoreError`` with `.notPermitted` when the file cannot be watched.
     package func watchOthers(_ changed: @escaping @Sendable () -> Void) throws {
@@ -41,11 +41,11 @@ extension SQLiteStore {
     }
 }
 
-/// Asks the writing connection whether somebody else has committed. It is the only one of this store that commits, so
-/// whatever it has not done itself was done by others.
+/// Checks by the writing connection whether another connection has committed. Only this connection of the store commits,
+/// so any other version change is another connection's.
 ///
-/// The kernel reports what a writer puts into the log before that is a commit, and nothing afterwards. So the question
-/// waits until the writer is done: for the turn, and for SQLite's own lock, which programs take that know no turns.
+/// The kernel reports writes to the log before they are committed, and nothing afterwards. So the check waits until the
+/// writer is done: for the lock, and for SQLite's own lock, which programs without this library take.
 ///
 /// Source: sqlite.org, "PRAGMA data_version" and "Write-Ahead Logging".
 private final class OthersCheck: Sendable {
@@ -75,7 +75,7 @@ private final class OthersCheck: Sendable {
         state.withLock { $0.version = version ?? 0 }
     }
 
-    /// Returns at once; the writer's queue may be busy with a save of our own.
+    /// Returns immediately; the writer's queue may be busy with a save of this store.
     func schedule() {
         let isFirst = state.withLock { state in
             defer { state.isScheduled = true }
@@ -85,7 +85,7 @@ private final class OthersCheck: Sendable {
         database.asyncWriteWithoutTransaction { [self] database in
             defer { gate.leave() }
             state.withLock { $0.isScheduled = false }
-            // Of a file that others hold too long nobody knows.
+            // After a time-out the state is unknown: reports a change.
             guard let version = try? versionAfterWriters(database) else { return changed() }
             let isNew = state.withLock { state in
                 defer { state.version = version }
@@ -99,7 +99,7 @@ private final class OthersCheck: Sendable {
         var version: Int64?
         let connection = Connection(database)
         try inTurn {
-            // Who may only read cannot wait, and asks again with the next write.
+            // A read-only connection cannot wait; the next write triggers the check again.
             version = try connection.transaction(database.configuration.readonly ? .reading : .writing) {
                 try connection.first("PRAGMA data_version") { $0.int(0) }
             }

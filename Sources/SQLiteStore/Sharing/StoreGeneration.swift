@@ -4,13 +4,13 @@
 import GRDB
 import Synchronization
 
-/// A store as it was at one moment, however much is written afterwards.
+/// A snapshot of a store at one moment, unaffected by later writes.
 ///
-/// It is a read transaction held open on a connection of its own; the log cannot begin anew while it lives, so it
-/// ends with its last owner, or when the store is closed.
+/// It is an open read transaction on its own connection; the log cannot restart while it lives, so it ends with its last
+/// owner, or when the store is closed.
 package final class StoreGeneration: Sendable {
     private let snapshot: Mutex<DatabaseSnapshot?>
-    /// What the file's watching connection told when the view was taken; nil if somebody wrote just then.
+    /// The data version when the snapshot was taken; nil if a write was in flight.
     let head: Int64?
 
     init(_ snapshot: DatabaseSnapshot, head: Int64?) {
@@ -29,26 +29,26 @@ package final class StoreGeneration: Sendable {
     }
 }
 
-/// Which views this thread's reads come from, for the length of a call.
+/// The snapshots of this thread's reads, for the duration of a call.
 package enum GenerationScope {
     private static let current = ThreadValue<[UInt16: StoreGeneration]>()
 
     static func generation(of store: UInt16) -> StoreGeneration? { current.value?[store] }
 
-    /// - Parameter generations: By store number. Stores without one are read as they are now.
+    /// - Parameter generations: By store number. Stores without one are read in their newest state.
     package static func with<T>(_ generations: [UInt16: StoreGeneration], _ body: () throws -> T) rethrows -> T {
-        // Most reads are of what is there now, inside no other context's reading.
+        // Most reads are unpinned, and not nested in a pinned one.
         if generations.isEmpty, current.value == nil { return try body() }
         return try current.with(generations, body)
     }
 }
 
-/// The views that are held of one store, and the connection that tells whether the newest is still the newest.
+/// The open snapshots of one store, and the connection that tells whether the newest is still current.
 final class GenerationKeeper: Sendable {
     private struct State {
         var watch: DatabaseQueue?
         var isClosed = false
-        var held: [WeakGeneration] = []
+        var openGenerations: [WeakGeneration] = []
     }
 
     private struct WeakGeneration { weak var generation: StoreGeneration? }
@@ -58,32 +58,32 @@ final class GenerationKeeper: Sendable {
 
     init(_ pool: DatabasePool) { self.pool = pool }
 
-    /// - Returns: The view that somebody holds already if nothing was written since, else a new one.
+    /// - Returns: The open snapshot if nothing was written since, else a new one.
     func newest() throws -> StoreGeneration {
         try state.withLock { state in
             guard !state.isClosed else { throw StoreError(.notFound, "the store was closed") }
-            state.held.removeAll { $0.generation == nil }
-            let before = try Self.version(&state.watch, pool)
-            if let last = state.held.last?.generation, last.head == before { return last }
+            state.openGenerations.removeAll { $0.generation == nil }
+            let versionBefore = try Self.version(&state.watch, pool)
+            if let last = state.openGenerations.last?.generation, last.head == versionBefore { return last }
             let snapshot = try pool.makeSnapshot()
             let after = try Self.version(&state.watch, pool)
-            let generation = StoreGeneration(snapshot, head: before == after ? after : nil)
-            state.held.append(WeakGeneration(generation: generation))
+            let generation = StoreGeneration(snapshot, head: versionBefore == after ? after : nil)
+            state.openGenerations.append(WeakGeneration(generation: generation))
             return generation
         }
     }
 
     func close() {
-        let (held, watch) = state.withLock { state in
+        let (openGenerations, watch) = state.withLock { state in
             state.isClosed = true
-            defer { (state.held, state.watch) = ([], nil) }
-            return (state.held.compactMap(\.generation), state.watch)
+            defer { (state.openGenerations, state.watch) = ([], nil) }
+            return (state.openGenerations.compactMap(\.generation), state.watch)
         }
-        for generation in held { generation.end() }
+        for generation in openGenerations { generation.end() }
         try? watch?.close()
     }
 
-    /// Changes whenever any other connection has committed, and this one never writes.
+    /// Changes whenever another connection has committed; this connection never writes.
     ///
     /// Source: sqlite.org, "PRAGMA data_version".
     private static func version(_ watch: inout DatabaseQueue?, _ pool: DatabasePool) throws -> Int64 {

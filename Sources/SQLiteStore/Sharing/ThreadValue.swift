@@ -3,7 +3,7 @@
 
 import Foundation
 
-/// A value for the length of a call, on the calling thread only.
+/// A thread-local value, for the duration of a call.
 package struct ThreadValue<Value>: Sendable {
     private final class Box {
         let value: Value
@@ -18,7 +18,7 @@ package struct ThreadValue<Value>: Sendable {
 
     package init() {}
 
-    /// nil outside any call of ``with(_:_:)`` on this thread.
+    /// nil outside of ``with(_:_:)`` on this thread.
     package var value: Value? { pthread_getspecific(key).map { Unmanaged<Box>.fromOpaque($0).takeUnretainedValue().value } }
 
     package func with<T>(_ value: Value, _ body: () throws -> T) rethrows -> T {

@@ -3,7 +3,7 @@
 
 import Foundation
 
-/// The bitmap of a history row: which properties of its entity an update changed.
+/// The bitmap of a history row: the properties of its entity that an update changed.
 ///
 /// Bit n, counted from the most significant bit of the first byte, is the n-th persisted property by name.
 /// Source: `core-data-sqlite-format`, "Persistent history tables" (measured by a published reader).

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Tells whether a store's file was written to: another one whenever it was, by this process or by others.
+/// The version of a store's file, which changes with every write, of this process or another.
 ///
 /// Source: sqlite.org, "total_changes()" and "PRAGMA data_version".
 package struct FileVersion: Hashable, Sendable {
     fileprivate var own: Int64 = 0
-    fileprivate var others: Int64 = 0
+    fileprivate var dataVersion: Int64 = 0
 }
 
 extension StoreWriter {
-    /// The version as of now, to be compared with one of an earlier transaction, or of earlier in this one.
+    /// Returns the current version, for comparison with one of an earlier transaction, or from earlier in this one.
     package func fileVersion() throws -> FileVersion {
         var version = FileVersion()
         try query("SELECT total_changes()") { version.own = $0.int(0) }
-        try query("PRAGMA data_version") { version.others = $0.int(0) }
+        try query("PRAGMA data_version") { version.dataVersion = $0.int(0) }
         return version
     }
 }

@@ -4,10 +4,10 @@
 import Foundation
 import ManagedModel
 
-/// The history of one transaction while it is being written: one change per row, however often it was touched.
+/// The history of one transaction in progress: one change per row, however often the row changes.
 ///
-/// Rows are inserted, updated and deleted once each, so those changes are only listed. Touches may meet any of them:
-/// with the first touch the list gets an index.
+/// Rows are inserted, updated and deleted once each, so those changes are appended without lookup. Touches may concern
+/// any of them: the first touch builds an index.
 struct HistoryDraft {
     struct Change {
         let key: RowKey
@@ -19,15 +19,15 @@ struct HistoryDraft {
     }
 
     let isEnabled: Bool
-    /// Whether rows may be written more than once, because the transaction joins several ``StoreWriter/apply(_:)`` calls.
+    /// Whether rows may be written repeatedly, because the transaction joins several ``StoreWriter/apply(_:)`` calls.
     let isJoined: Bool
     private(set) var changes: [Change] = []
-    private var places: [RowKey: Int]?
+    private var indexes: [RowKey: Int]?
 
     init(isEnabled: Bool, isJoined: Bool = false) {
         self.isEnabled = isEnabled
         self.isJoined = isJoined
-        places = isJoined ? [:] : nil
+        indexes = isJoined ? [:] : nil
     }
 
     var isEmpty: Bool { changes.isEmpty }
@@ -36,35 +36,35 @@ struct HistoryDraft {
 
     mutating func update(_ key: RowKey, bits: @autoclosure () -> [Int]) {
         guard isEnabled else { return }
-        if let place = places?[key] {
-            changes[place].bits += bits()
+        if let index = indexes?[key] {
+            changes[index].bits += bits()
         } else {
             add(Change(key: key, kind: .update, bits: bits(), tombstone: []))
         }
     }
 
     mutating func delete(_ key: RowKey, tombstone: [SQLValue]) {
-        if let place = places?[key] {
-            if isJoined, changes[place].kind == .insert { changes[place].isVoid = true }
-            changes[place].kind = .delete
-            changes[place].tombstone = tombstone
+        if let index = indexes?[key] {
+            if isJoined, changes[index].kind == .insert { changes[index].isVoid = true }
+            changes[index].kind = .delete
+            changes[index].tombstone = tombstone
         } else {
             add(Change(key: key, kind: .delete, bits: [], tombstone: tombstone))
         }
     }
 
-    /// Marks a property of a row as changed; of an inserted or deleted row nothing needs to be said.
+    /// Marks a property of a row as changed; has no effect on inserted and deleted rows.
     mutating func touch(_ key: RowKey, bit: Int?) {
         guard isEnabled, let bit else { return }
-        if places == nil {
-            places = Dictionary(changes.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { first, _ in first })
+        if indexes == nil {
+            indexes = Dictionary(keepingFirst: changes.enumerated().map { ($1.key, $0) })
         }
         update(key, bits: [bit])
     }
 
     private mutating func add(_ change: Change) {
         guard isEnabled else { return }
-        places?[change.key] = changes.count
+        indexes?[change.key] = changes.count
         changes.append(change)
     }
 }
@@ -122,10 +122,10 @@ extension StoreWriter {
 
     private func stringKey(_ name: String?) throws(StoreError) -> SQLValue {
         guard let name else { return .null }
-        let known = try connection.first(
+        let existingKey = try connection.first(
             "SELECT Z_PK FROM ATRANSACTIONSTRING WHERE ZNAME = ?", [.text(name)]
         ) { $0.int(0) }
-        if let known { return .int(known) }
+        if let existingKey { return .int(existingKey) }
         let key = try raiseMaximum(of: HistoryEntity.string, by: 1)
         try connection.execute(
             "INSERT INTO ATRANSACTIONSTRING (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (?, ?, 1, ?)",

@@ -4,7 +4,8 @@
 package import ManagedModel
 
 extension StoreWriter {
-    /// Adds and removes pairs. A pair that is already there, or already gone, changes nothing and is not history.
+    /// Adds and removes join records. An existing one isn't added, a missing one isn't removed, and neither is recorded
+    /// in history.
     func link(_ links: [LinkChange]) throws(StoreError) {
         for link in links {
             let owner = try ownEntity(link.owner)
@@ -30,7 +31,7 @@ extension StoreWriter {
     private func add(_ link: LinkChange, _ side: JoinSide) throws(StoreError) -> Bool {
         let owners = [side.ownColumn, side.otherColumn]
         var columns = owners
-        // Places in the lists of the owner and of the destination.
+        // Positions in the lists of the owner and of the destination.
         var orders: [(column: String, isOwn: Bool)] = []
         for (order, isOwn) in [(side.orderColumn, true), (inverseOrder(side), false)] {
             guard let order, !columns.contains(order) else { continue }
@@ -57,8 +58,8 @@ extension StoreWriter {
     }
 
     private func remove(_ link: LinkChange, _ side: JoinSide) throws(StoreError) -> Bool {
-        let (own, other) = (identifier(side.ownColumn), identifier(side.otherColumn))
-        let sql = "DELETE FROM \(identifier(side.table)) WHERE \(own) = ?1 AND \(other) = ?2"
+        let (own, otherColumn) = (identifier(side.ownColumn), identifier(side.otherColumn))
+        let sql = "DELETE FROM \(identifier(side.table)) WHERE \(own) = ?1 AND \(otherColumn) = ?2"
         return try runPair(sql, link.owner.primaryKey, link.destination.primaryKey, side)
     }
 
@@ -84,9 +85,9 @@ extension StoreWriter {
     private func setHidden(_ key: ForeignKey, _ link: LinkChange) throws(StoreError) -> Bool {
         let (table, column) = (identifier(key.table), identifier(key.column))
         let sql: String
-        var place: Int64?
+        var position: Int64?
         if link.isAddition {
-            place = try key.orderColumn.map { order throws(StoreError) in try nextPlace(in: key.column, link.owner.primaryKey, key.table, order) }
+            position = try key.orderColumn.map { order throws(StoreError) in try nextPlace(in: key.column, link.owner.primaryKey, key.table, order) }
             let order = key.orderColumn.map { ", \(identifier($0)) = ?3" } ?? ""
             sql = "UPDATE \(table) SET \(column) = ?1\(order) WHERE Z_PK = ?2 AND \(column) IS NOT ?1"
         } else {
@@ -95,14 +96,14 @@ extension StoreWriter {
         let statement = try connection.statement(sql)
         statement.bind(link.owner.primaryKey, 1)
         statement.bind(link.destination.primaryKey, 2)
-        if let place { statement.bind(place, 3) }
+        if let position { statement.bind(position, 3) }
         try statement.run()
         return statement.changes > 0
     }
 
     // MARK: Order
 
-    /// Sets the order of ordered relationships. Destinations that are not members are passed over.
+    /// Sets the order of ordered relationships. Ignores destinations that aren't members.
     func reorder(_ orders: [OrderChange]) throws(StoreError) {
         if !orders.isEmpty { lastPlaces = [:] }
         for change in orders {
@@ -110,29 +111,29 @@ extension StoreWriter {
             precondition(
                 owner.toMany.indices.contains(change.relationship), "an order names a to-many relationship of its owner"
             )
-            let (table, own, other, order): (String, String, String, String?)
+            let (table, own, otherColumn, order): (String, String, String, String?)
             switch owner.toMany[change.relationship] {
             case .transient: continue
             case .join(let side):
-                (table, own, other, order) = (side.table, side.ownColumn, side.otherColumn, side.orderColumn)
-            case .foreignKey(let key): (table, own, other, order) = (key.table, key.column, "Z_PK", key.orderColumn)
+                (table, own, otherColumn, order) = (side.table, side.ownColumn, side.otherColumn, side.orderColumn)
+            case .foreignKey(let key): (table, own, otherColumn, order) = (key.table, key.column, "Z_PK", key.orderColumn)
             }
             guard let order else { continue }
             var last: Int64 = 0
             if change.isAppended {
-                let others = change.destinations.map { String($0.primaryKey) }.joined(separator: ", ")
+                let reorderedKeys = change.destinations.map { String($0.primaryKey) }.joined(separator: ", ")
                 last =
                     try connection.first(
                         """
                         SELECT MAX(\(identifier(order))) FROM \(identifier(table)) \
-                        WHERE \(identifier(own)) = ? AND \(identifier(other)) NOT IN (SELECT value FROM json_each(?))
-                        """, [.int(change.owner.primaryKey), .text("[\(others)]")]
+                        WHERE \(identifier(own)) = ? AND \(identifier(otherColumn)) NOT IN (SELECT value FROM json_each(?))
+                        """, [.int(change.owner.primaryKey), .text("[\(reorderedKeys)]")]
                     ) { $0.int(0) } ?? 0
             }
             let statement = try connection.statement(
                 """
                 UPDATE \(identifier(table)) SET \(identifier(order)) = ?1 \
-                WHERE \(identifier(own)) = ?2 AND \(identifier(other)) = ?3 AND \(identifier(order)) IS NOT ?1
+                WHERE \(identifier(own)) = ?2 AND \(identifier(otherColumn)) = ?3 AND \(identifier(order)) IS NOT ?1
                 """)
             for (index, destination) in change.destinations.enumerated() {
                 statement.bind(last + Int64(index + 1) * OrderStep.size, 1)
@@ -144,13 +145,13 @@ extension StoreWriter {
         }
     }
 
-    // MARK: References to rows that go
+    // MARK: References to deleted rows
 
-    /// Empties every to-one relationship, and removes every pair, that leads to one of the rows.
+    /// Clears every to-one relationship to one of the rows, and removes every join record with one of them.
     ///
-    /// Versions of the rows that lose a reference rise by one, and the change is part of the history.
+    /// Versions of the changed rows are incremented, and the change is part of the history.
     ///
-    /// - Returns: The rows that were touched, each once, in order of entity and primary key.
+    /// - Returns: The distinct rows that changed, in order of entity and primary key.
     @discardableResult
     package func nullifyReferences(to keys: [RowKey]) throws -> [RowKey] {
         var touched: Set<RowKey> = []
@@ -166,7 +167,7 @@ extension StoreWriter {
     }
 
     private func nullifyColumns(
-        of entity: EntityLayout, _ key: RowKey, _ target: EntityLayout, _ touched: inout Set<RowKey>
+        of entity: StoredEntity, _ key: RowKey, _ target: StoredEntity, _ touched: inout Set<RowKey>
     ) throws(StoreError) {
         let inherited =
             layout.model.entities[entity.index].superentity.flatMap { layout.entities[$0]?.slots.count } ?? 0
@@ -174,8 +175,8 @@ extension StoreWriter {
             guard case .reference(let reference) = entity.slots[slot],
                 layout.entities[reference.destination]?.root == target.root
             else { continue }
-            let others = [reference.entityColumn, reference.orderColumn].compactMap { $0 }
-            let empty = ([reference.column] + others).map { "\(identifier($0)) = NULL" }.joined(separator: ", ")
+            let companionColumns = [reference.entityColumn, reference.orderColumn].compactMap { $0 }
+            let empty = ([reference.column] + companionColumns).map { "\(identifier($0)) = NULL" }.joined(separator: ", ")
             try collect(
                 """
                 UPDATE \(identifier(entity.table)) SET \(empty), Z_OPT = Z_OPT + 1 \
@@ -185,23 +186,23 @@ extension StoreWriter {
     }
 
     private func removePairs(
-        of entity: EntityLayout, _ key: RowKey, _ target: EntityLayout, _ touched: inout Set<RowKey>
+        of entity: StoredEntity, _ key: RowKey, _ target: StoredEntity, _ touched: inout Set<RowKey>
     ) throws(StoreError) {
         let inherited =
             layout.model.entities[entity.index].superentity.flatMap { layout.entities[$0]?.toMany.count } ?? 0
         for index in inherited..<entity.toMany.count {
             switch entity.toMany[index] {
             case .join(let side) where layout.entities[side.destination]?.root == target.root:
-                // The owners' versions rise before the pairs that tell them are removed.
-                let (table, own, other) = (
+                // The owners' versions are incremented before the join records that identify them are removed.
+                let (table, own, otherColumn) = (
                     identifier(side.table), identifier(side.ownColumn), identifier(side.otherColumn)
                 )
                 try collect(
                     """
                     UPDATE \(identifier(entity.table)) SET Z_OPT = Z_OPT + 1 \
-                    WHERE Z_PK IN (SELECT \(own) FROM \(table) WHERE \(other) = ?) RETURNING Z_PK, Z_ENT
+                    WHERE Z_PK IN (SELECT \(own) FROM \(table) WHERE \(otherColumn) = ?) RETURNING Z_PK, Z_ENT
                     """, key, { $0.toManyBits[index] }, &touched)
-                try connection.execute("DELETE FROM \(table) WHERE \(other) = ?", [.int(key.primaryKey)])
+                try connection.execute("DELETE FROM \(table) WHERE \(otherColumn) = ?", [.int(key.primaryKey)])
             case .foreignKey(let foreign) where foreign.isHidden && entity.root == target.root:
                 let (table, column) = (identifier(foreign.table), identifier(foreign.column))
                 try connection.execute(
@@ -212,7 +213,7 @@ extension StoreWriter {
     }
 
     private func collect(
-        _ sql: String, _ key: RowKey, _ bit: (EntityLayout) -> Int?, _ touched: inout Set<RowKey>
+        _ sql: String, _ key: RowKey, _ bit: (StoredEntity) -> Int?, _ touched: inout Set<RowKey>
     ) throws(StoreError) {
         let statement = try connection.statement(sql)
         defer { statement.reset() }

@@ -5,12 +5,12 @@ import ManagedModel
 
 extension StoreWriter {
     func insert(_ rows: [Row]) throws(StoreError) {
-        var entity: EntityLayout?
+        var entity: StoredEntity?
         var statement: PreparedStatement?
-        defer { statement?.forget() }
+        defer { statement?.clearBindings() }
         for row in rows {
             if entity?.index != row.key.entityIndex {
-                statement?.forget()
+                statement?.clearBindings()
                 let layout = try ownEntity(row.key)
                 entity = layout
                 statement = try connection.statement(layout.insertSQL)
@@ -28,17 +28,17 @@ extension StoreWriter {
     }
 
     func update(_ updates: [RowUpdate], _ conflicts: inout [RowConflict]) throws(StoreError) {
-        var kept: [UpdateShape: PreparedStatement] = [:]
+        var statements: [UpdateShape: PreparedStatement] = [:]
         for update in updates {
             let entity = try ownEntity(update.key)
             precondition(update.values.count == entity.slots.count, "an update has one value per slot of its entity")
             let shape = UpdateShape(entity: entity.index, slots: update.changedSlots)
             let statement: PreparedStatement
-            if let prepared = kept[shape] {
+            if let prepared = statements[shape] {
                 statement = prepared
             } else {
                 statement = try connection.statement(shape.sql(entity))
-                kept[shape] = statement
+                statements[shape] = statement
             }
             if entity.externalSlots.contains(where: update.changedSlots.contains) {
                 try dropFiles(of: entity, slots: update.changedSlots, where: SQLFragment("Z_PK = ?", [.int(update.key.primaryKey)]))
@@ -62,7 +62,7 @@ extension StoreWriter {
         }
     }
 
-    /// A row must not refer to one that somebody else deleted: nothing else would ever take the reference away.
+    /// A row must not reference a concurrently deleted one: nothing would ever clear the reference.
     func check(_ owners: [RowOwner], _ conflicts: inout [RowConflict]) throws(StoreError) {
         for owner in owners {
             let table = identifier(try ownEntity(owner.key).table)
@@ -91,7 +91,7 @@ extension StoreWriter {
             if let version = delete.expectedVersion { statement.bind(version, 2) }
             try statement.run()
             guard statement.changes == 1 else {
-                // A row that is gone is what a delete without a version wanted.
+                // A delete without a version is satisfied if the row is missing.
                 if let version = delete.expectedVersion {
                     conflicts.append(try conflict(delete.key, version, entity))
                 }
@@ -109,18 +109,18 @@ extension StoreWriter {
         }
     }
 
-    // MARK: Pieces
+    // MARK: Statements
 
-    func ownEntity(_ key: RowKey) throws(StoreError) -> EntityLayout {
+    func ownEntity(_ key: RowKey) throws(StoreError) -> StoredEntity {
         precondition(key.store == store.number, "a row is written to the store that its key names")
         return try layout.entity(key.entityIndex)
     }
 
-    private func conflict(_ key: RowKey, _ version: Int64, _ entity: EntityLayout) throws(StoreError) -> RowConflict {
+    private func conflict(_ key: RowKey, _ version: Int64, _ entity: StoredEntity) throws(StoreError) -> RowConflict {
         RowConflict(key: key, expectedVersion: version, persisted: try row(key.primaryKey, entity))
     }
 
-    /// Binds the values from a slot on, and runs the statement while the bytes of texts stand still: SQLite need not
+    /// Binds the values from a slot on, and runs the statement while the bytes of texts stay in place: SQLite need not
     /// copy them.
     private func runBound(
         _ values: ContiguousArray<StoredValue>, _ bindings: [SlotBinding], _ statement: PreparedStatement, from start: Int, _ first: Int32
@@ -128,11 +128,11 @@ extension StoreWriter {
         var index = first
         for slot in start..<bindings.count {
             if case .string(var text) = values[slot], case .value = bindings[slot] {
-                let place = index
+                let argument = index
                 return try text.withUTF8 { bytes in
                     Result { () throws(StoreError) in
-                        try statement.bind(standing: bytes, place)
-                        try runBound(values, bindings, statement, from: slot + 1, place + 1)
+                        try statement.bind(standing: bytes, argument)
+                        try runBound(values, bindings, statement, from: slot + 1, argument + 1)
                     }
                 }.get()
             }
@@ -159,35 +159,35 @@ extension StoreWriter {
         index += 1
     }
 
-    /// Gives a row that joins an ordered relationship the last place in it.
+    /// Gives a row that joins an ordered relationship the last position.
     private func append(
-        _ value: StoredValue, _ slot: SlotLayout, _ primaryKey: Int64, _ entity: EntityLayout
+        _ value: StoredValue, _ slot: SlotLayout, _ primaryKey: Int64, _ entity: StoredEntity
     ) throws(StoreError) {
         guard case .reference(let reference) = slot, let order = reference.orderColumn else { return }
         if !value.isNull, placed.contains(RowKey(store: store.number, entity: entity.index, primaryKey: primaryKey)) { return }
-        let (table, place) = (identifier(entity.table), identifier(order))
+        let (table, positionColumn) = (identifier(entity.table), identifier(order))
         guard let owner = value.reference else {
-            return try connection.execute("UPDATE \(table) SET \(place) = NULL WHERE Z_PK = ?", [.int(primaryKey)])
+            return try connection.execute("UPDATE \(table) SET \(positionColumn) = NULL WHERE Z_PK = ?", [.int(primaryKey)])
         }
         let last = try nextPlace(in: reference.column, owner.primaryKey, entity.table, order, except: primaryKey)
-        try connection.execute("UPDATE \(table) SET \(place) = ? WHERE Z_PK = ?", [.int(last), .int(primaryKey)])
+        try connection.execute("UPDATE \(table) SET \(positionColumn) = ? WHERE Z_PK = ?", [.int(last), .int(primaryKey)])
     }
 
-    /// The place behind the last member of an ordered relationship.
+    /// The position behind the last member of an ordered relationship.
     ///
     /// - Parameters:
-    ///   - column: The column that names the owner.
-    ///   - key: A row that joins the relationship; nil for a pair.
+    ///   - column: The column with the owner's key.
+    ///   - key: A row that joins the relationship; nil for a join record.
     func nextPlace(in column: String, _ owner: Int64, _ table: String, _ order: String, except key: Int64? = nil) throws(StoreError) -> Int64 {
         let list = OrderedOwner(table: table, order: order, owner: owner)
         let last: Int64
-        if let known = lastPlaces[list] {
-            last = known
+        if let lastPosition = lastPlaces[list] {
+            last = lastPosition
         } else {
-            let others = key == nil ? "" : " AND Z_PK <> ?"
+            let exclusion = key == nil ? "" : " AND Z_PK <> ?"
             last =
                 try connection.first(
-                    "SELECT MAX(\(identifier(order))) FROM \(identifier(table)) WHERE \(identifier(column)) = ?\(others)",
+                    "SELECT MAX(\(identifier(order))) FROM \(identifier(table)) WHERE \(identifier(column)) = ?\(exclusion)",
                     [.int(owner)] + (key.map { [.int($0)] } ?? [])
                 ) { $0.int(0) } ?? 0
         }
@@ -200,12 +200,12 @@ extension StoreWriter {
 /// An ordered relationship of one row.
 struct OrderedOwner: Hashable {
     let table: String
-    /// The column with the places of the members.
+    /// The column with the members' positions.
     let order: String
     let owner: Int64
 }
 
-/// Numbers that order a relationship leave gaps, as those of Apple's stores do.
+/// Positions in an ordered relationship have gaps, as in Apple's stores.
 enum OrderStep {
     static let size: Int64 = 2048
 }
@@ -215,7 +215,7 @@ struct UpdateShape: Hashable {
     let entity: Int
     let slots: [Int]
 
-    func sql(_ entity: EntityLayout) -> String {
+    func sql(_ entity: StoredEntity) -> String {
         var assignments = ["Z_OPT = Z_OPT + 1"]
         for slot in slots {
             switch entity.slots[slot] {
@@ -233,8 +233,8 @@ struct UpdateShape: Hashable {
     }
 }
 
-extension EntityLayout {
-    /// What history keeps of a row that goes. Large values are none of it.
+extension StoredEntity {
+    /// The values that history preserves of a deleted row, without large ones.
     ///
     /// Source: core-data-sqlite-format, "External binary storage".
     func tombstone(_ row: Row) -> [SQLValue] {
@@ -243,7 +243,7 @@ extension EntityLayout {
 
     static func insertSQL(_ table: String, _ slots: [SlotLayout]) -> String {
         var columns = ["Z_PK", "Z_ENT", "Z_OPT"]
-        var places = ["?", "?", "1"]
+        var placeholders = ["?", "?", "1"]
         for slot in slots {
             switch slot {
             case .transient: continue
@@ -252,14 +252,14 @@ extension EntityLayout {
                 columns.append(identifier(reference.column))
                 if let companion = reference.entityColumn {
                     columns.append(identifier(companion))
-                    places.append("?")
+                    placeholders.append("?")
                 }
             }
-            places.append("?")
+            placeholders.append("?")
         }
         return """
             INSERT INTO \(identifier(table)) (\(columns.joined(separator: ", "))) \
-            VALUES (\(places.joined(separator: ", ")))
+            VALUES (\(placeholders.joined(separator: ", ")))
             """
     }
 }

@@ -6,7 +6,7 @@ package import ManagedModel
 extension StoreChanges {
     func hasUniqueness(in layout: StoreLayout) -> Bool {
         func isUnique(_ key: RowKey) -> Bool { !layout.model.entities[key.entityIndex].uniqueness.isEmpty }
-        // Rows come in groups of one entity, so that few entities are looked at.
+        // Rows are grouped by entity, so each entity is examined once.
         var last: Int?
         func any(_ keys: some Sequence<RowKey>) -> Bool {
             for key in keys where key.entityIndex != last {
@@ -20,7 +20,7 @@ extension StoreChanges {
 }
 
 extension StoreWriter {
-    /// Empties unique columns that are about to change, so that rows may exchange their values.
+    /// Clears unique columns before their update, so that rows may swap values.
     func vacate(_ updates: [RowUpdate]) throws(StoreError) {
         for update in updates {
             let constraints = layout.model.entities[update.key.entityIndex].uniqueness
@@ -36,7 +36,7 @@ extension StoreWriter {
         }
     }
 
-    /// Empties the unique columns of rows that are about to be deleted, after others have got their values.
+    /// Clears the unique columns of rows before their deletion, so that other rows can take their values.
     package func vacate(_ keys: [RowKey]) throws {
         for key in keys {
             let entity = try ownEntity(key)
@@ -60,7 +60,7 @@ extension StoreWriter {
         throw failure
     }
 
-    /// - Returns: An error with every row of the store that stands in the way; nil if there is none.
+    /// - Returns: An error with every colliding row of the store; nil without collisions.
     func collision(of changes: StoreChanges) throws(StoreError) -> StoreError? {
         let own = Set(changes.inserts.map(\.key)).union(changes.updates.map(\.key))
         var collisions: [UniquenessCollision] = []
@@ -87,11 +87,11 @@ extension StoreWriter {
         let conditions = columns.map { "\(identifier($0)) = ?" } + ["Z_ENT IN (\(owner.hierarchyNumbers.map { String($0) }.joined(separator: ", ")))"]
         let statement = try connection.statement(
             "SELECT Z_PK FROM \(identifier(entity.table)) WHERE \(conditions.joined(separator: " AND "))")
-        var found: [Int64] = []
+        var rivalKeys: [Int64] = []
         try statement.bind(constraint.slots.map { StoredValueEncoding.encode(values[$0]) })
-        while try statement.step() { found.append(statement.int(0)) }
+        while try statement.step() { rivalKeys.append(statement.int(0)) }
         statement.reset()
-        for primaryKey in found {
+        for primaryKey in rivalKeys {
             if let row = try row(primaryKey, owner), !own.contains(row.key) { return row }
         }
         return nil
@@ -99,7 +99,7 @@ extension StoreWriter {
 }
 
 extension StoreReader {
-    /// Keys of rows that have these values.
+    /// Keys of rows with these values.
     ///
     /// - Parameter values: In the order of the constraint's properties, none of them nil.
     package func keys(with constraint: UniquenessConstraint, values: [StoredValue]) throws -> [RowKey] {

@@ -3,15 +3,15 @@
 
 package import ManagedModel
 
-/// What can be read and written in one transaction of a store. It must not leave the closure it was handed to.
+/// Reads and writes in one transaction of a store. Valid only inside the closure that receives it.
 ///
-/// What the methods write is history as well: ``apply(_:)`` writes one history transaction, and touches made by
-/// ``nullifyReferences(to:)`` join the next one, or the last of the closure.
+/// Writes are recorded in history: ``apply(_:)`` writes one history transaction; touches by ``nullifyReferences(to:)``
+/// join the next one, or the last of the closure.
 package final class StoreWriter: StoreReader {
     var history: HistoryDraft
-    /// Rows whose place in an ordered relationship is part of the changes that are being written.
+    /// Rows with a position in an ordered relationship among the changes.
     var placed: Set<RowKey> = []
-    /// Last places in ordered relationships that rows joined in this transaction, so that each list is searched for its end once.
+    /// Last positions of ordered relationships in this transaction, so that each list is searched for its end once.
     var lastPlaces: [OrderedOwner: Int64] = [:]
     /// Files of large values.
     var external = ExternalDraft()
@@ -22,33 +22,34 @@ package final class StoreWriter: StoreReader {
         super.init(connection, store)
     }
 
-    /// Reserves primary keys of an entity; keys of an undone transaction are given again.
+    /// Reserves primary keys of an entity; keys of a rolled-back transaction are assigned again.
     package func allocateKeys(for entity: Int, count: Int) throws -> [RowKey] {
         if count <= 0 { return [] }
         let first = try reserveKeys(for: entity, count: count)
         return (0..<Int64(count)).map { RowKey(store: store.number, entity: entity, primaryKey: first + $0) }
     }
 
-    /// The same without a list.
+    /// Reserves consecutive keys without creating a list.
     ///
-    /// - Returns: The first of so many consecutive keys.
+    /// - Returns: The first key.
     package func reserveKeys(for entity: Int, count: Int) throws -> Int64 {
         try raiseMaximum(of: try layout.entity(entity).rootNumber, by: count) - Int64(count) + 1
     }
 
-    /// Writes one history transaction for all ``apply(_:)`` calls that follow and have the same author, instead of one for each.
+    /// Writes one history transaction for all following ``apply(_:)`` calls with the same author, instead of one for
+    /// each.
     ///
-    /// History then lists each row once, and no row that was inserted and deleted again.
+    /// History then lists each row once, and no row that was inserted and deleted.
     package func joinHistory() {
         if !history.isJoined, history.isEmpty { history = HistoryDraft(isEnabled: history.isEnabled, isJoined: true) }
     }
 
     /// Writes rows, links and history.
     ///
-    /// - Returns: The number of the history transaction; nil when there was nothing to write, history is off, or
-    ///   the transaction is written later because of ``joinHistory()``.
-    /// - Throws: ``StoreError`` with `.conflict` after everything was tried, listing each row that was changed or
-    ///   deleted by somebody else. The caller's transaction is undone when the error leaves its closure.
+    /// - Returns: The number of the history transaction; nil when nothing was written, history is off, or
+    ///   ``joinHistory()`` defers the transaction.
+    /// - Throws: ``StoreError`` with `.conflict`, after trying everything, with each row that was concurrently changed or
+    ///   deleted. The caller's transaction is rolled back when the error leaves its closure.
     @discardableResult
     package func apply(_ changes: StoreChanges) throws -> Int64? {
         if changes.isEmpty { return nil }
@@ -57,7 +58,7 @@ package final class StoreWriter: StoreReader {
         }
         var conflicts: [RowConflict] = []
         placed = Set(changes.orders.lazy.flatMap(\.destinations))
-        // Values that must be unique are free once their rows are gone or have others.
+        // Unique values become available once their rows are deleted or have others.
         let isUnique = changes.hasUniqueness(in: layout)
         if isUnique {
             try delete(changes.deletes, &conflicts)
@@ -71,40 +72,40 @@ package final class StoreWriter: StoreReader {
         guard conflicts.isEmpty else {
             let names = Set(conflicts.map { layout.model.entities[$0.key.entityIndex].name }).sorted()
             throw StoreError(
-                .conflict, "rows were changed by somebody else", detail: names.joined(separator: ", "),
+                .conflict, "rows were changed concurrently", detail: names.joined(separator: ", "),
                 conflicts: conflicts)
         }
         lastAuthor = (changes.author, changes.contextName)
         return history.isJoined ? nil : try writeHistory(author: changes.author, contextName: changes.contextName)
     }
 
-    /// Writes history that no ``apply(_:)`` has taken along.
+    /// Writes history that no ``apply(_:)`` has written yet.
     func finish() throws {
         _ = try writeHistory(author: lastAuthor?.author, contextName: lastAuthor?.contextName)
-        if !external.made.isEmpty { try layout.external?.settle() }
+        if !external.made.isEmpty { try layout.external?.syncFolders() }
         external.isReady = true
     }
 
-    /// Runs a statement on tables that are the caller's own, such as the mirror's.
+    /// Runs a statement on tables of another module, such as the sync metadata.
     package func execute(_ sql: String, _ arguments: [SQLValue] = []) throws { try connection.execute(sql, arguments) }
 
-    /// The same.
+    /// Runs a statement on tables of another module.
     ///
-    /// - Returns: How many rows were changed.
+    /// - Returns: The number of changed rows.
     package func change(_ sql: String, _ arguments: [SQLValue] = []) throws -> Int { try connection.change(sql, arguments) }
 
-    /// Replaces what ``StoreReader/metadata()`` returns, except for what belongs to the store itself.
+    /// Replaces the metadata of ``StoreReader/metadata()``, except for the store's own values.
     ///
-    /// - Throws: ``StoreError`` with `.other` for a value that a property list cannot hold.
+    /// - Throws: ``StoreError`` with `.other` for a value that isn't a property-list value.
     package func setMetadata(_ metadata: [String: Any]) throws {
         var stored = try storedMetadata()
         stored.replaceVisible(with: metadata)
         try connection.execute("UPDATE Z_METADATA SET Z_PLIST = ?", [.blob(try stored.encoded())])
     }
 
-    /// Forgets the history transactions with a smaller number. Their texts stay, as in Apple's stores.
+    /// Deletes the history transactions with smaller numbers. Their texts stay, as in Apple's stores.
     ///
-    /// - Returns: How many there were.
+    /// - Returns: The number of deleted transactions.
     @discardableResult
     package func purgeHistory(before number: Int64) throws -> Int {
         guard try hasHistory() else { return 0 }

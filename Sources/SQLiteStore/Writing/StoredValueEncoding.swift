@@ -4,7 +4,7 @@
 import Foundation
 import ManagedModel
 
-/// How values go into columns; ``StorageKind/decode(_:_:)`` is the way back.
+/// Encodes values for columns; ``StorageKind/decode(_:_:)`` is the inverse.
 enum StoredValueEncoding {
     static func bind(_ value: StoredValue, _ statement: PreparedStatement, _ index: Int32) throws(StoreError) {
         switch value {

@@ -67,7 +67,7 @@ struct ModelDiffCommand: ParsableCommand {
     private func printLines(_ difference: ModelDifference) {
         for change in difference.changes {
             let obstacle = change.obstacle.map { "; cannot be inferred\(change.dependsOnRows ? " where rows need it" : ""): \($0)" } ?? ""
-            print("\(change.subject) \(change.what)\(obstacle)\(change.isAllowedWhenSynced ? "" : "; not for a synced store")")
+            print("\(change.subject) \(change.summary)\(obstacle)\(change.isAllowedWhenSynced ? "" : "; not for a synced store")")
         }
         if difference.changes.isEmpty { return print("nothing changed that a store depends on") }
         print(difference.isInferable ? "a migration can be inferred" : "a migration cannot be inferred: write a mapping, or stages")
@@ -77,7 +77,7 @@ struct ModelDiffCommand: ParsableCommand {
     private func printReport(_ difference: ModelDifference) throws {
         let report = Report(
             changes: difference.changes.map {
-                Report.Change(subject: $0.subject, what: $0.what, obstacle: $0.obstacle, allowedWhenSynced: $0.isAllowedWhenSynced)
+                Report.Change(subject: $0.subject, what: $0.summary, obstacle: $0.obstacle, allowedWhenSynced: $0.isAllowedWhenSynced)
             }, inferable: difference.isInferable, allowedWhenSynced: difference.isAllowedWhenSynced)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -91,7 +91,7 @@ extension CommandError {
             case .unsupportedPredicate: "change --where or --sort"
             default: "check the file and its disk"
             }
-        let what = "\(error.what)"
+        let what = "\(error.summary)"
         let detail = error.detail.isEmpty ? "" : " (\(TerminalText.escaped(error.detail)))"
         self.init("\(what.prefix(1).uppercased())\(what.dropFirst())\(detail): \(advice).")
     }

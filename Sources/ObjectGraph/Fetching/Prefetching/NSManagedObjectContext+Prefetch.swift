@@ -23,8 +23,8 @@ extension NSManagedObjectContext {
     private func prefetch(_ plan: PrefetchPlan, for owners: [PrefetchOwner]) throws {
         for step in plan.steps {
             let destinations = try prefetch(step.name, for: owners)
-            if step.rest.isEmpty || destinations.isEmpty { continue }
-            try prefetch(step.rest, for: destinations.map { PrefetchOwner(key: $0, object: registry[$0]) })
+            if step.following.isEmpty || destinations.isEmpty { continue }
+            try prefetch(step.following, for: destinations.map { PrefetchOwner(key: $0, object: registry[$0]) })
         }
     }
 
@@ -71,23 +71,23 @@ extension NSManagedObjectContext {
         for (number, keys) in Dictionary(grouping: missing, by: \.store).sorted(by: { $0.key < $1.key }) {
             guard let store = requireCoordinator().store(numbered: number), let file = store.sqlite else { continue }
             let chunks = try store.translated { try file.read { try $0.packedRows(of: entity, keys.lazy.map(\.primaryKey)) } }
-            for chunk in chunks { chunk.forEach { prefetched.keep(chunk, at: $0) } }
+            for chunk in chunks { chunk.forEach { prefetched.insert(chunk, at: $0) } }
         }
     }
 
     /// Reads the members of one to-many relationship for all owners that have not loaded them.
     private func readMembers(_ group: ToManyGroup, of owners: [PrefetchOwner], into result: inout UniqueKeys) throws {
-        var wanted: [PrefetchOwner] = []
+        var unloadedOwners: [PrefetchOwner] = []
         for owner in owners {
-            guard let known = knownMembers(of: owner, group.index) else {
-                if !owner.key.isTemporary { wanted.append(owner) }
+            guard let loadedMembers = knownMembers(of: owner, group.index) else {
+                if !owner.key.isTemporary { unloadedOwners.append(owner) }
                 continue
             }
-            for key in known { result.insert(key) }
+            for key in loadedMembers { result.insert(key) }
         }
         let coordinator = requireCoordinator()
-        guard !wanted.isEmpty, let store = coordinator.store(numbered: group.store), let file = store.sqlite else { return }
-        let keys = wanted.map(\.key)
+        guard !unloadedOwners.isEmpty, let store = coordinator.store(numbered: group.store), let file = store.sqlite else { return }
+        let keys = unloadedOwners.map(\.key)
         var members: [RowKey: [RowKey]] = [:]
         let relationship = coordinator.layouts[keys[0].entityIndex].entity.toMany[group.index]
         let (chunks, pairs) = try store.translated {
@@ -98,10 +98,10 @@ extension NSManagedObjectContext {
         }
         if let chunks, case .slot(let inverse) = relationship.inverse {
             // References may name the declared entity; owners are keyed by their own entity.
-            let ownKeys = Dictionary(keys.map { ($0.primaryKey, $0) }, uniquingKeysWith: { first, _ in first })
+            let ownKeys = Dictionary(keepingFirst: keys.map { ($0.primaryKey, $0) })
             for chunk in chunks {
                 chunk.forEach { offset in
-                    prefetched.keep(chunk, at: offset)
+                    prefetched.insert(chunk, at: offset)
                     guard let owner = chunk.reference(inverse, at: offset).flatMap({ ownKeys[$0.primaryKey] }) else { return }
                     members[owner, default: []].append(chunk.key(at: offset))
                 }
@@ -109,14 +109,14 @@ extension NSManagedObjectContext {
         } else {
             members = pairs
         }
-        for owner in wanted {
+        for owner in unloadedOwners {
             let keys = members[owner.key] ?? []
             if let object = owner.object {
                 object.toMany[group.index].load(keys)
                 // Unsaved changes count.
                 for key in object.toMany[group.index].orderedMembers { result.insert(key) }
             } else {
-                prefetched.keep(keys, of: owner.key, toMany: group.index)
+                prefetched.insertMembers(keys, of: owner.key, toMany: group.index)
                 for key in keys { result.insert(key) }
             }
         }
@@ -149,7 +149,7 @@ private struct ToManyGroup: Hashable, Comparable {
 /// Distinct keys in order of first insertion.
 private struct UniqueKeys {
     private(set) var keys: [RowKey] = []
-    private var seen: Set<RowKey> = []
+    private var distinct: Set<RowKey> = []
 
-    mutating func insert(_ key: RowKey) { if seen.insert(key).inserted { keys.append(key) } }
+    mutating func insert(_ key: RowKey) { if distinct.insert(key).inserted { keys.append(key) } }
 }

@@ -11,7 +11,7 @@ import ManagedModel
 struct PrefetchPlan {
     struct Step {
         let name: String
-        var rest: PrefetchPlan
+        var following: PrefetchPlan
     }
 
     private(set) var steps: [Step] = []
@@ -32,9 +32,9 @@ struct PrefetchPlan {
 
     private mutating func add(_ keys: ArraySlice<String>) {
         guard let name = keys.first else { return }
-        let place = steps.firstIndex { $0.name == name } ?? steps.count
-        if place == steps.count { steps.append(Step(name: name, rest: PrefetchPlan())) }
-        steps[place].rest.add(keys.dropFirst())
+        let index = steps.firstIndex { $0.name == name } ?? steps.count
+        if index == steps.count { steps.append(Step(name: name, following: PrefetchPlan())) }
+        steps[index].following.add(keys.dropFirst())
     }
 
     private static func check(_ keys: ArraySlice<String>, _ keyPath: String, _ entities: Set<Int>, _ layouts: [EntityLayout]) throws {
@@ -45,7 +45,7 @@ struct PrefetchPlan {
         guard !relationships.isEmpty else {
             throw CocoaError(
                 .persistentStoreOperation,
-                sentence: "The relationship key path '\(keyPath)' cannot be read ahead: \(entities.min().map { layouts[$0].name } ?? "the entity") "
+                sentence: "The relationship key path '\(keyPath)' cannot be prefetched: \(entities.min().map { layouts[$0].name } ?? "the entity") "
                     + "has no relationship '\(name)'.")
         }
         let next = relationships.reduce(into: Set<Int>()) { $0.formUnion(layouts[$1.destination].entity.hierarchy) }

@@ -39,18 +39,18 @@ struct PrefetchedRows {
     /// The destination of a row's to-one relationship.
     func reference(_ slot: Int, of key: RowKey) -> RowKey? { rows[key].flatMap { $0.chunk.reference(slot, at: $0.offset) } }
 
-    mutating func keep(_ chunk: RowChunk, at offset: Int) { rows[chunk.key(at: offset)] = Place(chunk: chunk, offset: offset) }
+    mutating func insert(_ chunk: RowChunk, at offset: Int) { rows[chunk.key(at: offset)] = Place(chunk: chunk, offset: offset) }
 
     /// Retains an object as long as its row is cached.
-    mutating func keep(_ object: NSManagedObject) { rows[object.key]?.object = object }
+    mutating func retain(_ object: NSManagedObject) { rows[object.key]?.object = object }
 
     /// - Returns: nil if the members were not prefetched.
     func members(of key: RowKey, toMany index: Int) -> [RowKey]? { members.isEmpty ? nil : members[Owner(key: key, relationship: index)] }
 
-    mutating func keep(_ keys: [RowKey], of owner: RowKey, toMany index: Int) { members[Owner(key: owner, relationship: index)] = keys }
+    mutating func insertMembers(_ keys: [RowKey], of owner: RowKey, toMany index: Int) { members[Owner(key: owner, relationship: index)] = keys }
 
     /// Evicts rows. Any of them may have joined or left a relationship, so all members are evicted.
-    mutating func forget(_ keys: some Sequence<RowKey>) {
+    mutating func evict(_ keys: some Sequence<RowKey>) {
         guard !isEmpty else { return }
         members = [:]
         for key in keys { rows[key] = nil }

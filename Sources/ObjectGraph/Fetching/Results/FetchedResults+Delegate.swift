@@ -21,7 +21,7 @@ extension FetchedResults {
             if form == .differences { return }
         }
         form = .changes
-        tell(changes, before, after, delegate, controller)
+        notifyOfChanges(changes, before, after, delegate, controller)
     }
 
     /// Calls a delegate's snapshot method after a fetch.
@@ -46,14 +46,14 @@ extension FetchedResults {
         return true
     }
 
-    private func tell(
+    private func notifyOfChanges(
         _ changes: ResultsChanges, _ before: ResultsState, _ after: ResultsState, _ delegate: any NSFetchedResultsControllerDelegate,
         _ controller: NSFetchedResultsController<any NSFetchRequestResult>
     ) {
         delegate.controllerWillChangeContent(controller)
-        let gone = changes.deletedSections.isEmpty ? [] : Self.infos(before.sections, before.list, titled: self)
+        let formerSections = changes.deletedSections.isEmpty ? [] : Self.infos(before.sections, before.list, titled: self)
         for index in changes.deletedSections {
-            delegate.controller(controller, didChange: gone[index], atSectionIndex: index, for: .delete)
+            delegate.controller(controller, didChange: formerSections[index], atSectionIndex: index, for: .delete)
         }
         for index in changes.insertedSections {
             delegate.controller(controller, didChange: sectionInfos[index], atSectionIndex: index, for: .insert)

@@ -15,7 +15,7 @@ final class FetchedResults {
     weak var delegate: (any NSFetchedResultsControllerDelegate)? {
         didSet {
             form = .unknown
-            follow()
+            updateFollowing()
         }
     }
     weak var controller: NSFetchedResultsController<any NSFetchRequestResult>?
@@ -57,14 +57,14 @@ final class FetchedResults {
         let objects = try context.fetchObjects(parameters)
         let sections = try ResultsSections(sectioned(objects, plan))
         self.plan = plan
-        take(ResultsList(objects), sections)
+        setResults(ResultsList(objects), sections)
         index = nil
         isFetched = true
-        follow()
+        updateFollowing()
         presentFirst()
     }
 
-    private func take(_ list: ResultsList, _ sections: ResultsSections) {
+    private func setResults(_ list: ResultsList, _ sections: ResultsSections) {
         self.list = list
         self.sections = sections
         flat = nil
@@ -76,16 +76,16 @@ final class FetchedResults {
         let cache = cacheName.flatMap {
             context.hasChanges ? nil : SectionCache($0, plan.query, of: plan.stores, sectionNameKeyPath: sectionNameKeyPath)
         }
-        if let kept = cache?.sections(of: objects.count) { return kept }
+        if let cachedSections = cache?.sections(of: objects.count) { return cachedSections }
         var entries: [ResultsSections.Entry] = []
-        var seen: Set<String> = []
+        var sectionNames: Set<String> = []
         for (place, object) in objects.enumerated() {
             let name = Self.text(of: object.value(forKeyPath: sectionNameKeyPath))
             if entries.last?.name == name {
                 entries[entries.count - 1].count += 1
                 continue
             }
-            guard seen.insert(name).inserted else {
+            guard sectionNames.insert(name).inserted else {
                 throw CocoaError(
                     .coreData,
                     sentence: "The fetched object at index \(place) has an out of order section name '\(name)'. "
@@ -93,7 +93,7 @@ final class FetchedResults {
             }
             entries.append(.init(name: name, count: 1))
         }
-        cache?.keep(entries)
+        cache?.write(entries)
         return entries
     }
 
@@ -130,7 +130,7 @@ final class FetchedResults {
     /// Follows the context's changes. Without a delegate and a stream it is not called.
     ///
     /// Source: developer.apple.com/documentation/coredata/nsfetchedresultscontroller, "Modes of Operation"
-    func follow() {
+    func updateFollowing() {
         guard isFetched, observations.isEmpty, delegate != nil || streams.isWanted else { return }
         let reference = Unchecked(WeakResults(self))
         observations = [
@@ -147,14 +147,14 @@ final class FetchedResults {
                 guard let removed = notification.userInfo?[NSRemovedPersistentStoresKey] as? [NSPersistentStore] else { return }
                 let numbers = Set(removed.map(\.number))
                 guard let context = reference.value.results?.context else { return }
-                context.perform { reference.value.results?.lose { numbers.contains($0.key.store) } }
+                context.perform { reference.value.results?.removeObjects { numbers.contains($0.key.store) } }
             },
         ]
     }
 
     private func contextDidChange(_ notification: Notification) {
         guard let plan, isFetched else { return }
-        if notification.userInfo?[NSInvalidatedAllObjectsKey] != nil { return lose { _ in true } }
+        if notification.userInfo?[NSInvalidatedAllObjectsKey] != nil { return removeObjects { _ in true } }
         func changed(_ key: String) -> [NSManagedObject] {
             (notification.userInfo?[key] as? Set<NSManagedObject> ?? []).filter { plan.entities.contains($0.layout.index) }
         }
@@ -169,7 +169,7 @@ final class FetchedResults {
         apply(gone: deleted.union(touched), accepted: accepted, plan)
     }
 
-    private func lose(_ isLost: (NSManagedObject) -> Bool) {
+    private func removeObjects(where isLost: (NSManagedObject) -> Bool) {
         guard let plan, isFetched else { return }
         let lost = objects.filter(isLost)
         if !lost.isEmpty { apply(gone: Set(lost), accepted: [], plan) }
@@ -177,12 +177,12 @@ final class FetchedResults {
 
     private func apply(gone: Set<NSManagedObject>, accepted: Set<NSManagedObject>, _ plan: FetchPlan) {
         var (list, draft) = (list, ResultsSectionsDraft(sections))
-        let before = ResultsState(list: self.list, sections: sections)
+        let stateBefore = ResultsState(list: self.list, sections: sections)
         var touched: [ObjectIdentifier: ResultsChanges.Touched] = [:]
-        var places: [(index: Int, object: NSManagedObject)] = gone.compactMap { object in place(of: object).map { ($0, object) } }
-        guard !places.isEmpty || !accepted.isEmpty else { return }
-        places.sort { $0.index > $1.index }
-        for (place, object) in places {
+        var removals: [(index: Int, object: NSManagedObject)] = gone.compactMap { object in place(of: object).map { ($0, object) } }
+        guard !removals.isEmpty || !accepted.isEmpty else { return }
+        removals.sort { $0.index > $1.index }
+        for (place, object) in removals {
             let section = sections.section(at: place)
             touched[ObjectIdentifier(object)] = .init(object: object, before: (place, sections.entries[section].name))
             draft.remove(fromSection: section)
@@ -193,19 +193,19 @@ final class FetchedResults {
         for object in plan.sorted(Array(accepted)) {
             let name = sectionNameKeyPath.map { Self.text(of: object.value(forKeyPath: $0)) } ?? ""
             names[ObjectIdentifier(object)] = name
-            let wanted = plan.place(for: object, among: list.count) { list[$0] }
-            let place = draft.insert(name, at: wanted)
-            index?.didInsert(object, list.insert(object, at: place), in: list)
+            let sortedIndex = plan.place(for: object, among: list.count) { list[$0] }
+            let insertionIndex = draft.insert(name, at: sortedIndex)
+            index?.didInsert(object, list.insert(object, at: insertionIndex), in: list)
         }
         for object in accepted {
-            guard let place = index?.index(of: object, in: list) else { continue }
-            touched[ObjectIdentifier(object), default: .init(object: object)].after = (place, names[ObjectIdentifier(object)] ?? "")
+            guard let listIndex = index?.index(of: object, in: list) else { continue }
+            touched[ObjectIdentifier(object), default: .init(object: object)].after = (listIndex, names[ObjectIdentifier(object)] ?? "")
         }
         let (sections, deleted, inserted) = draft.finish(keepingEmpty: sectionNameKeyPath == nil)
         var changes = ResultsChanges(Array(touched.values))
         (changes.deletedSections, changes.insertedSections) = (deleted, inserted)
-        take(list, sections)
-        announce(changes, from: before)
+        setResults(list, sections)
+        announce(changes, from: stateBefore)
     }
 
     /// Returns the text of a section name; values that are numbers on Apple's platforms print as numbers.

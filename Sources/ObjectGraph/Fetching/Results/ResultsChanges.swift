@@ -31,8 +31,8 @@ struct ResultsChanges {
 
     /// - Parameter touched: All deleted, inserted and changed objects. The others kept their order.
     init(_ touched: [Touched]) {
-        let gone = touched.filter { $0.before != nil && $0.after == nil }.sorted { ($0.before?.index ?? 0) < ($1.before?.index ?? 0) }
-        changes = gone.map { Change(object: $0.object, type: .delete, from: $0.before?.index, to: nil) }
+        let deletions = touched.filter { $0.before != nil && $0.after == nil }.sorted { ($0.before?.index ?? 0) < ($1.before?.index ?? 0) }
+        changes = deletions.map { Change(object: $0.object, type: .delete, from: $0.before?.index, to: nil) }
         let moved = Self.moved(touched)
         for touch in touched.filter({ $0.after != nil }).sorted(by: { ($0.after?.index ?? 0) < ($1.after?.index ?? 0) }) {
             let type: NSFetchedResultsChangeType =
@@ -55,19 +55,19 @@ struct ResultsChanges {
             return index - low
         }
         var moved: Set<ObjectIdentifier> = []
-        var rest: [(id: ObjectIdentifier, before: Int, after: Int)] = []
+        var candidates: [(id: ObjectIdentifier, before: Int, after: Int)] = []
         for touch in touched {
             guard let before = touch.before, let after = touch.after else { continue }
             if before.section != after.section || rank(before.index, oldPlaces) != rank(after.index, newPlaces) {
                 moved.insert(ObjectIdentifier(touch.object))
             } else {
-                rest.append((ObjectIdentifier(touch.object), before.index, after.index))
+                candidates.append((ObjectIdentifier(touch.object), before.index, after.index))
             }
         }
         // The changed objects may have changed order among each other: as many as possible keep theirs.
-        rest.sort { $0.before < $1.before }
-        let kept = longestIncreasing(rest.map(\.after))
-        for (place, entry) in rest.enumerated() where !kept.contains(place) { moved.insert(entry.id) }
+        candidates.sort { $0.before < $1.before }
+        let inOrder = longestIncreasing(candidates.map(\.after))
+        for (place, entry) in candidates.enumerated() where !inOrder.contains(place) { moved.insert(entry.id) }
         return moved
     }
 
@@ -85,10 +85,10 @@ struct ResultsChanges {
             if low == tails.count { tails.append(place) } else { tails[low] = place }
         }
         var result: Set<Int> = []
-        var place = tails.last ?? -1
-        while place >= 0 {
-            result.insert(place)
-            place = previous[place]
+        var index = tails.last ?? -1
+        while index >= 0 {
+            result.insert(index)
+            index = previous[index]
         }
         return result
     }

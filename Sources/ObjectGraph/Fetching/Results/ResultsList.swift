@@ -99,16 +99,16 @@ struct ResultsIndex {
     /// Stable names of chunks, since chunk numbers change.
     private var names: [Int] = []
     private var numbers: [Int: Int] = [:]
-    private var places: [ObjectIdentifier: Int] = [:]
+    private var chunkNames: [ObjectIdentifier: Int] = [:]
     private var nextName = 0
 
     init(_ list: ResultsList) {
-        places.reserveCapacity(list.count)
+        chunkNames.reserveCapacity(list.count)
         for piece in list.pieces.indices { name(piece, in: list) }
     }
 
     func index(of object: NSManagedObject, in list: ResultsList) -> Int? {
-        guard let piece = places[ObjectIdentifier(object)].flatMap({ numbers[$0] }),
+        guard let piece = chunkNames[ObjectIdentifier(object)].flatMap({ numbers[$0] }),
             let offset = list.pieces[piece].firstIndex(where: { $0 === object })
         else { return nil }
         return list.starts[piece] + offset
@@ -116,16 +116,16 @@ struct ResultsIndex {
 
     mutating func didInsert(_ object: NSManagedObject, _ effect: ResultsList.Effect, in list: ResultsList) {
         switch effect {
-        case .piece(let piece): places[ObjectIdentifier(object)] = names[piece]
+        case .piece(let piece): chunkNames[ObjectIdentifier(object)] = names[piece]
         case .pieces(let first):
             // The first chunk is new, or a chunk was split and its second half is new.
             name(names.isEmpty ? 0 : first + 1, in: list)
-            if places[ObjectIdentifier(object)] == nil { places[ObjectIdentifier(object)] = names[first] }
+            if chunkNames[ObjectIdentifier(object)] == nil { chunkNames[ObjectIdentifier(object)] = names[first] }
         }
     }
 
     mutating func didRemove(_ object: NSManagedObject, _ effect: ResultsList.Effect) {
-        places[ObjectIdentifier(object)] = nil
+        chunkNames[ObjectIdentifier(object)] = nil
         guard case .pieces(let piece) = effect else { return }
         numbers[names.remove(at: piece)] = nil
         for later in piece..<names.count { numbers[names[later]] = later }
@@ -136,6 +136,6 @@ struct ResultsIndex {
         names.insert(nextName, at: piece)
         nextName += 1
         for later in piece..<names.count { numbers[names[later]] = later }
-        for object in list.pieces[piece] { places[ObjectIdentifier(object)] = names[piece] }
+        for object in list.pieces[piece] { chunkNames[ObjectIdentifier(object)] = names[piece] }
     }
 }

@@ -48,14 +48,14 @@ struct ResultsSectionsDraft {
         var count: Int
         var start: Int
         /// nil for a new section.
-        let before: Int?
+        let formerIndex: Int?
     }
 
     private var entries: [Entry]
 
     init(_ sections: ResultsSections) {
         entries = sections.entries.enumerated().map {
-            Entry(name: $1.name, count: $1.count, start: sections.starts[$0], before: $0)
+            Entry(name: $1.name, count: $1.count, start: sections.starts[$0], formerIndex: $0)
         }
     }
 
@@ -92,7 +92,7 @@ struct ResultsSectionsDraft {
 
     private mutating func begin(_ name: String, after section: Int) -> Int {
         let start = section < 0 ? 0 : entries[section].start + entries[section].count
-        entries.insert(Entry(name: name, count: 0, start: start, before: nil), at: section + 1)
+        entries.insert(Entry(name: name, count: 0, start: start, formerIndex: nil), at: section + 1)
         change(section + 1, by: 1)
         return start
     }
@@ -104,15 +104,15 @@ struct ResultsSectionsDraft {
 
     /// Returns the remaining sections, and the former and new sections without a counterpart.
     func finish(keepingEmpty: Bool) -> (sections: ResultsSections, deleted: [Int], inserted: [Int]) {
-        var (kept, deleted, inserted): ([ResultsSections.Entry], [Int], [Int]) = ([], [], [])
+        var (remaining, deleted, inserted): ([ResultsSections.Entry], [Int], [Int]) = ([], [], [])
         for entry in entries {
             guard entry.count > 0 || keepingEmpty else {
-                if let before = entry.before { deleted.append(before) }
+                if let formerIndex = entry.formerIndex { deleted.append(formerIndex) }
                 continue
             }
-            if entry.before == nil { inserted.append(kept.count) }
-            kept.append(ResultsSections.Entry(name: entry.name, count: entry.count))
+            if entry.formerIndex == nil { inserted.append(remaining.count) }
+            remaining.append(ResultsSections.Entry(name: entry.name, count: entry.count))
         }
-        return (ResultsSections(kept), deleted, inserted)
+        return (ResultsSections(remaining), deleted, inserted)
     }
 }

@@ -42,7 +42,7 @@ struct SectionCache {
         return contents.sections
     }
 
-    func keep(_ sections: [ResultsSections.Entry]) {
+    func write(_ sections: [ResultsSections.Entry]) {
         guard let data = try? JSONEncoder().encode(Contents(request: request, sections: sections)) else { return }
         try? FileManager.default.createDirectory(at: Self.folder, withIntermediateDirectories: true)
         try? data.write(to: file, options: .atomic)

@@ -22,10 +22,10 @@ struct SnapshotContents<Section: Hashable, Item: Hashable> {
     /// - Returns: The item's index among all items.
     func place(ofItem item: Item) -> Int? {
         guard let owner = owners[item] else { return nil }
-        var place = 0
+        var index = 0
         for (id, items) in sections {
-            if id == owner { return items.firstIndex(of: item).map { place + $0 } }
-            place += items.count
+            if id == owner { return items.firstIndex(of: item).map { index + $0 } }
+            index += items.count
         }
         return nil
     }
@@ -38,8 +38,8 @@ struct SnapshotContents<Section: Hashable, Item: Hashable> {
     }
 
     mutating func insert(items: [Item], beside item: Item, after: Bool) {
-        let (section, place) = position(of: item)
-        insert(items, section, at: place + (after ? 1 : 0))
+        let (section, index) = position(of: item)
+        insert(items, section, at: index + (after ? 1 : 0))
     }
 
     private mutating func insert(_ items: [Item], _ section: Int, at place: Int?) {
@@ -51,18 +51,18 @@ struct SnapshotContents<Section: Hashable, Item: Hashable> {
     }
 
     mutating func delete(items: [Item]) {
-        let gone = Set(items)
-        let affected = Set(gone.compactMap { owners.removeValue(forKey: $0) })
-        for section in sections.indices where affected.contains(sections[section].id) { sections[section].items.removeAll(where: gone.contains) }
-        reloadedItems.removeAll(where: gone.contains)
-        reconfiguredItems.removeAll(where: gone.contains)
+        let deletedItems = Set(items)
+        let affected = Set(deletedItems.compactMap { owners.removeValue(forKey: $0) })
+        for section in sections.indices where affected.contains(sections[section].id) { sections[section].items.removeAll(where: deletedItems.contains) }
+        reloadedItems.removeAll(where: deletedItems.contains)
+        reconfiguredItems.removeAll(where: deletedItems.contains)
     }
 
     mutating func deleteAllItems() { self = SnapshotContents() }
 
     mutating func move(item: Item, beside other: Item, after: Bool) {
-        let (section, place) = position(of: item)
-        sections[section].items.remove(at: place)
+        let (section, index) = position(of: item)
+        sections[section].items.remove(at: index)
         owners[item] = nil
         insert(items: [item], beside: other, after: after)
     }
@@ -84,8 +84,8 @@ struct SnapshotContents<Section: Hashable, Item: Hashable> {
     private func position(of item: Item) -> (section: Int, place: Int) {
         guard let owner = owners[item] else { preconditionFailure("the item identifier is not in the snapshot") }
         let section = existing(owner)
-        guard let place = sections[section].items.firstIndex(of: item) else { preconditionFailure("an item is in the section that owns it") }
-        return (section, place)
+        guard let index = sections[section].items.firstIndex(of: item) else { preconditionFailure("an item is in the section that owns it") }
+        return (section, index)
     }
 
     // MARK: Sections
@@ -97,16 +97,16 @@ struct SnapshotContents<Section: Hashable, Item: Hashable> {
     }
 
     private mutating func insert(sections ids: [Section], at place: Int) {
-        let known = Set(sections.map(\.id))
-        precondition(known.isDisjoint(with: ids) && Set(ids).count == ids.count, "a section identifier is in a snapshot once")
+        let existingIDs = Set(sections.map(\.id))
+        precondition(existingIDs.isDisjoint(with: ids) && Set(ids).count == ids.count, "a section identifier is in a snapshot once")
         sections.insert(contentsOf: ids.map { ($0, []) }, at: place)
     }
 
     mutating func delete(sections ids: [Section]) {
-        let gone = Set(ids)
-        for section in sections where gone.contains(section.id) { for item in section.items { owners[item] = nil } }
-        sections.removeAll { gone.contains($0.id) }
-        reloadedSections.removeAll(where: gone.contains)
+        let deletedIDs = Set(ids)
+        for section in sections where deletedIDs.contains(section.id) { for item in section.items { owners[item] = nil } }
+        sections.removeAll { deletedIDs.contains($0.id) }
+        reloadedSections.removeAll(where: deletedIDs.contains)
     }
 
     mutating func move(section: Section, beside other: Section, after: Bool) {
@@ -119,8 +119,8 @@ struct SnapshotContents<Section: Hashable, Item: Hashable> {
     }
 
     private func existing(_ section: Section) -> Int {
-        guard let place = place(ofSection: section) else { preconditionFailure("the section identifier is not in the snapshot") }
-        return place
+        guard let index = index(ofSection: section) else { preconditionFailure("the section identifier is not in the snapshot") }
+        return index
     }
 
     // MARK: Other identifiers

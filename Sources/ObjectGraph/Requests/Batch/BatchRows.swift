@@ -31,8 +31,8 @@ final class DictionaryRows: BatchRowSource {
 
     init(_ layout: EntityLayout, _ dictionaries: [[String: Any]]) {
         self.layout = layout
-        var rest = dictionaries[...]
-        nextDictionary = { rest.popFirst() }
+        var remaining = dictionaries[...]
+        nextDictionary = { remaining.popFirst() }
     }
 
     init(_ layout: EntityLayout, _ handler: @escaping (NSMutableDictionary) -> Bool) {
@@ -55,7 +55,7 @@ final class DictionaryRows: BatchRowSource {
         for (key, value) in row {
             guard case .slot(let slot)? = layout.entity.location(of: key), case .attribute(let attribute) = layout.entity.slots[slot] else {
                 throw CocoaError(
-                    .persistentStoreOperation, sentence: "A batch insert gives a value to '\(layout.name).\(key)', which is no attribute.")
+                    .persistentStoreOperation, sentence: "A batch insert gives a value to '\(layout.name).\(key)', which isn't an attribute.")
             }
             guard let stored = AttributeCoding.stored(value, as: attribute.type) else {
                 throw CocoaError(

@@ -74,7 +74,7 @@ extension NSBatchUpdateRequest: ExecutableRequest {
             guard case .slot(let slot)? = layout.entity.location(of: name) else {
                 throw CocoaError(
                     .persistentStoreOperation,
-                    sentence: "A batch update changes '\(layout.name).\(name)', which is no attribute and no to-one relationship.")
+                    sentence: "A batch update changes '\(layout.name).\(name)', which is neither an attribute nor a to-one relationship.")
             }
             return (slot, try Self.value(value, for: layout.entity.slots[slot], of: layout, in: store))
         }.sorted { $0.slot < $1.slot }
@@ -164,8 +164,7 @@ extension NSPersistentStoreCoordinator {
     }
 
     fileprivate func objectIDs(_ keys: [RowKey]) -> [NSManagedObjectID] {
-        var seen: Set<RowKey> = []
-        return keys.filter { seen.insert($0).inserted }.map { objectID(for: $0) }
+        keys.uniqued().map { objectID(for: $0) }
     }
 
     fileprivate func didCarryOut(_ outcome: BatchOutcome, in store: NSPersistentStore) {

@@ -4,10 +4,10 @@
 import Foundation
 import ManagedModel
 
-/// The model that Apple's framework keeps in a store for its own migrations, as far as its archive can be read.
+/// The model that Apple's framework stores for its own migrations, as far as its archive can be read.
 ///
-/// Left out: validation rules, fetched properties, expressions of derived attributes, configurations and request templates.
-/// None of them changes how rows are read.
+/// Omitted: validation rules, fetched properties, expressions of derived attributes, configurations and request
+/// templates. None of them affects how rows are read.
 ///
 /// Source: observed in stores of public test suites with public models (framework versions 1044 to 1344).
 struct ArchivedModel {
@@ -42,7 +42,7 @@ struct ArchivedModel {
         entity.renamingIdentifier = renaming(object, name)
         entity.versionHashModifier = archive.text(object, "NSVersionHashModifier")
         entity.userInfo = userInfo(object)
-        // An entity has copies of the properties that it inherits.
+        // An entity has copies of its inherited properties.
         let inherited = Set(properties(parent).map(\.name))
         for (property, name) in properties(object) where !inherited.contains(name) {
             switch archive.className(property) {
@@ -113,7 +113,7 @@ struct ArchivedModel {
             name: name, destination: destination, inverse: archive.text(object, "_NSInverseRelationshipName"), isToMany: maximum != 1,
             isOrdered: archive.bool(object, "NSIsOrdered"), isOptional: archive.bool(object, "NSIsOptional"),
             deleteRule: archive.int(object, "NSDeleteRule").flatMap { DeleteRule(rawValue: Int($0)) } ?? .nullify)
-        // -1, as the 64 bits of an archive write it, is as unbounded as 0.
+        // -1, written as an archive's 64 bits, means unbounded, as 0 does.
         relationship.maximumCount = Int(max(0, maximum))
         relationship.minimumCount = Int(max(0, archive.int(object, "NSMinCount") ?? 0))
         relationship.isTransient = archive.bool(object, "NSIsTransient")
@@ -137,7 +137,7 @@ struct ArchivedModel {
 
     // MARK: Parts
 
-    /// The values of a dictionary of either of the two classes that archives have: one lists its values apart from its keys.
+    /// The values of a dictionary of either class used in archives: one lists its values separately from its keys.
     private func elements(_ dictionary: [String: Int]?) -> [KeyedArchive.Value] {
         guard let dictionary else { return [] }
         return dictionary["values"] == nil ? archive.members(dictionary) : archive.members(archive.map(dictionary, "values"))
@@ -151,7 +151,7 @@ struct ArchivedModel {
         values.compactMap { if case .text(let text) = $0 { text } else { nil } }
     }
 
-    /// The archive has the name itself where the model's author gave no other.
+    /// The archive has the name itself if the model sets no renaming identifier.
     private func renaming(_ object: [String: Int], _ name: String) -> String? {
         archive.text(object, "NSRenamingIdentifier").flatMap { $0 == name ? nil : $0 }
     }

@@ -14,7 +14,7 @@ package struct DerivedModel: Sendable {
     package enum Origin: String, Sendable, Codable {
         /// The store's own record of its model: exact.
         case recorded
-        /// The model that Apple's framework keeps in the store: exact but for what ``ArchivedModel`` leaves out.
+        /// The model that Apple's framework stored: exact except for the omissions of ``ArchivedModel``.
         case archived
         /// Tables, columns and values: names in lower case, relationships guessed.
         case tables
@@ -22,7 +22,7 @@ package struct DerivedModel: Sendable {
 
     package let model: Model
     package let origin: Origin
-    /// What could not be derived, a sentence each.
+    /// One sentence for each part that could not be derived.
     package let notes: [String]
 
     /// - Throws: ``StoreError``: `.notFound`, `.notPermitted`, or `.corrupt` for a file that isn't a store, is too damaged
@@ -64,7 +64,7 @@ package struct DerivedModel: Sendable {
                     self.init(model: model, origin: .archived, notes: [])
                     return
                 }
-                notes.append("the model in the store is not used, since the tables differ: \(misfit.what) (\(misfit.detail))")
+                notes.append("the model in the store is not used, since the tables differ: \(misfit.summary) (\(misfit.detail))")
             } else {
                 notes.append("the model in the store cannot be read")
             }
@@ -73,7 +73,7 @@ package struct DerivedModel: Sendable {
         guard !model.entities.isEmpty else { throw StoreError(.corrupt, "the store has no entity with a table") }
         try model.markExternalValues(connection, existing, external)
         notes += guesses
-        if let misfit = misfit(model) { notes.append("a store like this does not open with the model: \(misfit.what) (\(misfit.detail))") }
+        if let misfit = misfit(model) { notes.append("a store like this does not open with the model: \(misfit.summary) (\(misfit.detail))") }
         self.init(model: model, origin: .tables, notes: notes)
     }
 
@@ -83,11 +83,10 @@ package struct DerivedModel: Sendable {
 }
 
 extension Model {
-    /// Whether names are names, which also name files, and sizes those of a model: a file may say anything of itself.
+    /// Whether names are valid, also as file names, and sizes plausible: a file's contents are untrusted.
     fileprivate var isUsable: Bool {
-        let byName = Dictionary(entities.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        let parents = Dictionary(
-            entities.compactMap { entity in entity.superentity.flatMap { byName[$0] }.map { (entity.name, $0) } }, uniquingKeysWith: { first, _ in first })
+        let byName = Dictionary(keepingFirst: entities.map { ($0.name, $0) })
+        let parents = Dictionary(keepingFirst: entities.compactMap { entity in entity.superentity.flatMap { byName[$0] }.map { (entity.name, $0) } })
         func depth(_ entity: Entity) -> Int {
             var (current, depth) = (entity, 0)
             while depth <= StoreOutline.depthMax, let parent = parents[current.name] { (current, depth) = (parent, depth + 1) }
@@ -97,7 +96,7 @@ extension Model {
             && (try? ResolvedModel(self)) != nil
     }
 
-    /// Finds attributes with external storage, by their values: nothing else in a store of Apple's records it.
+    /// Detects attributes with external storage by their values, the only evidence in Apple's stores.
     fileprivate mutating func markExternalValues(
         _ connection: Connection, _ existing: StoreLayoutBuilder.Existing, _ external: ExternalFolder
     ) throws {
@@ -118,8 +117,8 @@ extension Model {
         }
     }
 
-    /// Whether every value of a column has a tag, and one of them names a file or there is a folder for files at all: a value
-    /// that begins with the byte of a tag by chance would lose it.
+    /// Whether every value of a column has a tag, and one of them names a file or the store has a folder for files: a
+    /// value that happens to begin with a tag's byte would lose it.
     private static func areTagged(_ column: String, _ table: String, _ hasFolder: Bool, _ connection: Connection) throws -> Bool {
         let (all, inline, files) = try connection.first(
             """
@@ -131,7 +130,7 @@ extension Model {
 }
 
 extension RecordedModel {
-    /// The recorded part of the model: names, and how properties are stored.
+    /// The recorded part of the model: names, and storage of properties.
     func model() -> Model {
         Model(
             entities: entities.sorted { $0.key < $1.key }.map { name, recorded in
@@ -143,7 +142,7 @@ extension RecordedModel {
                     }
                     guard let destination = record.destination else { continue }
                     let inverse = record.inverse.flatMap { entities[destination]?.properties[$0] }
-                    // A to-one inverse has the order in its row.
+                    // A to-one inverse has the position in its row.
                     let isOrdered = record.kind != .toOne && (record.orderColumn ?? (inverse?.kind == .toOne ? inverse?.orderColumn : nil)) != nil
                     entity.relationships.append(
                         Relationship(
@@ -156,7 +155,7 @@ extension RecordedModel {
 }
 
 extension StorageKind {
-    /// An attribute that is stored in this way, with the largest range.
+    /// The attribute of the widest range for this storage.
     fileprivate func attribute(named name: String) -> Attribute? {
         let type: AttributeType
         switch self {

@@ -4,10 +4,10 @@
 import CZlib
 import Foundation
 
-/// A keyed archive in a binary property list, read as values: no class is looked up and no object is made.
+/// A keyed archive in a binary property list, read as values: no class is looked up and no object is created.
 ///
-/// Foundation's unarchiver makes objects of the classes that an archive names, and its property lists do not show what refers
-/// to what. The bytes come from files of unknown origin: every offset is checked, and nothing is read recursively.
+/// Foundation's unarchiver creates objects of the classes that an archive names, and its property lists do not expose
+/// references. The bytes come from files of unknown origin: every offset is checked, and reading never recurses.
 ///
 /// Source: the comments in CFBinaryPList.c of swift-corelibs-foundation, which describe the format.
 struct KeyedArchive {
@@ -19,15 +19,15 @@ struct KeyedArchive {
         case text(String)
         /// Another object of the archive.
         case reference(Int)
-        /// Places in the property list, for ``KeyedArchive/value(at:)``.
+        /// Offsets in the property list, for ``KeyedArchive/value(at:)``.
         case list([Int])
         case map([String: Int])
         case other
     }
 
-    /// Bytes of the largest archive, without compression.
+    /// Largest archive in bytes, uncompressed.
     static let bytesMax = 32 << 20
-    /// Elements of the largest collection in an archive that is read; the archive's own list of objects may be longer.
+    /// Largest number of elements of a collection in an archive; the archive's own list of objects may be longer.
     static let elementsMax = 4096
     private static let objectsMax = 1 << 20
     /// UTF-16 units of the longest text.
@@ -37,7 +37,7 @@ struct KeyedArchive {
     private let offsets: Range<Int>
     private let offsetSize: Int
     private let referenceSize: Int
-    /// The archived objects' places in the property list.
+    /// The archived objects' offsets in the property list.
     private var objects: [Int] = []
     private var top: [String: Int] = [:]
 
@@ -63,10 +63,10 @@ struct KeyedArchive {
 
     // MARK: Objects
 
-    /// - Returns: The value of a key, and the object itself where the value refers to one; ``Value/null`` for none.
+    /// - Returns: The value of a key, dereferenced if it is a reference; ``Value/null`` for a missing key.
     func value(_ object: [String: Int], _ key: String) -> Value {
-        guard let place = object[key] else { return .null }
-        return followed(value(at: place))
+        guard let offset = object[key] else { return .null }
+        return followed(value(at: offset))
     }
 
     func map(_ object: [String: Int], _ key: String) -> [String: Int]? {
@@ -83,59 +83,59 @@ struct KeyedArchive {
 
     func bool(_ object: [String: Int], _ key: String) -> Bool { value(object, key) == .bool(true) }
 
-    /// - Returns: The name that the archive gives to the object's class.
+    /// - Returns: The name of the object's class in the archive.
     func className(_ object: [String: Int]) -> String? { map(object, "$class").flatMap { text($0, "$classname") } }
 
     /// - Returns: The members of an array or a set, or the values of a dictionary.
     func members(_ collection: [String: Int]?, _ key: String = "NS.objects") -> [Value] {
-        guard let collection, case .list(let places) = value(collection, key) else { return [] }
-        return places.map { followed(value(at: $0)) }
+        guard let collection, case .list(let offsets) = value(collection, key) else { return [] }
+        return offsets.map { followed(value(at: $0)) }
     }
 
     private func followed(_ value: Value) -> Value {
         guard case .reference(let index) = value else { return value }
         guard objects.indices.contains(index) else { return .null }
         let object = self.value(at: objects[index])
-        // The archive's sign for nil is its first object.
+        // The archive represents nil by its first object.
         return object == .text("$null") ? .null : object
     }
 
     // MARK: The property list
 
     private func value(at index: Int, elementsMax: Int = elementsMax) -> Value {
-        guard let place = place(index) else { return .other }
-        let (kind, low) = (bytes[place] >> 4, Int(bytes[place] & 0xF))
+        guard let offset = offset(index) else { return .other }
+        let (kind, low) = (bytes[offset] >> 4, Int(bytes[offset] & 0xF))
         switch kind {
         case 0x0: return low == 8 ? .bool(false) : low == 9 ? .bool(true) : low == 0 ? .null : .other
         case 0x1:
-            // Numbers of fewer than 8 bytes have no sign.
-            guard low <= 3, let bits = Self.bits(bytes, place + 1, 1 << low) else { return .other }
+            // Numbers of fewer than 8 bytes are unsigned.
+            guard low <= 3, let bits = Self.bits(bytes, offset + 1, 1 << low) else { return .other }
             return .int(Int64(bitPattern: bits))
         case 0x2:
-            guard let bits = Self.bits(bytes, place + 1, 1 << low) else { return .other }
+            guard let bits = Self.bits(bytes, offset + 1, 1 << low) else { return .other }
             return low == 3 ? .double(Double(bitPattern: bits)) : low == 2 ? .double(Double(Float(bitPattern: UInt32(bits)))) : .other
-        case 0x8: return Self.number(bytes, place + 1, low + 1).map(Value.reference) ?? .other
+        case 0x8: return Self.number(bytes, offset + 1, low + 1).map(Value.reference) ?? .other
         case 0x5, 0x6:
-            return text(place).map(Value.text) ?? .other
+            return text(offset).map(Value.text) ?? .other
         case 0xA, 0xC:
-            guard let (count, start) = length(place, low), count <= elementsMax else { return .other }
+            guard let (count, start) = length(offset, low), count <= elementsMax else { return .other }
             return references(start, count).map(Value.list) ?? .other
         case 0xD:
-            guard let (count, start) = length(place, low), count <= elementsMax, let keys = references(start, count),
+            guard let (count, start) = length(offset, low), count <= elementsMax, let keys = references(start, count),
                 let values = references(start + count * referenceSize, count)
             else { return .other }
             var map: [String: Int] = [:]
-            for (key, value) in zip(keys, values) { if let name = self.place(key).flatMap(text) { map[name] = value } }
+            for (key, value) in zip(keys, values) { if let name = self.offset(key).flatMap(text) { map[name] = value } }
             return .map(map)
         default: return .other
         }
     }
 
-    /// Where an object begins.
+    /// The offset of an object.
     private func place(_ index: Int) -> Int? {
         let entry = offsets.lowerBound + index * offsetSize
-        guard index >= 0, entry + offsetSize <= offsets.upperBound, let place = Self.number(bytes, entry, offsetSize) else { return nil }
-        return place < offsets.lowerBound ? place : nil
+        guard index >= 0, entry + offsetSize <= offsets.upperBound, let offset = Self.number(bytes, entry, offsetSize) else { return nil }
+        return offset < offsets.lowerBound ? offset : nil
     }
 
     private func text(_ place: Int) -> String? {
@@ -148,7 +148,7 @@ struct KeyedArchive {
         return String(decoding: units, as: UTF16.self)
     }
 
-    /// - Returns: How many elements an object has, and where they begin.
+    /// - Returns: The number of an object's elements, and the offset of the first.
     private func length(_ place: Int, _ low: Int) -> (count: Int, start: Int)? {
         guard low == 0xF else { return (low, place + 1) }
         guard place + 1 < offsets.lowerBound, bytes[place + 1] >> 4 == 0x1 else { return nil }
@@ -161,7 +161,7 @@ struct KeyedArchive {
         return (0..<count).map { Self.number(bytes, start + $0 * referenceSize, referenceSize) ?? -1 }
     }
 
-    /// - Returns: A number of at most 31 bits; nil for larger ones, which aren't valid offsets or counts.
+    /// - Returns: A number of at most 31 bits; nil for larger ones, which are invalid as offsets and counts.
     private static func number(_ bytes: [UInt8], _ start: Int, _ size: Int) -> Int? {
         bits(bytes, start, size).flatMap { $0 <= UInt64(Int32.max) ? Int($0) : nil }
     }
@@ -173,8 +173,8 @@ struct KeyedArchive {
 }
 
 extension KeyedArchive {
-    /// - Parameter data: An archive that is compressed without a header (RFC 1951).
-    /// - Returns: nil for anything else, and for what becomes larger than ``bytesMax``.
+    /// - Parameter data: An archive compressed without a header (RFC 1951).
+    /// - Returns: nil for other data, and for archives that exceed ``bytesMax``.
     init?(deflated data: Data) {
         var stream = z_stream()
         guard data.count <= Self.bytesMax, tarn_inflate_init_raw(&stream) == Z_OK else { return nil }

@@ -67,12 +67,12 @@ extension TableModel {
     }
 
     mutating func addIndexes() throws {
-        var found: [(name: String, table: String, isUnique: Bool)] = []
+        var candidates: [(name: String, table: String, isUnique: Bool)] = []
         try connection.query(
             "SELECT name, tbl_name, sql LIKE 'CREATE UNIQUE%' FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY rowid"
-        ) { row in found.append((row.text(0) ?? "", row.text(1) ?? "", row.int(2) == 1)) }
-        for index in found where index.name.hasPrefix("Z_") {
-            // The longest name that fits: entities may have underscores.
+        ) { row in candidates.append((row.text(0) ?? "", row.text(1) ?? "", row.int(2) == 1)) }
+        for index in candidates where index.name.hasPrefix("Z_") {
+            // The longest matching name: entity names may contain underscores.
             let owner = entities.filter { index.name.hasPrefix("Z_\($0.value.name)_") && outline.table(of: $0.key) == index.table }
                 .max { $0.value.name.utf8.count < $1.value.name.utf8.count }
             guard let owner else { continue }

@@ -4,7 +4,7 @@
 import Foundation
 import ManagedModel
 
-/// A model guessed from the tables of a store that has no readable record of its own.
+/// A model guessed from the tables of a store without a readable record of its own.
 ///
 ///     entities            from Z_PRIMARYKEY, with their names and parents
 ///     attributes          from columns: the declared type decides; a column belongs to the entity that all rows with values share
@@ -14,8 +14,8 @@ import ManagedModel
 ///     many-to-many        from tables Z_4TAGS with columns Z_4PEOPLE and Z_7TAGS
 ///     indexes             from indexes Z_ENTITY_NAME and Z_ENTITY_UNIQUE_…
 ///
-/// Columns are upper case. A name gets the spelling that an index or a trigger has for it, else it is lower case; its upper
-/// case is always the column's name, so that a store opens with the model.
+/// Columns are upper case. A name is spelled as in an index or a trigger, else it is lower case; its upper case is always
+/// the column's name, so that a store opens with the model.
 struct TableModel {
     struct ToOne {
         let owner: Int64
@@ -30,7 +30,7 @@ struct TableModel {
     let outline: StoreOutline
     var notes: [String] = []
     var entities: [Int64: Entity] = [:]
-    /// Upper-case names that the hierarchy of a root has already.
+    /// Upper-case names already used in the hierarchy of a root.
     private var used: [Int64: Set<String>] = [:]
     /// Spellings of names, by upper-case name.
     private var spellings: [String: String] = [:]
@@ -84,7 +84,7 @@ struct TableModel {
         }
     }
 
-    /// Letters, digits and underscores, the first no digit: what Swift and model files take as a name.
+    /// Letters, digits and underscores, not starting with a digit: valid names in Swift and in model files.
     static func isName(_ text: String) -> Bool {
         guard let first = text.first, first.isLetter || first == "_" else { return false }
         return text.utf8.count <= 256 && text.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
@@ -92,7 +92,7 @@ struct TableModel {
 
     // MARK: Names
 
-    /// - Returns: The property of a column; nil for an invalid name, and for a name that the hierarchy has already.
+    /// - Returns: The property of a column; nil for an invalid name, and for a name already used in the hierarchy.
     mutating func claim(_ column: String, of number: Int64) -> String? {
         let bare = column.dropFirst().uppercased()
         let name = spellings[bare] ?? bare.lowercased()
@@ -124,7 +124,7 @@ struct TableModel {
         }
     }
 
-    /// A to-many relationship without inverse: its keys stand at the other end, as in Z2CHAPTERS for entity 2.
+    /// A to-many relationship without inverse: its keys are at the other end, as in Z2CHAPTERS for entity 2.
     private mutating func addHidden(_ reference: StoreOutline.Reference, _ owner: Int64) {
         guard entities[owner] != nil, let far = roots[reference.table] else { return }
         let bare = reference.column.uppercased().dropFirst().drop { $0.isASCII && $0.isNumber }
@@ -153,12 +153,13 @@ struct TableModel {
         var best: (number: Int64, score: Double)?
         for leaf in leaves {
             guard let far = outline.table(of: leaf.number).map(identifier) else { continue }
-            let found = try connection.first(
+            let matchCount = try connection.first(
                 "SELECT COUNT(*) FROM \(sample) r JOIN \(far) d ON d.Z_PK = r.k AND d.Z_ENT = \(leaf.number)") { $0.int(0) } ?? 0
             // A few may dangle.
-            guard found * 10 >= total * 9 else { continue }
+            guard matchCount * 10 >= total * 9 else { continue }
             if leaf.number == named?.number { return leaf.number }
-            // Keys begin at 1 in every table: of several that fit, the one with the largest share of referenced rows is the likeliest.
+            // Keys begin at 1 in every table: of several matches, the table with the largest share of referenced rows is
+            // the likeliest.
             let rows = try connection.first(
                 "SELECT COUNT(*) FROM (SELECT 1 FROM \(far) WHERE Z_ENT = \(leaf.number) LIMIT 100000)") { $0.int(0) } ?? 0
             let score = Double(distinct) / Double(max(1, rows))
@@ -198,7 +199,7 @@ struct TableModel {
         return name
     }
 
-    /// Whether the destinations of both lead back to where they came from, in all rows of a sample.
+    /// Whether the destinations of both reference their origins, in all rows of a sample.
     private func isOneToOne(_ a: ToOne, _ b: ToOne) throws -> Bool {
         guard !a.isOrdered, !b.isOrdered, a.owner == b.destination, b.owner == a.destination else { return false }
         func pairs(_ a: ToOne, _ b: ToOne) throws -> (all: Int64, back: Int64) {
@@ -210,13 +211,13 @@ struct TableModel {
                 JOIN \(identifier(b.table)) d ON d.Z_PK = r.k
                 """) { ($0.int(0), $0.int(1)) } ?? (0, 0)
         }
-        let (there, back) = (try pairs(a, b), try pairs(b, a))
-        return there.all > 0 && there.all == there.back && back.all == back.back
+        let (forward, back) = (try pairs(a, b), try pairs(b, a))
+        return forward.all > 0 && forward.all == forward.back && back.all == back.back
     }
 
     // MARK: Many-to-many relationships
 
-    /// A column Z_7TAGS holds keys of entity 7, and is named after the relationship that leads there.
+    /// A column Z_7TAGS has keys of entity 7, and is named after the relationship to that entity.
     private mutating func addJoins() {
         for join in outline.joins {
             let sides = join.columns.compactMap { side in Self.side(side.name).map { (number: $0.number, name: $0.name) } }
@@ -243,8 +244,8 @@ struct TableModel {
 
     /// 7 and TAGS for Z_7TAGS.
     private static func side(_ column: String) -> (number: Int64, name: String)? {
-        let rest = column.uppercased().dropFirst(2)
-        let digits = rest.prefix { $0.isASCII && $0.isNumber }
-        return Int64(digits).map { ($0, String(rest.dropFirst(digits.count))) }
+        let digitsAndName = column.uppercased().dropFirst(2)
+        let digits = digitsAndName.prefix { $0.isASCII && $0.isNumber }
+        return Int64(digits).map { ($0, String(digitsAndName.dropFirst(digits.count))) }
     }
 }

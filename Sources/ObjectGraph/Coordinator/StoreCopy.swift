@@ -6,7 +6,7 @@ import ManagedModel
 import SQLiteStore
 
 /// Copies all objects of a store into a new store of any type.
-struct StoreMigration {
+struct StoreCopy {
     private let source: NSPersistentStore
     private let coordinator: NSPersistentStoreCoordinator
 
@@ -16,7 +16,7 @@ struct StoreMigration {
     }
 
     /// - Returns: The new store, open and not published.
-    func run(into description: NSPersistentStoreDescription) throws -> NSPersistentStore {
+    func copy(into description: NSPersistentStoreDescription) throws -> NSPersistentStore {
         // Uses another coordinator, so that the new store is invisible until it is complete.
         let workshop = NSPersistentStoreCoordinator(managedObjectModel: coordinator.managedObjectModel)
         let target = try workshop.makeStore(description)
@@ -25,9 +25,9 @@ struct StoreMigration {
         context.persistentStoreCoordinator = workshop
         try context.performAndWait { try copy(to: target, in: context) }
         let own = [NSStoreUUIDKey, NSStoreTypeKey]
-        let kept = (source.metadata ?? [:]).filter { !own.contains($0.key) && !$0.key.hasPrefix("Tarn") && !$0.key.hasPrefix("_") }
-        if !kept.isEmpty {
-            target.metadata = kept.merging(target.metadata ?? [:]) { $1 }
+        let appValues = (source.metadata ?? [:]).filter { !own.contains($0.key) && !$0.key.hasPrefix("Tarn") && !$0.key.hasPrefix("_") }
+        if !appValues.isEmpty {
+            target.metadata = appValues.merging(target.metadata ?? [:]) { $1 }
             try target.saveMetadata(in: context)
         }
         workshop.detach(target)

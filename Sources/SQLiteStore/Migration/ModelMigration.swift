@@ -3,11 +3,11 @@
 
 import ManagedModel
 
-/// Brings a store that was made for another version of the model up to date, in the caller's transaction.
-struct StoreMigration {
+/// Migrates a store of another version of the model, in the caller's transaction.
+struct ModelMigration {
     struct Result {
         let layout: StoreLayout
-        let left: [DeferredDrop]
+        let deferredDrops: [DeferredDrop]
     }
 
     let connection: Connection
@@ -16,8 +16,8 @@ struct StoreMigration {
     let options: SQLiteStore.Options
 
     /// - Parameters:
-    ///   - source: nil for one of Apple's stores that fits.
-    ///   - fresh: The layout by the new model, without regard to what the old model was.
+    ///   - source: nil for a compatible store of Apple's.
+    ///   - fresh: The layout by the new model, regardless of the old one.
     /// - Throws: ``StoreError``: `.notInferable`, `.migration`, `.constraint`.
     func run(
         from source: Model?, _ existing: StoreLayoutBuilder.Existing, _ metadata: StoreMetadata, as fresh: StoreLayout
@@ -28,7 +28,7 @@ struct StoreMigration {
             try tables.dropInlineConstraints()
             try tables.makeIndexes()
             try DerivedTriggers(connection: connection, layout: fresh).bringUpToDate()
-            return Result(layout: fresh, left: [])
+            return Result(layout: fresh, deferredDrops: [])
         }
         for drop in metadata.deferred { try drop.run(connection) }
         var existing = existing
@@ -37,7 +37,7 @@ struct StoreMigration {
     }
 
     /// - Returns: nil for a store of Apple's that needs no migration.
-    /// - Throws: ``StoreError`` with `.incompatibleModel` or `.noSourceModel` when nobody knows the model of the store.
+    /// - Throws: ``StoreError`` with `.incompatibleModel` or `.noSourceModel` when the model of the store is unknown.
     func source(
         _ existing: StoreLayoutBuilder.Existing, _ metadata: StoreMetadata, _ fresh: StoreLayout
     ) throws(StoreError) -> Model? {
@@ -65,25 +65,25 @@ struct StoreMigration {
     private func migrate(from source: Model, _ existing: StoreLayoutBuilder.Existing) throws(StoreError) -> Result {
         let included = try StoreLayoutBuilder(model, configuration: configuration, existing: nil).included
         let others = others(existing.recorded)
-        var (before, after) = (source, model.model)
+        var (sourceModel, after) = (source, model.model)
         let stored = existing.recorded.map { Set($0.entities.keys) }
-        before.entities = source.entities.filter { others[$0.name] == nil && stored?.contains($0.name) != false }
+        sourceModel.entities = source.entities.filter { others[$0.name] == nil && stored?.contains($0.name) != false }
         let names = Set(included.map { model.entities[$0].name })
         after.entities = after.entities.filter { names.contains($0.name) }
-        let difference = ModelDifference(from: before, to: after)
+        let difference = ModelDifference(from: sourceModel, to: after)
         try check(difference)
 
         let old: ResolvedModel
-        do { old = try ResolvedModel(before) } catch {
+        do { old = try ResolvedModel(sourceModel) } catch {
             throw StoreError(.noSourceModel, "the model that the store was made for cannot be used", detail: error.description)
         }
         var oldBuilder = try StoreLayoutBuilder(old, configuration: nil, existing: existing)
         let plan = try MigrationPlan(
             old: try oldBuilder.build(), model: model, included: included, difference: difference,
-            found: MigrationPlan.Found(columns: existing.columns, maxima: try maxima(), numbers: existing.numbers))
+            file: MigrationPlan.FileState(columns: existing.columns, maxima: try maxima(), numbers: existing.numbers))
         var builder = try StoreLayoutBuilder(model, configuration: configuration, existing: plan.existing)
         let layout = try builder.build()
-        let left = try StoreMigrator(connection: connection, plan: plan, layout: layout).run(isDeferring: options.defersDrops, withHistory: options.isHistoryEnabled)
+        let deferredDrops = try StoreMigrator(connection: connection, plan: plan, layout: layout).run(isDeferring: options.defersDrops, withHistory: options.isHistoryEnabled)
         do throws(StoreError) {
             try StoreTables(connection: connection, layout: layout).makeIndexes()
             try DerivedTriggers(connection: connection, layout: layout).bringUpToDate()
@@ -91,7 +91,7 @@ struct StoreMigration {
             guard error.code == .constraint else { throw error }
             throw StoreError(.constraint, "rows have the same values where they have to differ now", detail: error.detail)
         }
-        return Result(layout: layout, left: left)
+        return Result(layout: layout, deferredDrops: deferredDrops)
     }
 
     private func check(_ difference: ModelDifference) throws(StoreError) {
@@ -99,17 +99,17 @@ struct StoreMigration {
         if !obstacles.isEmpty {
             throw StoreError(
                 .notInferable, "how to migrate the store cannot be inferred",
-                detail: obstacles.map { "\($0.subject) \($0.what): \($0.obstacle ?? "")" }.joined(separator: "; "), obstacles: obstacles)
+                detail: obstacles.map { "\($0.subject) \($0.summary): \($0.obstacle ?? "")" }.joined(separator: "; "), obstacles: obstacles)
         }
         guard options.isSynced else { return }
         obstacles = difference.changes.filter { !$0.isAllowedWhenSynced }
         if obstacles.isEmpty { return }
         throw StoreError(
             .modelOfOthers, "the model of a synced store only grows, since other devices have the old version",
-            detail: obstacles.map { "\($0.subject) \($0.what)" }.joined(separator: "; "), obstacles: obstacles)
+            detail: obstacles.map { "\($0.subject) \($0.summary)" }.joined(separator: "; "), obstacles: obstacles)
     }
 
-    /// Entities that the model has in other configurations only.
+    /// Entities that the model has only in other configurations.
     var otherEntities: Set<String> {
         let members = model.entities(inConfiguration: configuration) ?? []
         let roots = Set(members.map(\.root))

@@ -19,27 +19,27 @@ extension NSManagedObjectContext {
     ///
     /// - Throws: ``StoreError``. New objects have their temporary keys again then, since the store may assign the keys of
     ///   the rolled-back transaction to other rows.
-    func writeAtOnce(to store: NSPersistentStore) throws -> (draft: SaveDraft, objects: [NSManagedObject]) {
+    func writeInOneTransaction(to store: NSPersistentStore) throws -> (draft: SaveDraft, objects: [NSManagedObject]) {
         let objects = pendingInOrder
-        var given = GivenKeys()
+        var assignedKeys = AssignedKeys()
         do {
             let draft = try store.storage.write { writer in
-                try given.give(to: objects, of: store, layouts: requireCoordinator().layouts, needsTranslation: needsTranslation) {
+                try assignedKeys.assign(to: objects, of: store, layouts: requireCoordinator().layouts, needsTranslation: needsTranslation) {
                     try writer.reserveKeys(for: $0, count: $1)
                 }
-                if !given.translation.isEmpty { for object in objects { object.translateReferences(given.translation) } }
+                if !assignedKeys.translation.isEmpty { for object in objects { object.translateReferences(assignedKeys.translation) } }
                 try checkReferences()
                 let draft = SaveDraft(objects, author: transactionAuthor, contextName: name)
                 for changes in draft.changes.values { _ = try writer.apply(changes) }
                 return draft
             }
-            registry.move(given.objects, from: given.formerKeys)
-            didGivePermanentKeys(given.translation)
+            registry.move(assignedKeys.objects, from: assignedKeys.formerKeys)
+            didGivePermanentKeys(assignedKeys.translation)
             return (draft, objects)
         } catch {
-            let error = given.named(error)
-            given.takeBack()
-            let back = Dictionary(uniqueKeysWithValues: given.translation.map { ($1, $0) })
+            let error = assignedKeys.named(error)
+            assignedKeys.restoreTemporaryKeys()
+            let back = Dictionary(uniqueKeysWithValues: assignedKeys.translation.map { ($1, $0) })
             if !back.isEmpty { for object in objects { object.translateReferences(back) } }
             throw error
         }
@@ -50,14 +50,14 @@ extension NSManagedObjectContext {
 }
 
 /// Permanent keys of new objects.
-private struct GivenKeys {
+private struct AssignedKeys {
     private(set) var objects: [NSManagedObject] = []
     private(set) var formerKeys: [RowKey] = []
     /// From temporary to permanent keys; empty when no value needs the translation.
     private(set) var translation: [RowKey: RowKey] = [:]
 
     /// - Parameter reserve: Reserves consecutive keys of an entity and returns the first.
-    mutating func give(
+    mutating func assign(
         to pending: [NSManagedObject], of store: NSPersistentStore, layouts: [EntityLayout], needsTranslation: Bool,
         _ reserve: (_ entity: Int, _ count: Int) throws -> Int64
     ) throws {
@@ -85,14 +85,14 @@ private struct GivenKeys {
         guard let error = error as? StoreError, !error.collisions.isEmpty else { return error }
         let former = Dictionary(uniqueKeysWithValues: zip(objects.map(\.key), formerKeys))
         return StoreError(
-            error.code, error.what, detail: error.detail,
+            error.code, error.summary, detail: error.detail,
             collisions: error.collisions.map { collision in
                 UniquenessCollision(
                     constraint: collision.constraint, key: former[collision.key] ?? collision.key, persisted: collision.persisted)
             })
     }
 
-    func takeBack() {
+    func restoreTemporaryKeys() {
         for (object, key) in zip(objects, formerKeys) { object.setKey(key) }
     }
 
