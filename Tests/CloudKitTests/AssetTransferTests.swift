@@ -29,7 +29,7 @@ private final class Parts: Sendable {
         let client = CloudDatabaseClient(transport)
         let error = await failure { try await client.downloadAsset(asset(), to: file) }
         #expect(error?.code == .networkFailure)
-        #expect(error?.localizedDescription == "the content of an asset came with another checksum than its record says; try again")
+        #expect(error?.localizedDescription == "the checksum of a downloaded asset differs from its record's; fetch the record again")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).isEmpty)
         try await client.downloadAsset(asset(), to: file)
         #expect(try String(contentsOf: file, encoding: .utf8) == "hello")
@@ -58,7 +58,7 @@ private final class Parts: Sendable {
         let progress = ByteProgress(total: 5) { part in
             guard part == 0.6 else { return }
             await clock.untilSomebodySleeps()
-            clock.advance(by: CloudDatabaseClient.silenceDeadline)
+            clock.advance(by: CloudDatabaseClient.idleTimeout)
         }
         try await CloudDatabaseClient(transport).downloadAsset(asset(), to: file, progress: progress, clock: clock)
         #expect(try String(contentsOf: file, encoding: .utf8) == "hello")
@@ -186,11 +186,11 @@ extension Result where Failure == any Error {
 
     @Test func requestsWaitForTheirTurnOnceTheBudgetIsUsedUp() async throws {
         let time = Mutex(Duration.zero)
-        let pace = Pace(now: { time.withLock { $0 } }, sleep: { wait in time.withLock { $0 += wait } })
+        let clock = ClientClock(now: { time.withLock { $0 } }, sleep: { wait in time.withLock { $0 += wait } })
         let transport = RecordingTransport(
             answer(remaining: 1), answer(remaining: 0), answer(remaining: 0), answer(remaining: 0), answer(remaining: 5),
             answer(remaining: 4))
-        let connection = Connection(environment: .development, transport: transport, pace: pace)
+        let connection = Connection(environment: .development, transport: transport, clock: clock)
         let container = CKContainer(identifier: "iCloud.n", connection: OwnConnection(connection))
         var times: [Duration] = []
         for _ in 0..<6 {
@@ -202,13 +202,13 @@ extension Result where Failure == any Error {
     }
 
     @Test func aTurnThatIsFarAwayIsAnErrorAtOnce() async throws {
-        let pace = Pace(now: { .zero }, sleep: { _ in Issue.record("nobody is to wait for that long") })
+        let clock = ClientClock(now: { .zero }, sleep: { _ in Issue.record("nobody is to wait for that long") })
         let slow = RecordingTransport.Answer.response(
             TransportResponse(
                 status: 200, headers: ["RateLimit-Limit": "1", "RateLimit-Remaining": "0", "RateLimit-Reset": "60"],
                 body: ZonesResponse(zones: []).encoded()))
         let transport = RecordingTransport(slow)
-        let connection = Connection(environment: .development, transport: transport, pace: pace)
+        let connection = Connection(environment: .development, transport: transport, clock: clock)
         let database = CKContainer(identifier: "iCloud.n", connection: OwnConnection(connection)).privateCloudDatabase
         _ = try await database.allRecordZones()
         let error = await failure { try await database.allRecordZones() }
@@ -219,9 +219,9 @@ extension Result where Failure == any Error {
 
     @Test func anOperationKeepsToTheTimeForAllOfIt() async throws {
         let time = Mutex(Duration.zero)
-        let pace = Pace(now: { time.withLock { $0 } }, sleep: { wait in time.withLock { $0 += wait } })
+        let clock = ClientClock(now: { time.withLock { $0 } }, sleep: { wait in time.withLock { $0 += wait } })
         let transport = RecordingTransport(.ok(ZonesResponse(zones: [])))
-        let connection = Connection(environment: .development, transport: transport, pace: pace)
+        let connection = Connection(environment: .development, transport: transport, clock: clock)
         let container = CKContainer(identifier: "iCloud.n", connection: OwnConnection(connection))
         let configuration = CKOperation.Configuration()
         configuration.timeoutIntervalForRequest = 60

@@ -53,14 +53,14 @@ private let empty = ModifyRecordsRequest(operations: [])
         let page = TransportResponse(status: 200, headers: ["content-type": "text/html"], body: Array("<html>".utf8))
         let web = await failure { try await CloudDatabaseClient(RecordingTransport(.response(page))).listZones() }
         #expect(web?.code == .networkFailure)
-        #expect(web?.localizedDescription == "a web page came instead of an answer; is the configured address that of a Tarn server?")
+        #expect(web?.localizedDescription == "the response is a web page; is the configured address that of a Tarn server?")
         let half = await failure { try await CloudDatabaseClient(RecordingTransport(.ok(#"{"zones":["#))).listZones() }
-        #expect(half?.localizedDescription == "the answer is not what was asked for (the text ends too early, at zones[0] (byte 10))")
+        #expect(half?.localizedDescription == "the server's response cannot be decoded (the text ends too early, at zones[0] (byte 10))")
         let few = await failure {
             try await CloudDatabaseClient(RecordingTransport(.ok(#"{"zones":[]}"#)))
                 .modifyZones(ZonesModifyRequest(operations: [.create(ZoneID(zoneName: "G"))]))
         }
-        #expect(few?.localizedDescription == "the server answered 0 of 1 operations")
+        #expect(few?.localizedDescription == "the server returned 0 results for 1 operations")
     }
 
     /// Errors that this framework does not know, and answers that nobody would send.

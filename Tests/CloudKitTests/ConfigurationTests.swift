@@ -88,7 +88,7 @@ private let twoServers = file(
         let closed = await failure { try resolve(ConfigurationSources(files: [.init(path: "/a/tarn.json", content: nil)])) }
         #expect(closed?.localizedDescription == "/a/tarn.json cannot be read: check its permissions")
         let broken = await failure { try resolve(ConfigurationSources(files: [file(#"{"server":1}"#)])) }
-        #expect(broken?.localizedDescription == "/etc/app/tarn.json is not what it should be: expected a string, at server (byte 10)")
+        #expect(broken?.localizedDescription == "/etc/app/tarn.json is invalid: expected a string, at server (byte 10)")
         let empty = await failure { try resolve(ConfigurationSources(files: [file("{}")])) }
         #expect(empty?.localizedDescription.hasPrefix("/etc/app/tarn.json names no server") == true)
         let environment = await failure {
@@ -111,10 +111,10 @@ private let twoServers = file(
     }
 
     @Test(arguments: [
-        (WireError.NativeCode.managedAccountRestricted, CKAccountStatus.restricted),
+        (AppErrorCode.managedAccountRestricted, CKAccountStatus.restricted),
         (.accountTemporarilyUnavailable, .temporarilyUnavailable),
     ])
-    func anAccountThatIsNotLetInSaysWhy(_ code: WireError.NativeCode, _ status: CKAccountStatus) async throws {
+    func anAccountThatIsNotLetInSaysWhy(_ code: AppErrorCode, _ status: CKAccountStatus) async throws {
         let transport = RecordingTransport(.refused(WireError(.accessDenied, "not now", nativeCode: code)))
         let container = CKContainer(
             identifier: "iCloud.configuration.account",

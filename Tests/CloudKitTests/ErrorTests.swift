@@ -29,7 +29,7 @@ import Testing
         #expect(CKError(expired).code == .changeTokenExpired)
         #expect(CKError(WireError(.badRequest, "many", nativeCode: .limitExceeded)).code == .limitExceeded)
         #expect(CKError(WireError(.zoneNotFound, "gone", nativeCode: .userDeletedZone)).code == .userDeletedZone)
-        for native in WireError.NativeCode.allCases {
+        for native in AppErrorCode.withoutWireCode {
             #expect(CKError(WireError(.badRequest, "because", nativeCode: native)).errorCode == native.rawValue)
         }
     }
@@ -44,6 +44,7 @@ import Testing
 
     @Test func numbersAndNamesAreApples() {
         #expect(CKError.Code.allCases.map(\.rawValue) == Array(1...37))
+        #expect(CKError.Code.allCases.map { "\($0) \($0.rawValue)" } == AppErrorCode.allCases.map { "\($0) \($0.rawValue)" })
         #expect(CKError.Code.partialFailure.rawValue == 2)
         #expect(CKError.Code.serverRecordChanged.rawValue == 14)
         #expect(CKError.Code.changeTokenExpired.rawValue == 21)

@@ -68,7 +68,7 @@ private func answer(_ body: String, length: Int? = nil, headers: String = "") ->
     @Test func anAnswerThatIsTooLargeIsNotRead() async throws {
         let server = try CannedServer(answer(String(repeating: "x", count: 1001)))
         let error = await failure { try await transport(server.address).send(request) }
-        #expect(error?.localizedDescription == "the server's answer is too large")
+        #expect(error?.localizedDescription == "the server's response is too large")
     }
 
     /// The connection is closed long before there is much in memory.
@@ -109,7 +109,7 @@ private func answer(_ body: String, length: Int? = nil, headers: String = "") ->
         let server = try CannedServer("", then: .stayOpen)
         let error = await failure { try await transport(server.address, request: .milliseconds(50)).send(request) }
         #expect(error?.code == .networkFailure)
-        #expect(error?.localizedDescription == "the server did not answer in time")
+        #expect(error?.localizedDescription == "the request timed out")
     }
 
     @Test func aStreamIsReadWhileItIsOpen() async throws {
@@ -133,7 +133,7 @@ private func answer(_ body: String, length: Int? = nil, headers: String = "") ->
             bad.target = .asset(address: address)
             let transport = HTTPTransport(server: server, token: "t")
             let error = await failure { try await transport.send(bad) }
-            #expect(error?.localizedDescription == "the server gave an address for an asset that is none")
+            #expect(error?.localizedDescription == "the server returned an invalid asset address")
         }
     }
 }

@@ -117,10 +117,10 @@ private let notification = PushNotification(
                 events.append(event)
                 guard event == .heartbeat else { continue }
                 await clock.untilSomebodySleeps()
-                clock.advance(by: CloudDatabaseClient.heartbeatDeadline)
+                clock.advance(by: CloudDatabaseClient.heartbeatTimeout)
             }
         }
         #expect(events == [.connected, .heartbeat])
-        #expect(error?.localizedDescription == "the push stream fell silent; it is to be opened again")
+        #expect(error?.localizedDescription == "the push stream timed out; open it again")
     }
 }

@@ -58,7 +58,7 @@ import Testing
         record.sharing.shortGUID = "s3cr3t"
         record.sharing.details = ShareDetails(participants: [participant])
         let zoneID = CKRecordZone.ID(zoneName: "Garden")
-        let share = CKShare.kept(record, in: zoneID, scope: .private, linkBase: "https://h.example")
+        let share = CKShare.restored(record, in: zoneID, scope: .private, linkBase: "https://h.example")
         let metadata = ShareMetadata(
             shortGUID: ShortGUID(value: "s3cr3t"), containerIdentifier: "iCloud.a", environment: .development, scope: .shared,
             zoneID: zoneID.wire, rootRecordName: nil, share: record, owner: UserIdentity(userRecordName: "_b"),

@@ -3,9 +3,9 @@
 
 import Foundation
 
-/// Files whose content is on the disk, under their name, when a call returns.
+/// Writes files durably: when a call returns, the content and the name are on the disk.
 package enum DurableFile {
-    /// The calls that a disk can fail at. Tests bring their own.
+    /// The system calls that a faulty disk can fail. Tests inject their own.
     package struct Disk: Sendable {
         /// As `fsync`: 0, or -1 and `errno`.
         package var synchronize: @Sendable (Int32) -> Int32
@@ -15,17 +15,17 @@ package enum DurableFile {
         package static let real = Disk { fsync($0) }
     }
 
-    /// Replaces the content of a file in an open folder, readable by its owner only. A reader finds the old content or the
-    /// new one, also after a power cut. One writer at a time.
+    /// Replaces the content of a file in an open folder, readable by its owner only. A reader sees the previous or the
+    /// new content, also after a power failure. Supports one writer at a time.
     ///
-    /// - Throws: `POSIXError`; the old content stays unless only the folder could not be synchronized.
+    /// - Throws: `POSIXError`. The previous content stays, unless only the folder could not be synchronized.
     package static func replace(_ name: String, inFolder folder: Int32, with content: Data, disk: Disk = .real) throws {
         let temporary = ".new-" + name
         let file = openat(folder, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         try check(file)
         defer { close(file) }
         do {
-            // A file that an earlier attempt left keeps the permissions that it had.
+            // A file left by an earlier attempt keeps the permissions it had.
             try check(fchmod(file, 0o600))
             try write(content, to: file)
             try check(disk.synchronize(file))
@@ -44,7 +44,7 @@ package enum DurableFile {
         try replace(url.lastPathComponent, inFolder: folder, with: content, disk: disk)
     }
 
-    /// Makes a file that another process wrote, and its name, as durable as one that ``replace(_:with:disk:)`` wrote.
+    /// Makes a file of another process, and its name, as durable as one that ``replace(_:with:disk:)`` wrote.
     package static func synchronize(_ url: URL, disk: Disk = .real) throws {
         let file = Foundation.open(url.path, O_RDONLY | O_CLOEXEC)
         try check(file)
@@ -53,7 +53,7 @@ package enum DurableFile {
         try synchronize(folder: url.deletingLastPathComponent(), disk: disk)
     }
 
-    /// Creates a folder and those above it that are missing, for its owner only; their names are durable.
+    /// Creates a folder and its missing parents, readable by the owner only, with durable names.
     package static func createFolder(_ url: URL, disk: Disk = .real) throws {
         let manager = FileManager.default
         if manager.fileExists(atPath: url.path) { return }
@@ -62,7 +62,7 @@ package enum DurableFile {
         do {
             try manager.createDirectory(at: url, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         } catch {
-            // Another process may have been faster.
+            // Another process may have created it first.
             guard manager.fileExists(atPath: url.path) else { throw error }
         }
         try synchronize(folder: parent, disk: disk)
@@ -74,14 +74,14 @@ package enum DurableFile {
         try check(disk.synchronize(folder))
     }
 
-    /// Writes all bytes, however many calls that takes.
+    /// Writes all bytes, in as many calls as needed.
     package static func write(_ bytes: Data, to file: Int32) throws {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Foundation.write(file, $0.baseAddress, $0.count) }
+        var remainder = bytes[...]
+        while !remainder.isEmpty {
+            let count = remainder.withUnsafeBytes { Foundation.write(file, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             try check(Int32(clamping: count))
-            rest = rest.dropFirst(count)
+            remainder = remainder.dropFirst(count)
         }
     }
 

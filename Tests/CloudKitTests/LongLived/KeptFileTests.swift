@@ -10,13 +10,13 @@ import Testing
 
 /// A process of an app, as far as operations that outlive it are concerned: its home, and what it is connected to.
 private struct AppProcess {
-    let home: LongLivedHome
+    let home: LongLivedOperationStore
     let container: CKContainer
     let connection: OwnConnection
 
-    init(_ folder: URL, _ transport: any CloudTransport, pace: Pace = .real, after seconds: TimeInterval = 0) {
-        home = LongLivedHome(folder: folder, now: { Date().addingTimeInterval(seconds) })
-        connection = OwnConnection(Connection(environment: .development, transport: transport, pace: pace, longLived: home))
+    init(_ folder: URL, _ transport: any CloudTransport, clock: ClientClock = .real, after seconds: TimeInterval = 0) {
+        home = LongLivedOperationStore(folder: folder, now: { Date().addingTimeInterval(seconds) })
+        connection = OwnConnection(Connection(environment: .development, transport: transport, clock: clock, longLived: home))
         container = CKContainer(identifier: "iCloud.n", connection: connection)
     }
 
@@ -56,7 +56,7 @@ private let saved = RecordingTransport.Answer.ok(
 private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOperation.ID {
     let process = AppProcess(folder, RecordingTransport())
     let operation = upload(name)
-    operation.longLivedOperationWasPersistedBlock = { process.home.abandon() }
+    operation.longLivedOperationWasPersistedBlock = { process.home.simulateProcessEnd() }
     await run(operation, on: process)
     return operation.operationID
 }
@@ -78,7 +78,7 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         let transport = RecordingTransport(saved)
         let process = AppProcess(folder.url, transport)
         #expect(try await process.ids() == [ids[2]])
-        await process.home.rest()
+        await process.home.waitUntilIdle()
         #expect(try await process.container.longLivedOperation(for: ids[0]) == nil)
         #expect(transport.requests.count == 1)
         #expect(FileManager.default.fileExists(atPath: damaged.path) && FileManager.default.fileExists(atPath: newer.path))
@@ -89,8 +89,8 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         let id = try await ended(in: folder.url)
         let first = AppProcess(folder.url, RecordingTransport(saved))
         _ = try await first.ids()
-        await first.home.rest()
-        first.home.abandon()
+        await first.home.waitUntilIdle()
+        first.home.simulateProcessEnd()
         let answer = folder.url.appendingPathComponent("\(id)/step-1.answer")
         try Data(contentsOf: answer).dropLast(3).write(to: answer)
         #expect(try await AppProcess(folder.url, RecordingTransport()).ids().isEmpty)
@@ -114,11 +114,11 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         let (first, second) = (RecordingTransport(saved), RecordingTransport(saved))
         let (one, other) = (AppProcess(folder.url, first), AppProcess(folder.url, second))
         #expect(try await one.ids() == [id])
-        await one.home.rest()
+        await one.home.waitUntilIdle()
         #expect(try await other.ids().isEmpty)
-        await other.home.rest()
+        await other.home.waitUntilIdle()
         #expect(first.requests.count == 1 && second.requests.isEmpty)
-        one.home.abandon()
+        one.home.simulateProcessEnd()
         #expect(try await other.ids() == [id])
         #expect(second.requests.isEmpty)
     }
@@ -128,26 +128,26 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         let id = try await ended(in: folder.url)
         let transport = RecordingTransport(.failure(CKError(.networkUnavailable)), saved)
         let (waits, release) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
-        let pace = Pace(
+        let clock = ClientClock(
             now: { .zero },
             sleep: { _ in
                 waits.continuation.yield()
                 for await _ in release.stream { return }
             })
-        let process = AppProcess(folder.url, transport, pace: pace)
+        let process = AppProcess(folder.url, transport, clock: clock)
         #expect(try await process.ids() == [id])
         for await _ in waits.stream { break }
-        let other = LongLivedHome(folder: folder.url.appendingPathComponent("other"))
+        let other = LongLivedOperationStore(folder: folder.url.appendingPathComponent("other"))
         let eve = RecordingTransport()
         process.connection.change(to: Connection(environment: .development, transport: eve, longLived: other))
         release.continuation.yield()
-        await process.home.rest()
+        await process.home.waitUntilIdle()
         #expect(transport.requests.count == 1 && eve.requests.isEmpty)
         #expect(try await process.ids().isEmpty)
 
         process.connection.change(to: Connection(environment: .development, transport: transport, longLived: process.home))
         #expect(try await process.ids() == [id])
-        await process.home.rest()
+        await process.home.waitUntilIdle()
         #expect(transport.requests.count == 2)
     }
 
@@ -157,7 +157,7 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         let transport = RecordingTransport(saved)
         let process = AppProcess(folder.url, transport, after: 8 * 24 * 3600)
         #expect(try await process.ids() == [id])
-        await process.home.rest()
+        await process.home.waitUntilIdle()
         let found = try #require(try await process.container.longLivedOperation(for: id) as? CKModifyRecordsOperation)
         let told = Words()
         found.modifyRecordsResultBlock = { result in
@@ -230,7 +230,7 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         let transport = RecordingTransport(saved)
         let process = AppProcess(folder.url, transport)
         #expect(try await process.ids().count == 1)
-        await process.home.rest()
+        await process.home.waitUntilIdle()
         let request: ModifyRecordsRequest = try transport.body(0)
         #expect(request.operations.map(\.record.recordName) == ["sage"] && transport.requests.count == 1)
     }
@@ -271,7 +271,7 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         let transport = RecordingTransport(saved)
         let process = AppProcess(folder.url, transport)
         let id = try #require(try await process.ids().first)
-        await process.home.rest()
+        await process.home.waitUntilIdle()
         let again = try #require(transport.requests.first)
         #expect(Killing.bytes(again) == sent && transport.requests.count == 1)
 
