@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func aZoneThatIsGoneWithItsKeysSaysSo() {
+    @Test func aZoneDeletedWithItsKeysIsReported() {
         var error = WireError(.zoneNotFound, "gone")
         #expect(CKError(error).userInfo[CKErrorUserDidResetEncryptedDataKey] == nil)
         error.didResetEncryptedData = true
@@ -50,7 +50,8 @@ import Testing
         #expect(CKError.Code.changeTokenExpired.rawValue == 21)
         #expect(CKError.Code.zoneNotFound.rawValue == 26)
         #expect(CKError.Code.assetNotAvailable.rawValue == 35)
-        #expect(CKErrorDomain == "CKErrorDomain" && CKErrorRetryAfterKey == "CKRetryAfter")
+        #expect(CKErrorDomain == "CKErrorDomain")
+        #expect(CKErrorRetryAfterKey == "CKRetryAfter")
         #expect(CKPartialErrorsByItemIDKey == "CKPartialErrors")
         #expect(CKRecordChangedErrorServerRecordKey == "ServerRecord")
         #expect(CKDatabase.Scope.allCases.map(\.rawValue) == [1, 2, 3])

@@ -69,7 +69,7 @@ import Testing
         "users/discover": (again(DiscoverUsersRequest.self), again(UserIdentitiesResponse.self)),
     ]
 
-    @Test func everyExchangeIsReadAndWrittenAlike() throws {
+    @Test func everyExchangeIsDecodedAndEncodedIdentically() throws {
         let all = try Self.all()
         try #require(all.count > 10)
         for exchange in all {
@@ -94,7 +94,7 @@ import Testing
         #expect(try Self.isSame(sent, wanted), "\(exchange.name): \(text(sent))")
     }
 
-    @Test func theFrameworkAsksAsItIsWrittenDownAndUnderstandsTheAnswers() async throws {
+    @Test func theFrameworkSendsTheRecordedRequestsAndDecodesTheResponses() async throws {
         let lookup = try Self.one("05")
         var transport = RecordingTransport(try lookup.response)
         let ids = ["sage", "none"].map { CKRecord.ID(recordName: $0, zoneID: zoneID) }

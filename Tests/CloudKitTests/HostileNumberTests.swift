@@ -95,7 +95,7 @@ struct HostileNumberTests {
         return record
     }
 
-    /// Reads whatever a response can have put into a record.
+    /// Reads all values that a response can set in a record.
     @discardableResult
     private static func read(_ record: CKRecord) throws -> CKRecord {
         _ = (record.creationDate, record.modificationDate, record.creatorUserRecordID, record.recordChangeTag, record.share, record.parent)

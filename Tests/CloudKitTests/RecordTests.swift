@@ -61,7 +61,7 @@ import Testing
         #expect(record.recordChangeTag == "a")
     }
 
-    @Test func whatTheServerSaysOfARecordIsRead() {
+    @Test func systemFieldsAreDecoded() {
         var wire = Record(recordName: "p", recordType: "T", zoneID: ZoneID(zoneName: "G", ownerRecordName: "_7a1c"))
         wire.created = RecordStamp(timestamp: 1_500, userRecordName: "_7a1c")
         wire.modified = RecordStamp(timestamp: 2_500, userRecordName: "_other")
@@ -93,7 +93,7 @@ import Testing
         #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKServerChangeToken.self, from: kept) == token)
     }
 
-    @Test func aValueThatFieldsCannotHoldStopsTheProgram() async {
+    @Test func anUnsupportedValueTraps() async {
         await #expect(processExitsWith: .failure) {
             CKRecord(recordType: "T")["big"] = UInt64.max
         }

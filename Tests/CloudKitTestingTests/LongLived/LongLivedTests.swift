@@ -12,12 +12,12 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
     CKRecord(recordType: "Plant", recordID: CKRecord.ID(recordName: name, zoneID: zone?.zoneID ?? .default))
 }
 
-/// Operations that go on after the process which began them.
+/// Operations that resume after the process that began them.
 @Suite struct LongLivedTests {
-    @Test func itIsKeptBeforeAnythingIsAskedAndForgottenWhenItsEndWasTold() async throws {
+    @Test func anOperationIsPersistedBeforeItsFirstRequestAndForgottenAfterItsEnd() async throws {
         let device = try await TestCloud().device("phone")
-        let told = Told()
-        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().telling(told)
+        let told = CallbackLog()
+        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().logging(to: told)
         operation.longLivedOperationWasPersistedBlock = { told.add("kept, \(device.asked("records/modify")) asked") }
         operation.modifyRecordsResultBlock = { result in
             let heard = DispatchSemaphore(value: 0)
@@ -34,10 +34,10 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
         #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
     }
 
-    @Test func oneThatIsNotLongLivedIsNotKept() async throws {
+    @Test func anOrdinaryOperationIsNotPersisted() async throws {
         let device = try await TestCloud().device("phone")
-        let told = Told()
-        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).telling(told)
+        let told = CallbackLog()
+        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).logging(to: told)
         operation.longLivedOperationWasPersistedBlock = { told.add("kept") }
         await device.run(operation)
         #expect(told.all == ["sage ok", "end ok"])
@@ -45,7 +45,7 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
 
     @Test func aGroupAndAConfiguredDatabaseMakeItLongLived() async throws {
         let device = try await TestCloud().device("phone")
-        let told = Told()
+        let told = CallbackLog()
         let configuration = CKOperation.Configuration()
         configuration.isLongLived = true
         let grouped = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
@@ -62,30 +62,33 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
         #expect(told.all == ["group", "database"])
     }
 
-    @Test func whatAProcessKeptBeforeItEndedIsDoneByTheNextAndToldToWhoAsks() async throws {
+    @Test func anOperationResumesInTheNextProcessAndReportsToIt() async throws {
         let device = try await TestCloud().device("phone")
-        let (before, after) = (Told(), Told())
-        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().telling(before).restarting(device)
+        let (before, after) = (CallbackLog(), CallbackLog())
+        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().logging(to: before).restarting(device)
         await device.run(operation)
         await device.finishLongLivedOperations()
-        #expect(before.all == [] && device.asked("records/modify") == 1)
+        #expect(before.all == [])
+        #expect(device.asked("records/modify") == 1)
         #expect(try await device.database.record(for: CKRecord.ID(recordName: "sage")).recordType == "Plant")
 
         #expect(try await device.container.allLongLivedOperationIDs() == [operation.operationID])
         let found = try #require(try await device.container.longLivedOperation(for: operation.operationID))
         let upload = try #require(found as? CKModifyRecordsOperation)
-        #expect(upload.operationID == operation.operationID && upload.configuration.isLongLived)
+        #expect(upload.operationID == operation.operationID)
+        #expect(upload.configuration.isLongLived)
         #expect(upload.recordsToSave?.map(\.recordID.recordName) == ["sage"])
-        // What is known already needs no server.
+        // Journaled results need no server.
         device.goOffline()
-        await device.run(upload.telling(after))
-        #expect(after.all == ["sage ok", "end ok"] && after.records.first?.recordChangeTag != nil)
+        await device.run(upload.logging(to: after))
+        #expect(after.all == ["sage ok", "end ok"])
+        #expect(after.records.first?.recordChangeTag != nil)
         #expect(device.asked("records/modify") == 1)
         #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
         #expect(try await device.container.longLivedOperation(for: operation.operationID) == nil)
     }
 
-    @Test func aRequestWhoseAnswerNobodyHeardIsNotDoneTwice() async throws {
+    @Test func aRequestWithALostResponseIsExecutedOnce() async throws {
         let cloud = try TestCloud()
         let device = try await cloud.device("phone")
         cloud.clock.skipsWaits = false
@@ -101,55 +104,57 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
         while cloud.clock.waits == 0 { await Task.yield() }
         device.restart()
         await device.finishLongLivedOperations()
-        let told = Told()
+        let told = CallbackLog()
         let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
-        await device.run(found.telling(told))
+        await device.run(found.logging(to: told))
         // A creation with another key would be refused now: the record is there.
-        #expect(told.all == ["sage ok", "end ok"] && device.asked("records/modify") == 2)
+        #expect(told.all == ["sage ok", "end ok"])
+        #expect(device.asked("records/modify") == 2)
         #expect(device.asked("assets/upload") == 1)
     }
 
-    @Test func resultsThatCameBeforeAreToldAgainWithTheRest() async throws {
+    @Test func earlierResultsAreDeliveredAgain() async throws {
         let device = try await TestCloud().device("phone")
         _ = try await device.database.modifyRecordZones(saving: [garden, CKRecordZone(zoneName: "House")], deleting: [])
         let records = [plant("sage", in: garden), plant("fern", in: CKRecordZone(zoneName: "House"))]
         let operation = CKModifyRecordsOperation(recordsToSave: records).longLived()
         operation.perRecordSaveBlock = { _, _ in device.restart() }
         await device.run(operation)
-        let told = Told()
+        let told = CallbackLog()
         let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
-        await device.run(found.telling(told))
+        await device.run(found.logging(to: told))
         #expect(told.all == ["sage ok", "fern ok", "end ok"])
         #expect(device.asked("records/modify") <= 3)
         #expect(Set(told.records.map(\.recordID.zoneID.zoneName)) == ["Garden", "House"])
     }
 
-    @Test func errorsOfItemsAreKept() async throws {
+    @Test func errorsOfItemsArePersisted() async throws {
         let device = try await TestCloud().device("phone")
         _ = try await device.database.save(plant("sage"))
         let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage"), plant("fern")]).longLived().restarting(device)
         await device.run(operation)
         await device.finishLongLivedOperations()
         device.goOffline()
-        let told = Told()
+        let told = CallbackLog()
         let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
-        await device.run(found.telling(told))
+        await device.run(found.logging(to: told))
         #expect(told.all == ["sage serverRecordChanged", "fern ok", "end partialFailure"])
     }
 
-    @Test func aFailureThatLastsUntilTheTimeIsUpIsTheEnd() async throws {
+    @Test func aTransientFailureEndsAtTheResourceTimeout() async throws {
         let device = try await TestCloud().device("phone")
         let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived()
         await device.run(operation.restarting(device) { device.goOffline() })
         await device.finishLongLivedOperations()
         device.goOnline()
-        let told = Told()
+        let told = CallbackLog()
         let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
-        await device.run(found.telling(told))
-        #expect(told.all.count == 1 && told.all.first?.hasPrefix("end network") == true)
+        await device.run(found.logging(to: told))
+        #expect(told.all.count == 1)
+        #expect(told.all.first?.hasPrefix("end network") == true)
     }
 
-    @Test func whoAddsItWhileItGoesOnTakesOver() async throws {
+    @Test func addingAResumedOperationTakesItsTurn() async throws {
         let cloud = try TestCloud()
         let device = try await cloud.device("phone")
         cloud.clock.skipsWaits = false
@@ -158,36 +163,37 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
         let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
         while cloud.clock.waits == 0 { await Task.yield() }
         device.goOnline()
-        let told = Told()
-        await device.run(found.telling(told))
+        let told = CallbackLog()
+        await device.run(found.logging(to: told))
         #expect(told.all == ["sage ok", "end ok"])
         await device.finishLongLivedOperations()
         #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
     }
 
-    @Test func twoObjectsOfOneProcessAreToldTheSame() async throws {
+    @Test func twoObjectsOfOneOperationReceiveTheSameResults() async throws {
         let cloud = try TestCloud()
         let device = try await cloud.device("phone")
         cloud.clock.skipsWaits = false
         device.goOffline()
-        let (first, second) = (Told(), Told())
-        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived(.utility).telling(first)
+        let (first, second) = (CallbackLog(), CallbackLog())
+        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived(.utility).logging(to: first)
         device.database.add(operation)
         while cloud.clock.waits == 0 { await Task.yield() }
         let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
-        device.database.add(found.telling(second))
+        device.database.add(found.logging(to: second))
         device.goOnline()
         cloud.clock.advance(by: .seconds(60))
         await device.ended(found)
-        #expect(first.all == ["sage ok", "end ok"] && second.all == first.all)
+        #expect(first.all == ["sage ok", "end ok"])
+        #expect(second.all == first.all)
         #expect(device.asked("records/modify") == 2)
         #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
     }
 
     @Test func cancellingRemovesIt() async throws {
         let device = try await TestCloud().device("phone")
-        let told = Told()
-        let running = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().telling(told)
+        let told = CallbackLog()
+        let running = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().logging(to: told)
         running.longLivedOperationWasPersistedBlock = { running.cancel() }
         await device.run(running)
         #expect(told.all == ["end operationCancelled"])
@@ -205,7 +211,7 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
         #expect(error?.code == .unknownItem)
     }
 
-    @Test func anotherAccountNeitherSeesNorContinuesIt() async throws {
+    @Test func anotherAccountNeitherListsNorResumesIt() async throws {
         let cloud = try TestCloud()
         let device = try await cloud.device("phone", account: "mia")
         device.goOffline()
@@ -218,9 +224,10 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
         await device.finishLongLivedOperations()
         #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
         #expect(try await device.container.longLivedOperation(for: found.operationID) == nil)
-        let told = Told()
-        await device.run(found.telling(told))
-        #expect(told.all == ["end notAuthenticated"] && device.asked("records/modify") == 0)
+        let told = CallbackLog()
+        await device.run(found.logging(to: told))
+        #expect(told.all == ["end notAuthenticated"])
+        #expect(device.asked("records/modify") == 0)
 
         try await device.signIn(to: "mia")
         _ = try await device.container.allLongLivedOperationIDs()
@@ -228,7 +235,7 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
         #expect(try await device.database.record(for: CKRecord.ID(recordName: "sage")).recordType == "Plant")
     }
 
-    @Test func resultsThatNobodyFetchedAreDroppedAfterAWeek() async throws {
+    @Test func unfetchedResultsAreRemovedAfterAWeek() async throws {
         let cloud = try TestCloud()
         let device = try await cloud.device("phone")
         await device.run(CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().restarting(device))

@@ -16,7 +16,7 @@ import Testing
     }
 
     private func token(_ zoneID: CKRecordZone.ID, _ container: CKContainer) async throws -> Data? {
-        let found = Found<Data?>()
+        let found = ReceivedValues<Data?>()
         let operation = CKFetchRecordZoneChangesOperation(recordZoneIDs: [zoneID])
         operation.recordZoneFetchResultBlock = { _, result in
             if case .success(let end) = result { found.add(end.clientChangeTokenData) }
@@ -31,7 +31,7 @@ import Testing
         return found.all.first ?? nil
     }
 
-    @Test func aDeviceIsToldWhatItSentLast() async throws {
+    @Test func theClientTokenOfADeviceIsReturned() async throws {
         let (phone, tablet) = try await twoDevices()
         let zone = try await phone.privateCloudDatabase.save(CKRecordZone(zoneName: "Garden"))
         let sage = plant("sage", in: zone.zoneID)
@@ -55,7 +55,7 @@ import Testing
         #expect(large?.code == .invalidArguments)
     }
 
-    @Test func theOlderOperationTellsItToo() async throws {
+    @Test func theOlderOperationReturnsTheClientToken() async throws {
         let (phone, _) = try await twoDevices()
         let zone = try await phone.privateCloudDatabase.save(CKRecordZone(zoneName: "Garden"))
         try await save(plant("sage", in: zone.zoneID), Data([7]), phone)
@@ -69,11 +69,11 @@ import Testing
 }
 
 @Suite struct DeprecatedOperationTests {
-    /// What a server does not keep ends with an error that says so.
+    /// Operations on notifications that a server does not store fail with an error that names it.
     @available(*, deprecated)
-    @Test func notificationsAndBadgesAreNotKept() async throws {
+    @Test func notificationsAndBadgesAreNotSupported() async throws {
         let container = try await testContainer()
-        let log = Log()
+        let log = CallbackLog()
         let fetch = CKFetchNotificationChangesOperation(previousServerChangeToken: nil)
         fetch.notificationChangedBlock = { _ in log.add("notification") }
         fetch.fetchNotificationChangesCompletionBlock = { token, error in
@@ -103,7 +103,8 @@ import Testing
         #expect(kept.allowedParticipantAccessOptions == .specifiedRecipientsOnly)
         let access: CKSharingParticipantAccessOption = [.anyoneWithLink, .specifiedRecipientsOnly]
         let permission: CKSharingParticipantPermissionOption = [.readOnly, .readWrite]
-        #expect(access == .any && permission == .any)
+        #expect(access == .any)
+        #expect(permission == .any)
         #expect(CKAllowedSharingOptions.standard.allowedParticipantPermissionOptions.contains(.readWrite))
         #expect(CKAllowedSharingOptions.standard.allowedParticipantAccessOptions == .any)
     }

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: ["text BEGINSWITH[c] 'above'", "text BEGINSWITH[cd] 'above'", "ANY tags BEGINSWITH[c] 'x'"])
-    func beginningsAreComparedAsTheyAreWritten(_ format: String) async throws {
+    func prefixesAreComparedCaseSensitively(_ format: String) async throws {
         let (database, zoneID) = try await notes()
         let error = await failure {
             try await database.records(matching: CKQuery(recordType: "Note", predicate: NSPredicate(format: format)), inZoneWith: zoneID)

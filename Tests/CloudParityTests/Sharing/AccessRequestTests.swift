@@ -5,7 +5,7 @@ import CloudKit
 import Foundation
 import Testing
 
-/// A zone that its owner shares with nobody, but takes requests for.
+/// A zone that its owner shares with no user, and accepts requests for.
 private func closedShare(
     taking requests: Bool = true
 ) async throws -> (owner: CKContainer, guest: CKContainer, share: CKShare, url: URL) {
@@ -24,7 +24,7 @@ private func fetch(_ share: CKShare, from container: CKContainer) async throws -
 }
 
 @Suite struct AccessRequestTests {
-    @Test func whoAsksIsLetIn() async throws {
+    @Test func aRequesterIsAccepted() async throws {
         let (owner, guest, share, url) = try await closedShare()
         #expect(share.allowsAccessRequests)
         let closed = await failure { try await guest.shareMetadata(for: url) }
@@ -39,7 +39,7 @@ private func fetch(_ share: CKShare, from container: CKContainer) async throws -
         #expect(requester.userIdentity.userRecordID == (try await guest.userRecordID()))
         #expect(requester.userIdentity.nameComponents?.givenName == "ben")
         let participants = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<[CKShare.Participant], any Error>) in
-            let found = Found<CKShare.Participant>()
+            let found = ReceivedValues<CKShare.Participant>()
             let operation = CKFetchShareParticipantsOperation(userIdentityLookupInfos: [requester.participantLookupInfo])
             operation.perShareParticipantResultBlock = { _, result in
                 if case .success(let participant) = result { found.add(participant) }
@@ -63,7 +63,7 @@ private func fetch(_ share: CKShare, from container: CKContainer) async throws -
         #expect(accepted.requesters.isEmpty)
     }
 
-    @Test func whoIsDeniedMayAskAgainAndWhoIsBlockedMayNot() async throws {
+    @Test func aDeniedRequesterMayRequestAgainAndABlockedOneMayNot() async throws {
         let (owner, guest, share, url) = try await closedShare()
         try await guest.requestShareAccess(for: [url])
         var asked = try await fetch(share, from: owner)
@@ -93,10 +93,10 @@ private func fetch(_ share: CKShare, from container: CKContainer) async throws -
         #expect(try await fetch(share, from: owner).requesters.count == 1)
     }
 
-    @Test func theOperationTellsOfEachShare() async throws {
+    @Test func theOperationReportsEachShare() async throws {
         let (owner, guest, share, url) = try await closedShare(taking: false)
         let nowhere = try #require(URL(string: url.absoluteString + "0"))
-        let log = Log()
+        let log = CallbackLog()
         func ask(_ container: CKContainer, _ urls: [URL]) async {
             let operation = CKShareRequestAccessOperation(shareURLs: urls)
             operation.perShareAccessRequestCompletionBlock = { _, result in log.add("\(code(result))") }
@@ -116,7 +116,7 @@ private func fetch(_ share: CKShare, from container: CKContainer) async throws -
         #expect(log.all.dropFirst(3) == ["0", "all 0", "\(CKError.Code.participantAlreadyInvited.rawValue)", "all \(partial)"])
     }
 
-    @Test func requestersAreKeptInArchives() async throws {
+    @Test func requestersAreArchived() async throws {
         let (owner, guest, share, url) = try await closedShare()
         try await guest.requestShareAccess(for: [url])
         let asked = try await fetch(share, from: owner)
@@ -133,7 +133,7 @@ private func code(_ result: Result<Void, any Error>) -> Int {
 }
 
 @Suite struct OneTimeLinkTests {
-    @Test func aLinkForOneTakesInWhoeverComesFirst() async throws {
+    @Test func aOneTimeLinkAdmitsTheFirstUser() async throws {
         let (owner, guest, share, url) = try await closedShare(taking: false)
         let participant = CKShare.Participant.oneTimeURLParticipant()
         participant.permission = .readWrite
@@ -174,7 +174,7 @@ private func code(_ result: Result<Void, any Error>) -> Int {
         #expect(gone?.code == .unknownItem)
     }
 
-    @Test func aLinkForOneIsOfNoUseToOthers() async throws {
+    @Test func aOneTimeLinkRejectsLaterUsers() async throws {
         let people = try await accounts("mia", "ben", "eva")
         let (owner, guest, late) = (people[0], people[1], people[2])
         let zone = try await owner.privateCloudDatabase.save(CKRecordZone(zoneName: "Garden"))

@@ -5,7 +5,7 @@ import CloudKit
 import Foundation
 import Testing
 
-/// What apps keep of shares from one launch to the next.
+/// The parts of shares that apps archive.
 @Suite struct ShareArchiveTests {
     private func sharedZone() async throws -> (owner: CKContainer, guest: CKContainer, share: CKShare, zoneID: CKRecordZone.ID) {
         let (owner, guest) = try await twoAccounts()
@@ -17,7 +17,7 @@ import Testing
         return (owner, guest, saved, zone.zoneID)
     }
 
-    @Test func aZoneTellsByWhichShareItIsShared() async throws {
+    @Test func aZoneHasItsShare() async throws {
         let (owner, _, share, zoneID) = try await sharedZone()
         let zone = try await owner.privateCloudDatabase.recordZone(for: zoneID)
         #expect(zone.share?.recordID == share.recordID)
@@ -32,7 +32,7 @@ import Testing
         #expect(try await owner.privateCloudDatabase.recordZone(for: zoneID).share == nil)
     }
 
-    @Test func anInvitationOutlivesALaunch() async throws {
+    @Test func anInvitationIsArchived() async throws {
         let (_, guest, share, _) = try await sharedZone()
         let metadata = try await guest.shareMetadata(for: try #require(share.url))
         let kept = try #require(try archived(metadata))
@@ -86,7 +86,7 @@ import Testing
         #expect(error?.code == .alreadyShared)
     }
 
-    @Test func whoMayHaveAnotherAddressIsToldToHaveItVerified() async throws {
+    @Test func anUninvitedUserMayNeedVerification() async throws {
         let (owner, guest) = try await twoAccounts()
         let zone = try await owner.privateCloudDatabase.save(CKRecordZone(zoneName: "Garden"))
         let share = CKShare(recordZoneID: zone.zoneID)

@@ -6,7 +6,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A bed with a plant, shared by its owner with everybody who has the link.
+/// A bed with a plant, shared by its owner with anyone with the link.
 private func sharedBed(
     permission: CKShare.ParticipantPermission = .readWrite
 ) async throws -> (owner: CKContainer, guest: CKContainer, share: CKShare, bed: CKRecord.ID) {
@@ -25,7 +25,7 @@ private func sharedBed(
 }
 
 @Suite struct ShareValueTests {
-    @Test func aNewShareBelongsToItsMaker() {
+    @Test func aNewShareBelongsToItsCreator() {
         let root = CKRecord(recordType: "Bed", recordID: CKRecord.ID(zoneID: CKRecordZone.ID(zoneName: "Garden")))
         let share = CKShare(rootRecord: root)
         #expect(share.recordType == CKRecord.SystemType.share)
@@ -70,7 +70,7 @@ private func sharedBed(
         #expect(plant.parent?.recordID == bed.recordID)
     }
 
-    @Test func lookupInfosSayHow() throws {
+    @Test func lookupInfosHaveTheirKind() throws {
         let email = CKUserIdentity.LookupInfo(emailAddress: "mia@example.org")
         #expect(email.emailAddress == "mia@example.org")
         #expect(email.phoneNumber == nil)
@@ -120,7 +120,7 @@ private func sharedBed(
         #expect(seen.lastModifiedUserRecordID == (try await guest.userRecordID()))
     }
 
-    @Test func whoMayOnlyReadCannotWrite() async throws {
+    @Test func aReadOnlyParticipantCannotWrite() async throws {
         let (_, guest, share, _) = try await sharedBed(permission: .readOnly)
         let url = try #require(share.url)
         _ = try await guest.accept(try await guest.shareMetadata(for: url))
@@ -131,10 +131,10 @@ private func sharedBed(
         #expect(error?.code == .permissionFailure)
     }
 
-    @Test func operationsTellOfEachShare() async throws {
+    @Test func operationsReportEachShare() async throws {
         let (_, guest, share, _) = try await sharedBed()
         let url = try #require(share.url)
-        let log = Log()
+        let log = CallbackLog()
         let found = Mutex<[CKShare.Metadata]>([])
         let fetch = CKFetchShareMetadataOperation(shareURLs: [url])
         fetch.shouldFetchRootRecord = true
@@ -202,7 +202,7 @@ private func sharedBed(
         #expect(try await owner.privateCloudDatabase.record(for: bed)["name"] == "South")
     }
 
-    @Test func whoIsNotKnownIsNotFound() async throws {
+    @Test func anUnknownUserIsNotFound() async throws {
         let (owner, guest) = try await twoAccounts()
         let error = await failure { try await owner.shareParticipant(forEmailAddress: "nobody@example.org") }
         #expect(error?.code == .unknownItem)
@@ -248,7 +248,7 @@ private func sharedBed(
 
     @Test func guestsFindPeopleByTheirIdentity() async throws {
         let (owner, guest) = try await twoAccounts()
-        let log = Log()
+        let log = CallbackLog()
         let operation = CKDiscoverUserIdentitiesOperation(
             userIdentityLookupInfos: CKUserIdentity.LookupInfo.lookupInfos(withEmails: [guestAddress, "nobody@example.org"]))
         operation.userIdentityDiscoveredBlock = { identity, info in

@@ -8,7 +8,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A process of an app, as far as operations that outlive it are concerned: its home, and what it is connected to.
+/// A process of an app, as far as long-lived operations need it: their store, and the connection.
 private struct AppProcess {
     let home: LongLivedOperationStore
     let container: CKContainer
@@ -23,7 +23,7 @@ private struct AppProcess {
     func ids() async throws -> [CKOperation.ID] { try await container.allLongLivedOperationIDs() }
 }
 
-private final class Words: Sendable {
+private final class CallbackLog: Sendable {
     private let words = Mutex<[String]>([])
     func add(_ word: String) { words.withLock { $0.append(word) } }
     var all: [String] { words.withLock { $0 } }
@@ -52,7 +52,7 @@ private func run(_ operation: CKDatabaseOperation, in container: CKContainer) as
 private let saved = RecordingTransport.Answer.ok(
     #"{"records": [{"recordName": "sage", "recordType": "Plant", "recordChangeTag": "1", "fields": {}}]}"#)
 
-/// A process that ended once an operation was kept, with the operation.
+/// A process that ended after an operation was persisted, with the operation.
 private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOperation.ID {
     let process = AppProcess(folder, RecordingTransport())
     let operation = upload(name)
@@ -61,9 +61,9 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
     return operation.operationID
 }
 
-/// Kept operations in files.
-@Suite struct KeptFileTests {
-    @Test func aDamagedOperationAndOneOfANewerVersionAreLeftAlone() async throws {
+/// Persisted operations in files.
+@Suite struct PersistedOperationTests {
+    @Test func damagedAndNewerOperationsAreLeftUnchanged() async throws {
         let folder = try TemporaryFolder()
         let ids = [try await ended(in: folder.url), try await ended(in: folder.url), try await ended(in: folder.url)]
         let damaged = folder.url.appendingPathComponent("\(ids[0])/operation")
@@ -81,10 +81,11 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         await process.home.waitUntilIdle()
         #expect(try await process.container.longLivedOperation(for: ids[0]) == nil)
         #expect(transport.requests.count == 1)
-        #expect(FileManager.default.fileExists(atPath: damaged.path) && FileManager.default.fileExists(atPath: newer.path))
+        #expect(FileManager.default.fileExists(atPath: damaged.path))
+        #expect(FileManager.default.fileExists(atPath: newer.path))
     }
 
-    @Test func everyByteOfAnAnswerCounts() async throws {
+    @Test func everyByteOfAJournaledResponseIsVerified() async throws {
         let folder = try TemporaryFolder()
         let id = try await ended(in: folder.url)
         let first = AppProcess(folder.url, RecordingTransport(saved))
@@ -104,11 +105,12 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
             (try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber)?.intValue
         }
         let operation = home.appendingPathComponent(id).path
-        #expect(try mode(home.path) == 0o700 && mode(operation) == 0o700)
+        #expect(try mode(home.path) == 0o700)
+        #expect(try mode(operation) == 0o700)
         #expect(try mode(operation + "/operation") == 0o600)
     }
 
-    @Test func oneProcessAtATimeIsAtAnOperation() async throws {
+    @Test func oneProcessAtATimeExecutesAnOperation() async throws {
         let folder = try TemporaryFolder()
         let id = try await ended(in: folder.url)
         let (first, second) = (RecordingTransport(saved), RecordingTransport(saved))
@@ -117,13 +119,14 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         await one.home.waitUntilIdle()
         #expect(try await other.ids().isEmpty)
         await other.home.waitUntilIdle()
-        #expect(first.requests.count == 1 && second.requests.isEmpty)
+        #expect(first.requests.count == 1)
+        #expect(second.requests.isEmpty)
         one.home.simulateProcessEnd()
         #expect(try await other.ids() == [id])
         #expect(second.requests.isEmpty)
     }
 
-    @Test func whatWaitsWhileAnotherAccountSignsInAsksNothingMore() async throws {
+    @Test func aWaitingOperationSendsNothingAfterAnAccountChange() async throws {
         let folder = try TemporaryFolder()
         let id = try await ended(in: folder.url)
         let transport = RecordingTransport(.failure(CKError(.networkUnavailable)), saved)
@@ -142,7 +145,8 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         process.connection.change(to: Connection(environment: .development, transport: eve, longLived: other))
         release.continuation.yield()
         await process.home.waitUntilIdle()
-        #expect(transport.requests.count == 1 && eve.requests.isEmpty)
+        #expect(transport.requests.count == 1)
+        #expect(eve.requests.isEmpty)
         #expect(try await process.ids().isEmpty)
 
         process.connection.change(to: Connection(environment: .development, transport: transport, longLived: process.home))
@@ -151,7 +155,7 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         #expect(transport.requests.count == 2)
     }
 
-    @Test func theTimeThatAnOperationHasBeginsWhenItWasKept() async throws {
+    @Test func theResourceTimeoutBeginsWhenAnOperationIsPersisted() async throws {
         let folder = try TemporaryFolder()
         let id = try await ended(in: folder.url)
         let transport = RecordingTransport(saved)
@@ -159,16 +163,17 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         #expect(try await process.ids() == [id])
         await process.home.waitUntilIdle()
         let found = try #require(try await process.container.longLivedOperation(for: id) as? CKModifyRecordsOperation)
-        let told = Words()
+        let told = CallbackLog()
         found.modifyRecordsResultBlock = { result in
             guard case .failure(let error as CKError) = result else { return }
             told.add("\(error.code)")
         }
         await run(found, on: process)
-        #expect(told.all == ["networkFailure"] && transport.requests.isEmpty)
+        #expect(told.all == ["networkFailure"])
+        #expect(transport.requests.isEmpty)
     }
 
-    @Test func whatWasHalfMadeIsTidiedUp() async throws {
+    @Test func unfinishedFoldersAreRemoved() async throws {
         let folder = try TemporaryFolder()
         let half = folder.url.appendingPathComponent(".half")
         try FileManager.default.createDirectory(at: half, withIntermediateDirectories: true)
@@ -176,32 +181,33 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         #expect(!FileManager.default.fileExists(atPath: half.path))
     }
 
-    @Test func aDiskThatDoesNotTakeItIsTheEndOfIt() async throws {
+    @Test func anOperationFailsIfTheDiskCannotStoreIt() async throws {
         let folder = try TemporaryFolder()
         let file = folder.url.appendingPathComponent("file")
         try Data().write(to: file)
         let transport = RecordingTransport(saved)
         let operation = upload()
-        let told = Words()
+        let told = CallbackLog()
         operation.longLivedOperationWasPersistedBlock = { told.add("kept") }
         operation.modifyRecordsResultBlock = { result in
             guard case .failure(let error as CKError) = result else { return }
             told.add("\(error.code)")
         }
         await run(operation, on: AppProcess(file.appendingPathComponent("home"), transport))
-        #expect(told.all == ["internalError"] && transport.requests.isEmpty)
+        #expect(told.all == ["internalError"])
+        #expect(transport.requests.isEmpty)
     }
 
-    @Test func aDiskThatIsFullWhenARequestIsToGoKeepsItFromGoing() async throws {
+    @Test func aRequestThatCannotBeJournaledIsNotSent() async throws {
         let folder = try TemporaryFolder()
         setenv("TARN_TEST_OPERATIONS_FULL", folder.url.path, 1)
         await #expect(processExitsWith: .exitCode(7)) {
             guard let path = ProcessInfo.processInfo.environment["TARN_TEST_OPERATIONS_FULL"] else { return }
             let transport = RecordingTransport(saved)
             let operation = upload()
-            let told = Words()
+            let told = CallbackLog()
             operation.longLivedOperationWasPersistedBlock = {
-                // No file may have any byte from now on.
+                // From now on no file may grow.
                 signal(SIGXFSZ, SIG_IGN)
                 var limit = rlimit(rlim_cur: 0, rlim_max: 0)
                 setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
@@ -216,9 +222,9 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
     }
 }
 
-/// Processes that are killed in truth.
+/// Processes that are really killed.
 @Suite(.serialized) struct KilledProcessTests {
-    @Test func aProcessThatIsKilledBeforeItAsks() async throws {
+    @Test func aProcessKilledBeforeItsRequestResumes() async throws {
         let folder = try TemporaryFolder()
         setenv("TARN_TEST_OPERATIONS", folder.url.path, 1)
         await #expect(processExitsWith: .signal(SIGKILL)) {
@@ -232,7 +238,8 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         #expect(try await process.ids().count == 1)
         await process.home.waitUntilIdle()
         let request: ModifyRecordsRequest = try transport.body(0)
-        #expect(request.operations.map(\.record.recordName) == ["sage"] && transport.requests.count == 1)
+        #expect(request.operations.map(\.record.recordName) == ["sage"])
+        #expect(transport.requests.count == 1)
     }
 
     @Test func anAppNeedsNoMoreThanAServerAndAToken() async throws {
@@ -260,12 +267,12 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         #expect(!files.contains { $0.contains("secret-token") })
     }
 
-    @Test func aProcessThatIsKilledBeforeItHears() async throws {
+    @Test func aProcessKilledBeforeItsResponseRepeatsTheRequest() async throws {
         let folder = try TemporaryFolder()
         setenv("TARN_TEST_OPERATIONS", folder.url.path, 1)
         await #expect(processExitsWith: .signal(SIGKILL)) {
             guard let path = ProcessInfo.processInfo.environment["TARN_TEST_OPERATIONS"] else { return }
-            await run(upload(), on: AppProcess(URL(fileURLWithPath: path), Killing(into: path + "/.sent")))
+            await run(upload(), on: AppProcess(URL(fileURLWithPath: path), KillingTransport(into: path + "/.sent")))
         }
         let sent = try Data(contentsOf: folder.url.appendingPathComponent(".sent"))
         let transport = RecordingTransport(saved)
@@ -273,14 +280,16 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         let id = try #require(try await process.ids().first)
         await process.home.waitUntilIdle()
         let again = try #require(transport.requests.first)
-        #expect(Killing.bytes(again) == sent && transport.requests.count == 1)
+        #expect(KillingTransport.bytes(again) == sent)
+        #expect(transport.requests.count == 1)
 
         let found = try #require(try await process.container.longLivedOperation(for: id) as? CKModifyRecordsOperation)
-        let told = Words()
+        let told = CallbackLog()
         found.perRecordSaveBlock = { id, _ in told.add(id.recordName) }
         found.modifyRecordsResultBlock = { if case .success = $0 { told.add("end") } }
         await run(found, on: process)
-        #expect(told.all == ["sage", "end"] && transport.requests.count == 1)
+        #expect(told.all == ["sage", "end"])
+        #expect(transport.requests.count == 1)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == [".sent"])
     }
 }
@@ -293,8 +302,8 @@ private func configured(_ token: String) -> CKContainer? {
     return CKContainer(identifier: "iCloud.org.example.kept")
 }
 
-/// A way to a server that hears the request, and no answer, for the process is killed first.
-private struct Killing: CloudTransport {
+/// A transport that delivers the request and no response: the process is killed first.
+private struct KillingTransport: CloudTransport {
     private let path: String
 
     init(into path: String) { self.path = path }
