@@ -22,9 +22,13 @@ extension CKContainer {
 
     /// The state of a permission.
     public enum ApplicationPermissionStatus: Int, Sendable {
+        /// The user was not asked yet. Never returned here.
         case initialState = 0
+        /// The server could not be reached.
         case couldNotComplete = 1
+        /// Other users cannot find this user.
         case denied = 2
+        /// Other users can find this user.
         case granted = 3
     }
 

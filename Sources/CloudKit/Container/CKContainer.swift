@@ -183,9 +183,14 @@ extension Notification.Name {
 ///
 /// Source: Apple's documentation of `CKAccountStatus`.
 public enum CKAccountStatus: Int, Sendable {
+    /// The server could not be reached.
     case couldNotDetermine = 0
+    /// A user is signed in and accepted by the server.
     case available = 1
+    /// The server restricts the account.
     case restricted = 2
+    /// No user is signed in.
     case noAccount = 3
+    /// The account needs an action of the user.
     case temporarilyUnavailable = 4
 }

@@ -16,8 +16,11 @@ extension CKDatabase {
         public struct Deletion: Hashable, Sendable {
             /// Why a zone was deleted.
             public enum Reason: Hashable, Sendable {
+                /// An app deleted the zone.
                 case deleted
+                /// The user deleted the data of the app.
                 case purged
+                /// The user's encryption keys were reset. Send the zone's records again.
                 case encryptedDataReset
 
                 init(_ reason: ZoneDeletionReason) {
@@ -77,6 +80,7 @@ extension CKDatabase {
     /// Fetches the changes of a zone, with the content of assets.
     ///
     /// - Parameters:
+    ///   - zoneID: The zone.
     ///   - token: The token of the last call for this zone. `nil` fetches from the start.
     ///   - desiredKeys: `nil` fetches all fields, an empty list none.
     ///   - resultsLimit: Maximum number of changes. `nil` leaves it to the server.

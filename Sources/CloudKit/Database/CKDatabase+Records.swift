@@ -35,7 +35,9 @@ extension CKDatabase {
 
     /// Fetches records of any zones, with the content of their assets.
     ///
-    /// - Parameter desiredKeys: `nil` fetches all fields, an empty list none.
+    /// - Parameters:
+    ///   - ids: The records to fetch.
+    ///   - desiredKeys: `nil` fetches all fields, an empty list none.
     /// - Returns: A result for each identifier, `.unknownItem` for a missing record.
     /// - Throws: ``CKError`` if a request failed as a whole.
     public func records(
@@ -49,7 +51,8 @@ extension CKDatabase {
     /// Saves and deletes records, with one request for each zone.
     ///
     /// - Parameters:
-    ///   - recordsToSave: At most 400 together with the deletions.
+    ///   - recordsToSave: The records to save, at most 400 together with the deletions.
+    ///   - recordIDsToDelete: The records to delete.
     ///   - savePolicy: How to treat records that changed on the server.
     ///   - atomically: Whether the records of one zone succeed or fail together. Custom zones only.
     /// - Throws: ``CKError`` with `.limitExceeded` if there are too many; nothing was sent. Otherwise if a request

@@ -13,8 +13,11 @@ public import Foundation
 public final class CKDatabase: NSObject, Sendable {
     /// The kinds of databases of a container.
     public enum Scope: Int, Hashable, Sendable, CaseIterable {
+        /// Readable by every client.
         case `public` = 1
+        /// Readable by the signed-in user only.
         case `private` = 2
+        /// The zones that other users share with the signed-in user.
         case shared = 3
 
         package var wire: DatabaseScope {

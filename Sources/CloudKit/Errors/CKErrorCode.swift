@@ -6,42 +6,79 @@ extension CKError {
     ///
     /// Source: Apple's documentation of `CKError.Code`; numbers as published in the headers' open-source bindings.
     public enum Code: Int, Sendable, CaseIterable {
+        /// An error inside the framework, such as a full disk.
         case internalError = 1
+        /// Some items failed. Their errors are in `partialErrorsByItemID`.
         case partialFailure = 2
+        /// The server could not be reached. Nothing was sent.
         case networkUnavailable = 3
+        /// The connection broke or timed out.
         case networkFailure = 4
+        /// The container is unknown or not configured.
         case badContainer = 5
+        /// The server is busy. Retry after `retryAfterSeconds`.
         case serviceUnavailable = 6
+        /// The rate limit is exhausted. Retry after `retryAfterSeconds`.
         case requestRateLimited = 7
+        /// The app may not use the container.
         case missingEntitlement = 8
+        /// No user is signed in, or the token is not valid.
         case notAuthenticated = 9
+        /// The user has no permission for the request.
         case permissionFailure = 10
+        /// The record, subscription, user or link does not exist.
         case unknownItem = 11
+        /// The request is invalid. The description names the part.
         case invalidArguments = 12
+        /// The server returned a part of the results. Not used by Tarn.
         case resultsTruncated = 13
+        /// Another client changed the record. The three versions are in `serverRecord`, `clientRecord` and `ancestorRecord`.
         case serverRecordChanged = 14
+        /// The server rejected the request.
         case serverRejectedRequest = 15
+        /// The file of an asset is missing or not readable.
         case assetFileNotFound = 16
+        /// The file of an asset changed during the upload.
         case assetFileModified = 17
+        /// The app is too old for the data, or the server lacks a required capability.
         case incompatibleVersion = 18
+        /// A value that must be unique is in use.
         case constraintViolation = 19
+        /// The operation was cancelled.
         case operationCancelled = 20
+        /// The change token is not valid any more. Fetch from the start.
         case changeTokenExpired = 21
+        /// Another item of the atomic request failed. Nothing was saved.
         case batchRequestFailed = 22
+        /// The zone is busy. Retry after `retryAfterSeconds`.
         case zoneBusy = 23
+        /// The database does not support the request.
         case badDatabase = 24
+        /// The quota is exceeded.
         case quotaExceeded = 25
+        /// The zone does not exist.
         case zoneNotFound = 26
+        /// The request is too large. Send fewer items.
         case limitExceeded = 27
+        /// The user deleted the data of the app.
         case userDeletedZone = 28
+        /// The share has too many participants.
         case tooManyParticipants = 29
+        /// The record is in another share.
         case alreadyShared = 30
+        /// The target of a reference is missing.
         case referenceViolation = 31
+        /// The account is restricted.
         case managedAccountRestricted = 32
+        /// The user must verify an address to accept the share.
         case participantMayNeedVerification = 33
+        /// The response was lost. The server may have executed the request.
         case serverResponseLost = 34
+        /// The content of an asset is not available.
         case assetNotAvailable = 35
+        /// The account needs an action of the user.
         case accountTemporarilyUnavailable = 36
+        /// The user participates in the share already.
         case participantAlreadyInvited = 37
 
         /// Matches a code in a `catch` clause: `catch CKError.zoneNotFound`.

@@ -10,9 +10,13 @@ public import Foundation
 public class CKNotification: NSObject, @unchecked Sendable {  // Nothing changes after it was notification.
     /// The kinds of notifications.
     public enum NotificationType: Int, Sendable {
+        /// Of a query subscription.
         case query = 1
+        /// Of a zone subscription.
         case recordZone = 2
+        /// Of a notification that was read. Not used by Tarn.
         case readNotification = 3
+        /// Of a database subscription.
         case database = 4
     }
 
@@ -102,8 +106,11 @@ extension CKNotification: _NotificationFactory {}
 public final class CKQueryNotification: CKNotification, @unchecked Sendable {  // As its superclass.
     /// The kinds of changes.
     public enum Reason: Int, Sendable {
+        /// A record was created.
         case recordCreated = 1
+        /// A record was updated.
         case recordUpdated = 2
+        /// A record was deleted.
         case recordDeleted = 3
     }
 

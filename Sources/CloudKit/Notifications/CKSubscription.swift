@@ -14,8 +14,11 @@ public class CKSubscription: NSObject, NSCopying, NSSecureCoding, @unchecked Sen
 
     /// The kinds of subscriptions.
     public enum SubscriptionType: Int, Sendable {
+        /// To records that match a predicate.
         case query = 1
+        /// To a zone.
         case recordZone = 2
+        /// To a database.
         case database = 3
     }
 

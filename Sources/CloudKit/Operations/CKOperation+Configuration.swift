@@ -98,13 +98,21 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, @unchecked Sendab
     // @unchecked: set before its operations start, and only read afterwards.
     /// Estimates of the number of bytes to transfer.
     public enum TransferSize: Int, Sendable {
+        /// Unknown.
         case unknown = 0
+        /// Kilobytes.
         case kilobytes = 1
+        /// Megabytes.
         case megabytes = 2
+        /// Tens of megabytes.
         case tensOfMegabytes = 3
+        /// Hundreds of megabytes.
         case hundredsOfMegabytes = 4
+        /// Gigabytes.
         case gigabytes = 5
+        /// Tens of gigabytes.
         case tensOfGigabytes = 6
+        /// Hundreds of gigabytes.
         case hundredsOfGigabytes = 7
     }
 

@@ -8,6 +8,7 @@ extension CKDatabase {
     /// Fetches the first page of the records that a query matches.
     ///
     /// - Parameters:
+    ///   - query: The type, the predicate and the order of the records.
     ///   - zoneID: `nil` searches all zones of the database. The shared database needs a zone.
     ///   - desiredKeys: `nil` fetches all fields, an empty list none.
     ///   - resultsLimit: Maximum number of records of the page. 0 leaves it to the server.

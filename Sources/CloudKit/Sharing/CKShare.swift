@@ -27,7 +27,9 @@ public final class CKShare: CKRecord, @unchecked Sendable {  // As its superclas
 
     /// Creates a share of a record and the records below it.
     ///
-    /// - Parameter shareID: An identifier in the root record's zone.
+    /// - Parameters:
+    ///   - rootRecord: The root of the hierarchy, in a custom zone.
+    ///   - shareID: An identifier in the root record's zone.
     public convenience init(rootRecord: CKRecord, shareID: CKRecord.ID) {
         var details = ShareDetails(
             rootRecordName: rootRecord.recordID.recordName, rootRecordChangeTag: rootRecord.recordChangeTag)

@@ -12,8 +12,11 @@ extension CKShare {
 
     /// The roles of participants.
     public enum ParticipantRole: Int, Sendable {
+        /// Unknown.
         case unknown = 0
+        /// Created the share.
         case owner = 1
+        /// May change the share.
         case administrator = 2
         /// Invited individually.
         case privateUser = 3
@@ -27,17 +30,25 @@ extension CKShare {
 
     /// The permissions of participants.
     public enum ParticipantPermission: Int, Sendable {
+        /// Unknown.
         case unknown = 0
+        /// No access.
         case none = 1
+        /// May read.
         case readOnly = 2
+        /// May read and write.
         case readWrite = 3
     }
 
     /// Whether a participant has accepted the share.
     public enum ParticipantAcceptanceStatus: Int, Sendable {
+        /// Unknown.
         case unknown = 0
+        /// Invited, and not accepted yet.
         case pending = 1
+        /// Accepted.
         case accepted = 2
+        /// Removed from the share.
         case removed = 3
     }
 }

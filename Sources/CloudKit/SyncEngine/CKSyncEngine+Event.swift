@@ -4,17 +4,29 @@
 extension CKSyncEngine {
     /// An event of the sync engine.
     public enum Event: Sendable {
+        /// A new state to store.
         case stateUpdate(StateUpdate)
+        /// The account changed.
         case accountChange(AccountChange)
+        /// Zones changed on the server.
         case fetchedDatabaseChanges(FetchedDatabaseChanges)
+        /// Records changed on the server.
         case fetchedRecordZoneChanges(FetchedRecordZoneChanges)
+        /// Changes of zones were sent.
         case sentDatabaseChanges(SentDatabaseChanges)
+        /// Changes of records were sent.
         case sentRecordZoneChanges(SentRecordZoneChanges)
+        /// A fetch begins.
         case willFetchChanges(WillFetchChanges)
+        /// The fetch of a zone begins.
         case willFetchRecordZoneChanges(WillFetchRecordZoneChanges)
+        /// The fetch of a zone ended.
         case didFetchRecordZoneChanges(DidFetchRecordZoneChanges)
+        /// A fetch ended.
         case didFetchChanges(DidFetchChanges)
+        /// A send begins.
         case willSendChanges(WillSendChanges)
+        /// A send ended.
         case didSendChanges(DidSendChanges)
 
         /// A new state. Store it immediately: it is all that a relaunch needs.
@@ -27,8 +39,11 @@ extension CKSyncEngine {
         public struct AccountChange: Sendable {
             /// The kinds of account changes.
             public enum ChangeType: Hashable, Sendable {
+                /// A user signed in.
                 case signIn(currentUser: CKRecord.ID)
+                /// The user signed out.
                 case signOut(previousUser: CKRecord.ID)
+                /// Another user signed in.
                 case switchAccounts(previousUser: CKRecord.ID, currentUser: CKRecord.ID)
             }
 

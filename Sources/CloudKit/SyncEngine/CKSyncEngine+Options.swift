@@ -33,7 +33,9 @@ extension CKSyncEngine {
 
     /// Why a fetch or send runs.
     public enum SyncReason: Hashable, Sendable {
+        /// The engine started it.
         case scheduled
+        /// The app started it.
         case manual
     }
 
@@ -41,8 +43,11 @@ extension CKSyncEngine {
     public struct FetchChangesOptions: Sendable {
         /// The zones that a fetch includes.
         public enum Scope: Hashable, Sendable {
+            /// All.
             case all
+            /// All except those of some zones.
             case allExcluding([CKRecordZone.ID])
+            /// Those of some zones.
             case zoneIDs([CKRecordZone.ID])
 
             /// Returns whether the scope includes a zone.
@@ -73,9 +78,13 @@ extension CKSyncEngine {
     public struct SendChangesOptions: Sendable {
         /// The changes that a send includes.
         public enum Scope: Hashable, Sendable {
+            /// All.
             case all
+            /// All except those of some zones.
             case allExcluding([CKRecordZone.ID])
+            /// Those of some zones.
             case zoneIDs([CKRecordZone.ID])
+            /// Those of some records.
             case recordIDs([CKRecord.ID])
 
             /// Returns whether the scope includes a change.
@@ -152,7 +161,9 @@ extension CKSyncEngine {
 
         /// Creates a batch with as many of the changes as one request can have.
         ///
-        /// - Parameter recordProvider: Returns the record to save. `nil` omits the change.
+        /// - Parameters:
+        ///   - pendingChanges: The changes to send, in order.
+        ///   - recordProvider: Returns the record to save. `nil` omits the change.
         /// - Returns: `nil` if there is nothing to send.
         public init?(
             pendingChanges: [PendingRecordZoneChange], recordProvider: @Sendable (CKRecord.ID) async -> CKRecord?

@@ -6,7 +6,9 @@ import Foundation
 extension CKSyncEngine {
     /// A record to save or delete on the server.
     public enum PendingRecordZoneChange: Hashable, Sendable {
+        /// The record is to be saved.
         case saveRecord(CKRecord.ID)
+        /// The record is to be deleted.
         case deleteRecord(CKRecord.ID)
 
         var recordID: CKRecord.ID {
@@ -18,7 +20,9 @@ extension CKSyncEngine {
 
     /// A zone to save or delete on the server.
     public enum PendingDatabaseChange: Hashable, Sendable {
+        /// The zone is to be saved.
         case saveZone(CKRecordZone)
+        /// The zone is to be deleted.
         case deleteZone(CKRecordZone.ID)
 
         var zoneID: CKRecordZone.ID {

@@ -17,7 +17,9 @@ public final class CKRecordID: NSObject, NSCopying, NSSecureCoding, Sendable {
 
     /// Creates an identifier.
     ///
-    /// - Parameter recordName: At most 255 ASCII characters, without a leading underscore.
+    /// - Parameters:
+    ///   - recordName: At most 255 ASCII characters, without a leading underscore.
+    ///   - zoneID: The zone.
     public init(recordName: String = UUID().uuidString, zoneID: CKRecordZone.ID = .default) {
         self.recordName = recordName
         self.zoneID = zoneID
@@ -70,7 +72,9 @@ extension CKRecord {
 
     /// The effect of a reference target's deletion on the referring record.
     public enum ReferenceAction: UInt, Sendable {
+        /// The referring record stays, and its reference dangles.
         case none = 0
+        /// The referring record is deleted by cascade.
         case deleteSelf = 1
     }
 

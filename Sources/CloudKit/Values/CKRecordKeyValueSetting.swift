@@ -7,9 +7,13 @@ import Foundation
 ///
 /// Source: Apple's documentation of `CKRecordKeyValueSetting`.
 public protocol CKRecordKeyValueSetting: AnyObject {
+    /// Returns the value of a field. `nil` if it has none.
     func object(forKey key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)?
+    /// Sets the value of a field. `nil` clears it.
     func setObject(_ object: (any CKRecordValueProtocol)?, forKey key: CKRecord.FieldKey)
+    /// The keys of fields with a value.
     func allKeys() -> [CKRecord.FieldKey]
+    /// The keys that were set or cleared since the record was fetched or saved.
     func changedKeys() -> [CKRecord.FieldKey]
 }
 
