@@ -48,8 +48,8 @@ private func twoDevices() async throws -> (cloud: TestCloud, phone: TestDevice, 
         #expect(record.recordChangeTag == saved.recordChangeTag)
         #expect(record.changedKeys().isEmpty)
         record["count"] = 2
-        let again = try await phone.container.privateCloudDatabase.save(record)
-        #expect(again["count"] == 2)
+        let repeated = try await phone.container.privateCloudDatabase.save(record)
+        #expect(repeated["count"] == 2)
     }
 
     @Test func thePictureShowsEverything() async throws {
@@ -62,8 +62,8 @@ private func twoDevices() async throws -> (cloud: TestCloud, phone: TestDevice, 
         for part in ["mia _", "zone Garden", "Plant sage [", "count = 1", #"name = "Sage""#, #"secret = "x" (encrypted)"#] {
             #expect(picture.contains(part), "\(part) is missing in\n\(picture)")
         }
-        let again = try await cloud.picture()
-        #expect(picture == again)
+        let repeated = try await cloud.picture()
+        #expect(picture == repeated)
     }
 
     @Test func thePictureShowsDefaultZonesThePublicDatabaseAndSharedZones() async throws {
@@ -169,11 +169,11 @@ private func twoDevices() async throws -> (cloud: TestCloud, phone: TestDevice, 
         let (cloud, phone, _) = try await twoDevices()
         phone.fail(.throttled(retryAfter: 30))
         _ = await error { try await phone.container.privateCloudDatabase.record(for: sage) }
-        let asked = phone.requests.count
+        let requested = phone.requests.count
         let failure = await error { try await phone.container.privateCloudDatabase.record(for: sage) }
         #expect(failure?.code == .requestRateLimited)
         #expect(failure?.retryAfterSeconds == 30)
-        #expect(phone.requests.count == asked)
+        #expect(phone.requests.count == requested)
         cloud.clock.advance(by: .seconds(30))
         #expect(try await phone.container.privateCloudDatabase.record(for: sage)["count"] == 1)
     }
@@ -229,8 +229,8 @@ private func twoDevices() async throws -> (cloud: TestCloud, phone: TestDevice, 
             try await database.recordZoneChanges(inZoneWith: garden.zoneID, since: changes.changeToken)
         }
         #expect(failure?.code == .changeTokenExpired)
-        let again = try await database.recordZoneChanges(inZoneWith: garden.zoneID, since: nil)
-        #expect(again.modificationResultsByID.count == 1)
+        let repeated = try await database.recordZoneChanges(inZoneWith: garden.zoneID, since: nil)
+        #expect(repeated.modificationResultsByID.count == 1)
     }
 
     @Test func anAccountChangeIsPosted() async throws {

@@ -146,9 +146,9 @@ private final class ProgressLog: Sendable {
         let broken = RecordingTransport.Answer.failure(CKError(.networkFailure, "broken"))
         let transport = RecordingTransport(granted, broken, at(0), broken, at(0))
         #expect(await failure { try await upload(transport) }?.localizedDescription == "broken")
-        let gone = RecordingTransport(granted, .refused(WireError(.accessDenied, "expired")))
-        #expect(await failure { try await upload(gone) }?.code == .permissionFailure)
-        #expect(gone.requests.count == 2)
+        let deleted = RecordingTransport(granted, .refused(WireError(.accessDenied, "expired")))
+        #expect(await failure { try await upload(deleted) }?.code == .permissionFailure)
+        #expect(deleted.requests.count == 2)
     }
 }
 

@@ -91,7 +91,7 @@ import Testing
     @Test func partialErrorsAreFoundByItem() throws {
         let id = CKRecord.ID(recordName: "a")
         let error = CKError(.partialFailure, userInfo: [CKPartialErrorsByItemIDKey: [id: CKError(.unknownItem)] as [AnyHashable: any Error]])
-        let found = try #require(error.partialErrorsByItemID?[CKRecord.ID(recordName: "a")] as? CKError)
-        #expect(found.code == .unknownItem)
+        let fetched = try #require(error.partialErrorsByItemID?[CKRecord.ID(recordName: "a")] as? CKError)
+        #expect(fetched.code == .unknownItem)
     }
 }

@@ -89,8 +89,8 @@ import Testing
         let data = try NSKeyedArchiver.archivedData(withRootObject: id, requiringSecureCoding: true)
         #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.ID.self, from: data) == id)
         let token = CKServerChangeToken("AQ.t")
-        let kept = try NSKeyedArchiver.archivedData(withRootObject: token, requiringSecureCoding: true)
-        #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKServerChangeToken.self, from: kept) == token)
+        let stored = try NSKeyedArchiver.archivedData(withRootObject: token, requiringSecureCoding: true)
+        #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKServerChangeToken.self, from: stored) == token)
     }
 
     @Test func anUnsupportedValueTraps() async {

@@ -51,11 +51,11 @@ private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) a
         try Data("a photo".utf8).write(to: file)
         let record = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: "one"))
         record["content"] = CKAsset(fileURL: file)
-        let told = CallbackLog()
-        let operation = CKModifyRecordsOperation(recordsToSave: [record]).longLived().logging(to: told)
+        let callbacks = CallbackLog()
+        let operation = CKModifyRecordsOperation(recordsToSave: [record]).longLived().logging(to: callbacks)
         operation.longLivedOperationWasPersistedBlock = { try? FileManager.default.removeItem(at: file) }
         await device.run(operation)
-        #expect(told.all == ["one ok", "end ok"])
+        #expect(callbacks.all == ["one ok", "end ok"])
     }
 
     @Test func aMissingFileIsTheErrorOfItsRecord() async throws {
@@ -65,11 +65,11 @@ private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) a
         let other = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: "two"))
         let operation = CKModifyRecordsOperation(recordsToSave: [record, other])
         operation.isAtomic = false
-        let told = CallbackLog()
-        let found = try await next(operation, on: device)
-        #expect(!found.isAtomic)
-        await device.run(found.logging(to: told))
-        #expect(told.all == ["one assetFileNotFound", "two ok", "end partialFailure"])
+        let callbacks = CallbackLog()
+        let fetched = try await next(operation, on: device)
+        #expect(!fetched.isAtomic)
+        await device.run(fetched.logging(to: callbacks))
+        #expect(callbacks.all == ["one assetFileNotFound", "two ok", "end partialFailure"])
     }
 
     @Test func fetchedResultsAreReplayedWithoutTheServer() async throws {
@@ -82,18 +82,18 @@ private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) a
         try await device.database.save(record)
         let fetch = CKFetchRecordsOperation(recordIDs: [record.recordID])
         fetch.desiredKeys = ["content"]
-        let found = try await next(fetch, on: device)
-        #expect(found.recordIDs == [record.recordID])
-        #expect(found.desiredKeys == ["content"])
+        let fetched = try await next(fetch, on: device)
+        #expect(fetched.recordIDs == [record.recordID])
+        #expect(fetched.desiredKeys == ["content"])
         device.goOffline()
-        let told = CallbackLog()
-        found.perRecordResultBlock = { _, result in
+        let callbacks = CallbackLog()
+        fetched.perRecordResultBlock = { _, result in
             let asset = (try? result.get())?["content"] as? CKAsset
-            told.add(asset?.fileURL.flatMap { try? String(contentsOf: $0, encoding: .utf8) } ?? "nothing")
+            callbacks.add(asset?.fileURL.flatMap { try? String(contentsOf: $0, encoding: .utf8) } ?? "nothing")
         }
-        found.fetchRecordsResultBlock = { told.add("end \(word($0))") }
-        await device.run(found)
-        #expect(told.all == ["a photo", "end ok"])
+        fetched.fetchRecordsResultBlock = { callbacks.add("end \(word($0))") }
+        await device.run(fetched)
+        #expect(callbacks.all == ["a photo", "end ok"])
     }
 
     @Test func queries() async throws {
@@ -103,28 +103,28 @@ private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) a
         let operation = CKQueryOperation(query: query)
         operation.zoneID = garden.zoneID
         operation.resultsLimit = 5
-        let found = try await next(operation, on: device)
-        #expect(found.query?.recordType == "Plant")
-        #expect(found.zoneID == garden.zoneID)
-        #expect(found.resultsLimit == 5)
-        #expect(found.query?.sortDescriptors?.first?.key == "count")
-        #expect(found.query?.sortDescriptors?.first?.ascending == false)
-        let told = CallbackLog()
-        found.recordMatchedBlock = { id, result in told.add("\(id.recordName) \(word(result))") }
-        found.queryResultBlock = { told.add("end \(word($0))") }
-        await device.run(found)
-        #expect(told.all == ["sage ok", "end ok"])
+        let fetched = try await next(operation, on: device)
+        #expect(fetched.query?.recordType == "Plant")
+        #expect(fetched.zoneID == garden.zoneID)
+        #expect(fetched.resultsLimit == 5)
+        #expect(fetched.query?.sortDescriptors?.first?.key == "count")
+        #expect(fetched.query?.sortDescriptors?.first?.ascending == false)
+        let callbacks = CallbackLog()
+        fetched.recordMatchedBlock = { id, result in callbacks.add("\(id.recordName) \(word(result))") }
+        fetched.queryResultBlock = { callbacks.add("end \(word($0))") }
+        await device.run(fetched)
+        #expect(callbacks.all == ["sage ok", "end ok"])
     }
 
     @Test func anUnsupportedQueryFailsImmediately() async throws {
         let device = try await device()
-        let told = CallbackLog()
+        let callbacks = CallbackLog()
         let query = CKQuery(recordType: "Plant", predicate: NSPredicate(format: "a = 1 OR b = 2"))
         let operation = CKQueryOperation(query: query).longLived()
-        operation.longLivedOperationWasPersistedBlock = { told.add("kept") }
-        operation.queryResultBlock = { told.add("end \(word($0))") }
+        operation.longLivedOperationWasPersistedBlock = { callbacks.add("kept") }
+        operation.queryResultBlock = { callbacks.add("end \(word($0))") }
         await device.run(operation)
-        #expect(told.all == ["end invalidArguments"])
+        #expect(callbacks.all == ["end invalidArguments"])
     }
 
     @Test func zonesAndTheirChanges() async throws {
@@ -150,13 +150,13 @@ private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) a
         #expect(changes.previousServerChangeToken == nil)
         #expect(changes.resultsLimit == 1)
         #expect(changes.fetchAllChanges)
-        let told = CallbackLog()
-        changes.recordZoneWithIDChangedBlock = { told.add($0.zoneName) }
-        changes.fetchDatabaseChangesResultBlock = { told.add("end \(word($0))") }
+        let callbacks = CallbackLog()
+        changes.recordZoneWithIDChangedBlock = { callbacks.add($0.zoneName) }
+        changes.fetchDatabaseChangesResultBlock = { callbacks.add("end \(word($0))") }
         await device.run(changes)
-        #expect(told.all.contains("Garden"))
-        #expect(told.all.contains("House"))
-        #expect(told.all.last == "end ok")
+        #expect(callbacks.all.contains("Garden"))
+        #expect(callbacks.all.contains("House"))
+        #expect(callbacks.all.last == "end ok")
 
         let configuration = CKFetchRecordZoneChangesOperation.ZoneConfiguration(
             previousServerChangeToken: nil, resultsLimit: 2, desiredKeys: ["count"])
@@ -190,10 +190,10 @@ private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) a
         #expect(save.subscriptionIDsToDelete == ["old"])
         await device.run(save)
         let fetch = try await next(CKFetchSubscriptionsOperation(subscriptionIDs: ["many"]), on: device)
-        let told = CallbackLog()
-        fetch.perSubscriptionResultBlock = { id, result in told.add("\(id) \(word(result))") }
+        let callbacks = CallbackLog()
+        fetch.perSubscriptionResultBlock = { id, result in callbacks.add("\(id) \(word(result))") }
         await device.run(fetch)
-        #expect(told.all == ["many ok"])
+        #expect(callbacks.all == ["many ok"])
     }
 
     @Test func sharesAndPeople() async throws {
@@ -207,10 +207,10 @@ private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) a
         let save = CKModifyRecordsOperation(recordsToSave: [root, share]).longLived().restarting(owner)
         await owner.run(save)
         await owner.finishLongLivedOperations()
-        let told = CallbackLog()
+        let callbacks = CallbackLog()
         let saved = try #require(try await owner.kept() as? CKModifyRecordsOperation)
-        await owner.run(saved.logging(to: told))
-        let links = told.records.compactMap { ($0 as? CKShare)?.url }
+        await owner.run(saved.logging(to: callbacks))
+        let links = callbacks.records.compactMap { ($0 as? CKShare)?.url }
         let url = try #require(links.first)
 
         let ask = CKFetchShareMetadataOperation(shareURLs: [url])
@@ -241,21 +241,21 @@ private func next<Kind: CKOperation>(_ operation: Kind, on device: TestDevice) a
         mine.group = CKOperationGroup()
         mine.group?.name = "all plants"
         await device.run(mine.restarting(device))
-        let found = try #require(try await device.kept())
-        #expect(type(of: found) == CKFetchRecordsOperation.self)
-        #expect(found.name == "plants")
-        #expect(found.group?.name == "all plants")
-        #expect(found.configuration.timeoutIntervalForResource == 90)
+        let fetched = try #require(try await device.kept())
+        #expect(type(of: fetched) == CKFetchRecordsOperation.self)
+        #expect(fetched.name == "plants")
+        #expect(fetched.group?.name == "all plants")
+        #expect(fetched.configuration.timeoutIntervalForResource == 90)
     }
 
     @Test func anOperationThatCannotBePersistedRunsOrdinarily() async throws {
         let device = try await device()
-        let told = CallbackLog()
+        let callbacks = CallbackLog()
         let operation = CKDiscoverAllUserIdentitiesOperation().longLived()
-        operation.longLivedOperationWasPersistedBlock = { told.add("kept") }
-        operation.discoverAllUserIdentitiesResultBlock = { told.add("end \(word($0))") }
+        operation.longLivedOperationWasPersistedBlock = { callbacks.add("kept") }
+        operation.discoverAllUserIdentitiesResultBlock = { callbacks.add("end \(word($0))") }
         await device.run(operation)
-        #expect(told.all == ["end ok"])
+        #expect(callbacks.all == ["end ok"])
     }
 }
 

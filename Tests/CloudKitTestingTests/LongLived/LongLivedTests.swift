@@ -16,19 +16,19 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
 @Suite struct LongLivedTests {
     @Test func anOperationIsPersistedBeforeItsFirstRequestAndForgottenAfterItsEnd() async throws {
         let device = try await TestCloud().device("phone")
-        let told = CallbackLog()
-        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().logging(to: told)
-        operation.longLivedOperationWasPersistedBlock = { told.add("kept, \(device.asked("records/modify")) asked") }
+        let callbacks = CallbackLog()
+        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().logging(to: callbacks)
+        operation.longLivedOperationWasPersistedBlock = { callbacks.add("kept, \(device.asked("records/modify")) asked") }
         operation.modifyRecordsResultBlock = { result in
             let heard = DispatchSemaphore(value: 0)
             device.container.fetchAllLongLivedOperationIDs { ids, _ in
-                told.add("end \(word(result)), \(ids?.count ?? -1) kept")
+                callbacks.add("end \(word(result)), \(ids?.count ?? -1) kept")
                 heard.signal()
             }
             heard.wait()
         }
         await device.run(operation)
-        #expect(told.all == ["kept, 0 asked", "sage ok", "end ok, 0 kept"])
+        #expect(callbacks.all == ["kept, 0 asked", "sage ok", "end ok, 0 kept"])
         #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
         device.restart()
         #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
@@ -36,30 +36,30 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
 
     @Test func anOrdinaryOperationIsNotPersisted() async throws {
         let device = try await TestCloud().device("phone")
-        let told = CallbackLog()
-        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).logging(to: told)
-        operation.longLivedOperationWasPersistedBlock = { told.add("kept") }
+        let callbacks = CallbackLog()
+        let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).logging(to: callbacks)
+        operation.longLivedOperationWasPersistedBlock = { callbacks.add("kept") }
         await device.run(operation)
-        #expect(told.all == ["sage ok", "end ok"])
+        #expect(callbacks.all == ["sage ok", "end ok"])
     }
 
     @Test func aGroupAndAConfiguredDatabaseMakeItLongLived() async throws {
         let device = try await TestCloud().device("phone")
-        let told = CallbackLog()
+        let callbacks = CallbackLog()
         let configuration = CKOperation.Configuration()
         configuration.isLongLived = true
         let grouped = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
         grouped.group = CKOperationGroup()
         grouped.group?.defaultConfiguration = configuration
-        grouped.longLivedOperationWasPersistedBlock = { told.add("group") }
+        grouped.longLivedOperationWasPersistedBlock = { callbacks.add("group") }
         await device.run(grouped)
         let configured = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
-        configured.longLivedOperationWasPersistedBlock = { told.add("database") }
+        configured.longLivedOperationWasPersistedBlock = { callbacks.add("database") }
         await withCheckedContinuation { continuation in
             configured.completionBlock = { continuation.resume() }
             device.database.configuredWith(configuration: configuration) { $0.add(configured) }
         }
-        #expect(told.all == ["group", "database"])
+        #expect(callbacks.all == ["group", "database"])
     }
 
     @Test func anOperationResumesInTheNextProcessAndReportsToIt() async throws {
@@ -73,8 +73,8 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
         #expect(try await device.database.record(for: CKRecord.ID(recordName: "sage")).recordType == "Plant")
 
         #expect(try await device.container.allLongLivedOperationIDs() == [operation.operationID])
-        let found = try #require(try await device.container.longLivedOperation(for: operation.operationID))
-        let upload = try #require(found as? CKModifyRecordsOperation)
+        let fetched = try #require(try await device.container.longLivedOperation(for: operation.operationID))
+        let upload = try #require(fetched as? CKModifyRecordsOperation)
         #expect(upload.operationID == operation.operationID)
         #expect(upload.configuration.isLongLived)
         #expect(upload.recordsToSave?.map(\.recordID.recordName) == ["sage"])
@@ -104,11 +104,11 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
         while cloud.clock.waits == 0 { await Task.yield() }
         device.restart()
         await device.finishLongLivedOperations()
-        let told = CallbackLog()
-        let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
-        await device.run(found.logging(to: told))
+        let callbacks = CallbackLog()
+        let fetched = try #require(try await device.kept() as? CKModifyRecordsOperation)
+        await device.run(fetched.logging(to: callbacks))
         // A creation with another key would be refused now: the record is there.
-        #expect(told.all == ["sage ok", "end ok"])
+        #expect(callbacks.all == ["sage ok", "end ok"])
         #expect(device.asked("records/modify") == 2)
         #expect(device.asked("assets/upload") == 1)
     }
@@ -120,12 +120,12 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
         let operation = CKModifyRecordsOperation(recordsToSave: records).longLived()
         operation.perRecordSaveBlock = { _, _ in device.restart() }
         await device.run(operation)
-        let told = CallbackLog()
-        let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
-        await device.run(found.logging(to: told))
-        #expect(told.all == ["sage ok", "fern ok", "end ok"])
+        let callbacks = CallbackLog()
+        let fetched = try #require(try await device.kept() as? CKModifyRecordsOperation)
+        await device.run(fetched.logging(to: callbacks))
+        #expect(callbacks.all == ["sage ok", "fern ok", "end ok"])
         #expect(device.asked("records/modify") <= 3)
-        #expect(Set(told.records.map(\.recordID.zoneID.zoneName)) == ["Garden", "House"])
+        #expect(Set(callbacks.records.map(\.recordID.zoneID.zoneName)) == ["Garden", "House"])
     }
 
     @Test func errorsOfItemsArePersisted() async throws {
@@ -135,10 +135,10 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
         await device.run(operation)
         await device.finishLongLivedOperations()
         device.goOffline()
-        let told = CallbackLog()
-        let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
-        await device.run(found.logging(to: told))
-        #expect(told.all == ["sage serverRecordChanged", "fern ok", "end partialFailure"])
+        let callbacks = CallbackLog()
+        let fetched = try #require(try await device.kept() as? CKModifyRecordsOperation)
+        await device.run(fetched.logging(to: callbacks))
+        #expect(callbacks.all == ["sage serverRecordChanged", "fern ok", "end partialFailure"])
     }
 
     @Test func aTransientFailureEndsAtTheResourceTimeout() async throws {
@@ -147,11 +147,11 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
         await device.run(operation.restarting(device) { device.goOffline() })
         await device.finishLongLivedOperations()
         device.goOnline()
-        let told = CallbackLog()
-        let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
-        await device.run(found.logging(to: told))
-        #expect(told.all.count == 1)
-        #expect(told.all.first?.hasPrefix("end network") == true)
+        let callbacks = CallbackLog()
+        let fetched = try #require(try await device.kept() as? CKModifyRecordsOperation)
+        await device.run(fetched.logging(to: callbacks))
+        #expect(callbacks.all.count == 1)
+        #expect(callbacks.all.first?.hasPrefix("end network") == true)
     }
 
     @Test func addingAResumedOperationTakesItsTurn() async throws {
@@ -160,12 +160,12 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
         cloud.clock.skipsWaits = false
         let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived()
         await device.run(operation.restarting(device) { device.goOffline() })
-        let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
+        let fetched = try #require(try await device.kept() as? CKModifyRecordsOperation)
         while cloud.clock.waits == 0 { await Task.yield() }
         device.goOnline()
-        let told = CallbackLog()
-        await device.run(found.logging(to: told))
-        #expect(told.all == ["sage ok", "end ok"])
+        let callbacks = CallbackLog()
+        await device.run(fetched.logging(to: callbacks))
+        #expect(callbacks.all == ["sage ok", "end ok"])
         await device.finishLongLivedOperations()
         #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
     }
@@ -179,11 +179,11 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
         let operation = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived(.utility).logging(to: first)
         device.database.add(operation)
         while cloud.clock.waits == 0 { await Task.yield() }
-        let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
-        device.database.add(found.logging(to: second))
+        let fetched = try #require(try await device.kept() as? CKModifyRecordsOperation)
+        device.database.add(fetched.logging(to: second))
         device.goOnline()
         cloud.clock.advance(by: .seconds(60))
-        await device.ended(found)
+        await device.ended(fetched)
         #expect(first.all == ["sage ok", "end ok"])
         #expect(second.all == first.all)
         #expect(device.asked("records/modify") == 2)
@@ -192,17 +192,17 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
 
     @Test func cancellingRemovesIt() async throws {
         let device = try await TestCloud().device("phone")
-        let told = CallbackLog()
-        let running = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().logging(to: told)
+        let callbacks = CallbackLog()
+        let running = CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().logging(to: callbacks)
         running.longLivedOperationWasPersistedBlock = { running.cancel() }
         await device.run(running)
-        #expect(told.all == ["end operationCancelled"])
+        #expect(callbacks.all == ["end operationCancelled"])
         #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
 
         device.goOffline()
         await device.run(CKModifyRecordsOperation(recordsToSave: [plant("fern")]).longLived().restarting(device))
-        let found = try #require(try await device.kept())
-        found.cancel()
+        let fetched = try #require(try await device.kept())
+        fetched.cancel()
         #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
         device.goOnline()
         device.restart()
@@ -217,16 +217,16 @@ private func plant(_ name: String, in zone: CKRecordZone? = nil) -> CKRecord {
         device.goOffline()
         cloud.clock.skipsWaits = false
         await device.run(CKModifyRecordsOperation(recordsToSave: [plant("sage")]).longLived().restarting(device))
-        let found = try #require(try await device.kept() as? CKModifyRecordsOperation)
+        let fetched = try #require(try await device.kept() as? CKModifyRecordsOperation)
         device.goOnline()
         try await device.signIn(to: "eve")
         device.restart()
         await device.finishLongLivedOperations()
         #expect(try await device.container.allLongLivedOperationIDs().isEmpty)
-        #expect(try await device.container.longLivedOperation(for: found.operationID) == nil)
-        let told = CallbackLog()
-        await device.run(found.logging(to: told))
-        #expect(told.all == ["end notAuthenticated"])
+        #expect(try await device.container.longLivedOperation(for: fetched.operationID) == nil)
+        let callbacks = CallbackLog()
+        await device.run(fetched.logging(to: callbacks))
+        #expect(callbacks.all == ["end notAuthenticated"])
         #expect(device.asked("records/modify") == 0)
 
         try await device.signIn(to: "mia")

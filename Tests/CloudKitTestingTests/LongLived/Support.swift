@@ -35,13 +35,13 @@ extension CKOperation {
 }
 
 extension CKModifyRecordsOperation {
-    func logging(to told: CallbackLog) -> Self {
+    func logging(to callbacks: CallbackLog) -> Self {
         perRecordSaveBlock = { id, result in
-            told.add("\(id.recordName) \(word(result))")
-            if case .success(let record) = result { told.add(record) }
+            callbacks.add("\(id.recordName) \(word(result))")
+            if case .success(let record) = result { callbacks.add(record) }
         }
-        perRecordDeleteBlock = { id, result in told.add("-\(id.recordName) \(word(result))") }
-        modifyRecordsResultBlock = { told.add("end \(word($0))") }
+        perRecordDeleteBlock = { id, result in callbacks.add("-\(id.recordName) \(word(result))") }
+        modifyRecordsResultBlock = { callbacks.add("end \(word($0))") }
         return self
     }
 }

@@ -162,14 +162,14 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         let process = AppProcess(folder.url, transport, after: 8 * 24 * 3600)
         #expect(try await process.ids() == [id])
         await process.home.waitUntilIdle()
-        let found = try #require(try await process.container.longLivedOperation(for: id) as? CKModifyRecordsOperation)
-        let told = CallbackLog()
-        found.modifyRecordsResultBlock = { result in
+        let fetched = try #require(try await process.container.longLivedOperation(for: id) as? CKModifyRecordsOperation)
+        let callbacks = CallbackLog()
+        fetched.modifyRecordsResultBlock = { result in
             guard case .failure(let error as CKError) = result else { return }
-            told.add("\(error.code)")
+            callbacks.add("\(error.code)")
         }
-        await run(found, on: process)
-        #expect(told.all == ["networkFailure"])
+        await run(fetched, on: process)
+        #expect(callbacks.all == ["networkFailure"])
         #expect(transport.requests.isEmpty)
     }
 
@@ -187,14 +187,14 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         try Data().write(to: file)
         let transport = RecordingTransport(saved)
         let operation = upload()
-        let told = CallbackLog()
-        operation.longLivedOperationWasPersistedBlock = { told.add("kept") }
+        let callbacks = CallbackLog()
+        operation.longLivedOperationWasPersistedBlock = { callbacks.add("kept") }
         operation.modifyRecordsResultBlock = { result in
             guard case .failure(let error as CKError) = result else { return }
-            told.add("\(error.code)")
+            callbacks.add("\(error.code)")
         }
         await run(operation, on: AppProcess(file.appendingPathComponent("home"), transport))
-        #expect(told.all == ["internalError"])
+        #expect(callbacks.all == ["internalError"])
         #expect(transport.requests.isEmpty)
     }
 
@@ -205,7 +205,7 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
             guard let path = ProcessInfo.processInfo.environment["TARN_TEST_OPERATIONS_FULL"] else { return }
             let transport = RecordingTransport(saved)
             let operation = upload()
-            let told = CallbackLog()
+            let callbacks = CallbackLog()
             operation.longLivedOperationWasPersistedBlock = {
                 // From now on no file may grow.
                 signal(SIGXFSZ, SIG_IGN)
@@ -214,10 +214,10 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
             }
             operation.modifyRecordsResultBlock = { result in
                 guard case .failure(let error as CKError) = result else { return }
-                told.add("\(error.code)")
+                callbacks.add("\(error.code)")
             }
             await run(operation, on: AppProcess(URL(fileURLWithPath: path), transport))
-            exit(told.all == ["internalError"] && transport.requests.isEmpty ? 7 : 1)
+            exit(callbacks.all == ["internalError"] && transport.requests.isEmpty ? 7 : 1)
         }
     }
 }
@@ -258,9 +258,9 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         await #expect(processExitsWith: .exitCode(7)) {
             guard let container = configured("mias-secret-token"),
                 let id = try await container.allLongLivedOperationIDs().first,
-                let found = try await container.longLivedOperation(for: id) as? CKModifyRecordsOperation
+                let fetched = try await container.longLivedOperation(for: id) as? CKModifyRecordsOperation
             else { exit(1) }
-            exit(found.recordsToSave?.first?["secret"] == "a secret text" ? 7 : 2)
+            exit(fetched.recordsToSave?.first?["secret"] == "a secret text" ? 7 : 2)
         }
         let files = try FileManager.default.subpathsOfDirectory(atPath: folder.url.path)
         #expect(files.contains { $0.contains("/CloudKitOperations/") && $0.hasSuffix("/operation") })
@@ -279,16 +279,16 @@ private func ended(in folder: URL, _ name: String = "sage") async throws -> CKOp
         let process = AppProcess(folder.url, transport)
         let id = try #require(try await process.ids().first)
         await process.home.waitUntilIdle()
-        let again = try #require(transport.requests.first)
-        #expect(KillingTransport.bytes(again) == sent)
+        let repeated = try #require(transport.requests.first)
+        #expect(KillingTransport.bytes(repeated) == sent)
         #expect(transport.requests.count == 1)
 
-        let found = try #require(try await process.container.longLivedOperation(for: id) as? CKModifyRecordsOperation)
-        let told = CallbackLog()
-        found.perRecordSaveBlock = { id, _ in told.add(id.recordName) }
-        found.modifyRecordsResultBlock = { if case .success = $0 { told.add("end") } }
-        await run(found, on: process)
-        #expect(told.all == ["sage", "end"])
+        let fetched = try #require(try await process.container.longLivedOperation(for: id) as? CKModifyRecordsOperation)
+        let callbacks = CallbackLog()
+        fetched.perRecordSaveBlock = { id, _ in callbacks.add(id.recordName) }
+        fetched.modifyRecordsResultBlock = { if case .success = $0 { callbacks.add("end") } }
+        await run(fetched, on: process)
+        #expect(callbacks.all == ["sage", "end"])
         #expect(transport.requests.count == 1)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == [".sent"])
     }

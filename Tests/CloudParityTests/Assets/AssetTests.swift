@@ -66,8 +66,8 @@ import Testing
         #expect(all == all.sorted())
         #expect(all.contains { $0 > 0.05 && $0 < 0.2 })
         #expect(all.last == 1)
-        let again = try await database.record(for: sage.recordID)
-        let photos = try #require(again["photos"] as? [CKAsset])
+        let repeated = try await database.record(for: sage.recordID)
+        let photos = try #require(repeated["photos"] as? [CKAsset])
         #expect(try photos.compactMap(\.fileURL).map { try Data(contentsOf: $0).count } == [100_000, 900_000])
     }
 

@@ -92,10 +92,10 @@ import Testing
         #expect(subscription.zoneID == nil)
         #expect(copy.subscriptionID == "s")
         #expect(copy.recordType == "Plant")
-        let kept = try #require(try archived(info))
-        #expect(kept.alertBody == "later")
-        #expect(kept.soundName == "default")
-        #expect(kept.shouldBadge)
+        let stored = try #require(try archived(info))
+        #expect(stored.alertBody == "later")
+        #expect(stored.soundName == "default")
+        #expect(stored.shouldBadge)
         let all = CKDatabaseSubscription(subscriptionID: "all")
         all.notificationInfo = CKSubscription.NotificationInfo()
         all.notificationInfo?.shouldSendContentAvailable = true
@@ -120,16 +120,16 @@ import Testing
         wish.desiredKeys = ["count"]
         subscription.notificationInfo = wish
         try await database.save(subscription)
-        let found = try #require(try await database.subscription(for: "many") as? CKQuerySubscription)
-        #expect(found.subscriptionType == .query)
-        #expect(found.recordType == "Plant")
-        #expect(found.predicate == NSPredicate(format: "count > 3"))
-        #expect(found.querySubscriptionOptions == [.firesOnRecordCreation, .firesOnce])
-        #expect(found.zoneID == zoneID)
-        #expect(found.notificationInfo?.alertBody == "Many plants")
-        #expect(found.notificationInfo?.title == "Garden")
-        #expect(found.notificationInfo?.shouldBadge == true)
-        #expect(found.notificationInfo?.desiredKeys == ["count"])
+        let fetched = try #require(try await database.subscription(for: "many") as? CKQuerySubscription)
+        #expect(fetched.subscriptionType == .query)
+        #expect(fetched.recordType == "Plant")
+        #expect(fetched.predicate == NSPredicate(format: "count > 3"))
+        #expect(fetched.querySubscriptionOptions == [.firesOnRecordCreation, .firesOnce])
+        #expect(fetched.zoneID == zoneID)
+        #expect(fetched.notificationInfo?.alertBody == "Many plants")
+        #expect(fetched.notificationInfo?.title == "Garden")
+        #expect(fetched.notificationInfo?.shouldBadge == true)
+        #expect(fetched.notificationInfo?.desiredKeys == ["count"])
     }
 
     @Test func anUnsupportedSubscriptionIsRejected() async throws {

@@ -16,19 +16,19 @@ import Testing
     }
 
     private func token(_ zoneID: CKRecordZone.ID, _ container: CKContainer) async throws -> Data? {
-        let found = ReceivedValues<Data?>()
+        let fetched = ReceivedValues<Data?>()
         let operation = CKFetchRecordZoneChangesOperation(recordZoneIDs: [zoneID])
         operation.recordZoneFetchResultBlock = { _, result in
-            if case .success(let end) = result { found.add(end.clientChangeTokenData) }
+            if case .success(let end) = result { fetched.add(end.clientChangeTokenData) }
         }
-        operation.recordZoneFetchCompletionBlock = { _, _, data, _, _ in found.add(data) }
+        operation.recordZoneFetchCompletionBlock = { _, _, data, _, _ in fetched.add(data) }
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             operation.fetchRecordZoneChangesResultBlock = { continuation.resume(with: $0) }
             container.privateCloudDatabase.add(operation)
         }
-        #expect(found.all.count == 2)
-        #expect(found.all.first == found.all.last)
-        return found.all.first ?? nil
+        #expect(fetched.all.count == 2)
+        #expect(fetched.all.first == fetched.all.last)
+        return fetched.all.first ?? nil
     }
 
     @Test func theClientTokenOfADeviceIsReturned() async throws {
@@ -60,11 +60,11 @@ import Testing
         let zone = try await phone.privateCloudDatabase.save(CKRecordZone(zoneName: "Garden"))
         try await save(plant("sage", in: zone.zoneID), Data([7]), phone)
         let operation = CKFetchRecordChangesOperation(recordZoneID: zone.zoneID, previousServerChangeToken: nil)
-        let told = await withCheckedContinuation { (continuation: CheckedContinuation<Data?, Never>) in
+        let callbacks = await withCheckedContinuation { (continuation: CheckedContinuation<Data?, Never>) in
             operation.fetchRecordChangesCompletionBlock = { _, data, _ in continuation.resume(returning: data) }
             phone.privateCloudDatabase.add(operation)
         }
-        #expect(told == Data([7]))
+        #expect(callbacks == Data([7]))
     }
 }
 
@@ -98,9 +98,9 @@ import Testing
     @Test func sharingOptionsAreKept() throws {
         let options = CKAllowedSharingOptions(
             allowedParticipantPermissionOptions: .readOnly, allowedParticipantAccessOptions: .specifiedRecipientsOnly)
-        let kept = try #require(try archived(options))
-        #expect(kept.allowedParticipantPermissionOptions == .readOnly)
-        #expect(kept.allowedParticipantAccessOptions == .specifiedRecipientsOnly)
+        let stored = try #require(try archived(options))
+        #expect(stored.allowedParticipantPermissionOptions == .readOnly)
+        #expect(stored.allowedParticipantAccessOptions == .specifiedRecipientsOnly)
         let access: CKSharingParticipantAccessOption = [.anyoneWithLink, .specifiedRecipientsOnly]
         let permission: CKSharingParticipantPermissionOption = [.readOnly, .readWrite]
         #expect(access == .any)

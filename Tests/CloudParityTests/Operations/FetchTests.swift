@@ -69,17 +69,17 @@ import Testing
         #expect(zone.capabilities.contains(.atomic))
         let zones = try await database.allRecordZones()
         #expect(Set(zones.map(\.zoneID.zoneName)) == ["Garden", "_defaultZone"])
-        let again = try await database.save(CKRecordZone(zoneID: zoneID))
-        #expect(again.zoneID == zoneID)
+        let repeated = try await database.save(CKRecordZone(zoneID: zoneID))
+        #expect(repeated.zoneID == zoneID)
         let results = try await database.modifyRecordZones(
             saving: [CKRecordZone(zoneName: "Other")], deleting: [zoneID])
         #expect(results.saveResults.count == 1)
         #expect(results.deleteResults.count == 1)
         let error = await failure { try await database.recordZone(for: zoneID) }
         #expect(error?.code == .zoneNotFound)
-        let found = try await database.recordZones(for: [zoneID, CKRecordZone.ID(zoneName: "Other")])
-        #expect(found.count == 2)
-        #expect(try found[CKRecordZone.ID(zoneName: "Other")]?.get().zoneID.zoneName == "Other")
+        let fetched = try await database.recordZones(for: [zoneID, CKRecordZone.ID(zoneName: "Other")])
+        #expect(fetched.count == 2)
+        #expect(try fetched[CKRecordZone.ID(zoneName: "Other")]?.get().zoneID.zoneName == "Other")
         let deleted = try await database.deleteRecordZone(withID: CKRecordZone.ID(zoneName: "Other"))
         #expect(deleted.zoneName == "Other")
     }
@@ -117,9 +117,9 @@ import Testing
         zone.notificationInfo = wish
         let saved = try await database.modifySubscriptions(saving: [all, zone], deleting: [])
         #expect(saved.saveResults.count == 2)
-        let found = try await database.subscription(for: "zone")
-        #expect((found as? CKRecordZoneSubscription)?.zoneID == zoneID)
-        #expect(found.notificationInfo?.shouldSendContentAvailable == true)
+        let fetched = try await database.subscription(for: "zone")
+        #expect((fetched as? CKRecordZoneSubscription)?.zoneID == zoneID)
+        #expect(fetched.notificationInfo?.shouldSendContentAvailable == true)
         #expect(Set(try await database.allSubscriptions().map(\.subscriptionID)) == ["all", "zone"])
         #expect(try await database.deleteSubscription(withID: "all") == "all")
         let error = await failure { try await database.subscription(for: "all") }
@@ -203,9 +203,9 @@ import Testing
         let configuration = CKFetchRecordZoneChangesOperation.ZoneConfiguration()
         #expect(configuration.resultsLimit == 0)
         configuration.resultsLimit = 2
-        let kept = try archived(configuration)
-        #expect(kept?.resultsLimit == 2)
-        #expect(kept?.previousServerChangeToken == nil)
+        let stored = try archived(configuration)
+        #expect(stored?.resultsLimit == 2)
+        #expect(stored?.previousServerChangeToken == nil)
         let log = CallbackLog()
         let all = CKFetchRecordZoneChangesOperation(
             recordZoneIDs: [zoneID], configurationsByRecordZoneID: [zoneID: configuration])

@@ -175,10 +175,10 @@ import Testing
         let operation = CKModifyRecordsOperation(recordsToSave: [record])
         operation.perRecordProgressBlock = { _, part in parts.withLock { $0.append(part) } }
         await finish(operation, on: database)
-        let told = parts.withLock { $0 }
-        #expect(told == told.sorted())
-        #expect(told.count == 2)
-        #expect(told.last == 1)
+        let callbacks = parts.withLock { $0 }
+        #expect(callbacks == callbacks.sorted())
+        #expect(callbacks.count == 2)
+        #expect(callbacks.last == 1)
         let fetched = try await database.record(for: record.recordID)
         let copy = try #require((fetched["photo"] as? CKAsset)?.fileURL)
         #expect(try Data(contentsOf: copy) == Data("hello".utf8))

@@ -76,8 +76,8 @@ private func plants() async throws -> (database: CKDatabase, zoneID: CKRecordZon
                 NSPredicate(format: "height > %f", 2.75), NSPredicate(format: "name BEGINSWITH %@", "Sa"),
             ]),
         ] {
-            let found = try await database.perform(CKQuery(recordType: "Plant", predicate: predicate), inZoneWith: zoneID)
-            #expect(found.map(\.recordID.recordName) == ["Sage"], "\(predicate)")
+            let fetched = try await database.perform(CKQuery(recordType: "Plant", predicate: predicate), inZoneWith: zoneID)
+            #expect(fetched.map(\.recordID.recordName) == ["Sage"], "\(predicate)")
         }
     }
 
@@ -98,8 +98,8 @@ private func plants() async throws -> (database: CKDatabase, zoneID: CKRecordZon
         names += first.matchResults.map(\.0.recordName)
         #expect(try first.matchResults.first?.1.get().allKeys() == ["name"])
         let cursor = try #require(first.queryCursor)
-        let kept = try #require(try archived(cursor))
-        let second = try await database.records(continuingMatchFrom: kept, resultsLimit: 3)
+        let stored = try #require(try archived(cursor))
+        let second = try await database.records(continuingMatchFrom: stored, resultsLimit: 3)
         names += second.matchResults.map(\.0.recordName)
         #expect(second.queryCursor == nil)
         #expect(names == ["Sage", "Mint", "Basil", "Rose"])

@@ -115,9 +115,9 @@ private func sharedBed(
         let sage = try await guest.sharedCloudDatabase.record(for: CKRecord.ID(recordName: "sage", zoneID: zoneID))
         sage["count"] = 3
         try await guest.sharedCloudDatabase.save(sage)
-        let seen = try await owner.privateCloudDatabase.record(for: CKRecord.ID(recordName: "sage", zoneID: bed.zoneID))
-        #expect(seen["count"] == 3)
-        #expect(seen.lastModifiedUserRecordID == (try await guest.userRecordID()))
+        let visible = try await owner.privateCloudDatabase.record(for: CKRecord.ID(recordName: "sage", zoneID: bed.zoneID))
+        #expect(visible["count"] == 3)
+        #expect(visible.lastModifiedUserRecordID == (try await guest.userRecordID()))
     }
 
     @Test func aReadOnlyParticipantCannotWrite() async throws {
@@ -135,18 +135,18 @@ private func sharedBed(
         let (_, guest, share, _) = try await sharedBed()
         let url = try #require(share.url)
         let log = CallbackLog()
-        let found = Mutex<[CKShare.Metadata]>([])
+        let match = Mutex<[CKShare.Metadata]>([])
         let fetch = CKFetchShareMetadataOperation(shareURLs: [url])
         fetch.shouldFetchRootRecord = true
         fetch.perShareMetadataResultBlock = { _, result in
-            if case .success(let metadata) = result { found.withLock { $0.append(metadata) } }
+            if case .success(let metadata) = result { match.withLock { $0.append(metadata) } }
         }
         fetch.fetchShareMetadataResultBlock = { _ in log.add("fetched") }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             fetch.completionBlock = { continuation.resume() }
             guest.add(fetch)
         }
-        let metadatas = found.withLock { $0 }
+        let metadatas = match.withLock { $0 }
         #expect(metadatas.first?.rootRecord?["name"] as? String == "South")
         let accept = CKAcceptSharesOperation(shareMetadatas: metadatas)
         accept.perShareResultBlock = { _, result in
@@ -192,12 +192,12 @@ private func sharedBed(
         #expect(metadata.participantStatus == .pending)
         let accepted = try await guest.accept(metadata)
         #expect(accepted.currentUserParticipant?.acceptanceStatus == .accepted)
-        let again = try #require(try await owner.privateCloudDatabase.record(for: saved.recordID) as? CKShare)
-        let guestInShare = try #require(again.participants.first { $0.role != .owner })
+        let repeated = try #require(try await owner.privateCloudDatabase.record(for: saved.recordID) as? CKShare)
+        let guestInShare = try #require(repeated.participants.first { $0.role != .owner })
         #expect(guestInShare.acceptanceStatus == .accepted)
-        again.removeParticipant(guestInShare)
-        #expect(again.participants.count == 1)
-        try await owner.privateCloudDatabase.save(again)
+        repeated.removeParticipant(guestInShare)
+        #expect(repeated.participants.count == 1)
+        try await owner.privateCloudDatabase.save(repeated)
         #expect(try await guest.sharedCloudDatabase.allRecordZones().isEmpty)
         #expect(try await owner.privateCloudDatabase.record(for: bed)["name"] == "South")
     }
@@ -233,8 +233,8 @@ private func sharedBed(
         #expect(Set(names) == ["sage", "mint"])
         let thyme = plant("thyme", in: zoneID)
         try await guest.sharedCloudDatabase.save(thyme)
-        let seen = try await owner.privateCloudDatabase.record(for: CKRecord.ID(recordName: "thyme", zoneID: zone.zoneID))
-        #expect(seen.creatorUserRecordID == (try await guest.userRecordID()))
+        let visible = try await owner.privateCloudDatabase.record(for: CKRecord.ID(recordName: "thyme", zoneID: zone.zoneID))
+        #expect(visible.creatorUserRecordID == (try await guest.userRecordID()))
     }
 
     @Test func sharesNeedACustomZone() async throws {

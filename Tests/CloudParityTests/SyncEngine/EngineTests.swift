@@ -75,9 +75,9 @@ private final class Notes: CKSyncEngineDelegate {
 @Suite struct SyncEngineParityTests {
     private let zone = CKRecordZone(zoneName: "Notes")
 
-    private func engine(_ container: CKContainer, _ notes: Notes, from kept: CKSyncEngine.State.Serialization? = nil) -> CKSyncEngine {
+    private func engine(_ container: CKContainer, _ notes: Notes, from stored: CKSyncEngine.State.Serialization? = nil) -> CKSyncEngine {
         var configuration = CKSyncEngine.Configuration(
-            database: container.privateCloudDatabase, stateSerialization: kept, delegate: notes)
+            database: container.privateCloudDatabase, stateSerialization: stored, delegate: notes)
         configuration.automaticallySync = false
         return CKSyncEngine(configuration)
     }
@@ -119,9 +119,9 @@ private final class Notes: CKSyncEngineDelegate {
         try await first.sendChanges()
         try await first.fetchChanges()
         let encoded = try JSONEncoder().encode(#require(notes.state.withLock { $0.serialization }))
-        let kept = try JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: encoded)
+        let stored = try JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: encoded)
         let later = Notes()
-        let second = engine(container, later, from: kept)
+        let second = engine(container, later, from: stored)
         #expect(second.state.pendingRecordZoneChanges.isEmpty)
         try await second.fetchChanges()
         #expect(!later.events.contains("sign in"))

@@ -257,9 +257,9 @@ import Testing
         let changes = try await database.recordZoneChanges(inZoneWith: zoneID, since: nil)
         let token = try #require(try archived(changes.changeToken))
         #expect(token == changes.changeToken)
-        let again = try await database.recordZoneChanges(inZoneWith: zoneID, since: token)
-        #expect(again.modificationResultsByID.isEmpty)
-        #expect(!again.moreComing)
+        let repeated = try await database.recordZoneChanges(inZoneWith: zoneID, since: token)
+        #expect(repeated.modificationResultsByID.isEmpty)
+        #expect(!repeated.moreComing)
     }
 
     @Test func zonesSharesAndAssetsAreRoundTrippedByArchives() throws {
