@@ -58,7 +58,7 @@ package struct ChangedZonesResponse: Hashable, Sendable {
 
 /// Body of `POST {database}/assets/rereference`: assets of records, for use in other records without another upload.
 ///
-/// Source: *CloudKit Web Services Reference*, "Rereferencing Assets"; the answer's key is unverified.
+/// Source: *CloudKit Web Services Reference*, "Rereferencing Assets"; the response's key is unverified.
 package struct RereferenceAssetsRequest: Hashable, Sendable {
     package struct Item: Hashable, Sendable {
         package var recordName: String
